@@ -1,0 +1,60 @@
+// Data loader: turns numbered samples into batches - order, padding or packing, look-ahead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <switchyard/interfaces/batch.h>
+#include <switchyard/interfaces/component.h>
+
+namespace switchyard {
+
+struct Sample {
+    std::vector<std::int64_t> ids;
+    std::vector<std::int64_t> segments;    // empty or as long as ids
+    std::vector<std::int64_t> target_ids;  // empty unless sequence-to-sequence
+    std::vector<std::int64_t> labels;      // one, or as many as ids (target_ids where there are any)
+};
+
+// The core's data set, tokenized. `get` is thread-safe and gives the same sample for the same index; lengths are known without tokenizing.
+class SampleSource {
+public:
+    virtual ~SampleSource() = default;
+    virtual std::int64_t size() const = 0;
+    virtual std::int64_t length(std::int64_t index) const = 0;  // tokens of source and target together
+    virtual Sample get(std::int64_t index) const = 0;
+};
+
+struct LoaderParams {
+    std::int64_t batch_size = 1;       // samples; the last batch of an epoch may be smaller
+    std::int64_t max_length = 0;       // longer samples are cut to it; 0: never
+    std::int64_t pad_id = 0;
+    Layout layout = Layout::padded;
+    bool shuffle = true;
+    bool drop_last = false;
+    std::uint64_t seed = 0;            // the order of an epoch is a function of seed and epoch alone
+    std::int64_t rank = 0;
+    std::int64_t world_size = 1;
+};
+
+// Enough to go on with the very next batch in another process.
+struct LoaderPosition {
+    std::int64_t epoch = 0;
+    std::int64_t batch = 0;            // batches already handed out in that epoch
+};
+
+class DataLoader : public Component {
+public:
+    using Component::Component;
+
+    // `source` outlives the loader. Called once before anything else.
+    virtual void start(const SampleSource& source, const LoaderParams& params) = 0;
+    // Batches of one epoch.
+    virtual std::int64_t batches() const = 0;
+    // The next batch of the epoch, false at its end; the call after that begins the next epoch.
+    virtual bool next(Batch& batch) = 0;
+    virtual LoaderPosition position() const = 0;
+    virtual void seek(const LoaderPosition& position) = 0;
+};
+
+}  // namespace switchyard

@@ -1,0 +1,65 @@
+// Cross-entropy over classes, with the output projection fused in or not.
+//
+//     logits = x                                        x [rows, classes], or
+//     logits = x weight^T + bias                        x [rows, width], weight [classes, width]
+//     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,     lse = log(sum(exp(logits)))
+//
+// with e = label_smoothing (Szegedy et al. 2016, arXiv:1512.00567, as PyTorch's cross_entropy has it) and the z-loss of
+// PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing and get zero gradients.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/component.h>
+#include <switchyard/interfaces/saved.h>
+
+namespace switchyard {
+
+struct LossInputs {
+    at::Tensor x;        // logits, or hidden states when `weight` is defined
+    at::Tensor weight;   // [classes, width] or undefined
+    at::Tensor bias;     // [classes] or undefined
+    at::Tensor targets;  // int64 [rows], each in [0, classes) or ignore_index
+};
+
+enum class Reduction : std::uint8_t { mean, sum, none };
+
+struct LossParams {
+    Reduction reduction = Reduction::mean;  // mean: over the rows that count; 0 where none does
+    double divisor = 0.0;                   // > 0 with Reduction::sum: the sum is divided by it (a batch cut into micro-batches)
+    std::int64_t ignore_index = -100;
+    double label_smoothing = 0.0;
+    double z_loss = 0.0;
+};
+
+struct LossOutputs {
+    at::Tensor loss;   // float32 (float64 for float64 inputs): a scalar, or [rows] for Reduction::none
+    at::Tensor count;  // int64 scalar: rows that count
+};
+
+struct LossNeeds {
+    bool x = true, weight = false, bias = false;
+};
+
+struct LossGrads {
+    at::Tensor x, weight, bias;
+};
+
+class Loss : public Component {
+public:
+    using Component::Component;
+
+    virtual LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) = 0;
+
+    // GradientMode::kernel only. `grad_loss` has the shape of `loss`. A component may compute gradients in forward and save them; backward then
+    // scales a copy, for a graph may be run again with another grad_loss.
+    virtual LossGrads backward(const LossParams& /*params*/, const Saved& /*saved*/, const at::Tensor& /*grad_loss*/,
+                               const LossNeeds& /*needs*/) {
+        throw std::logic_error("loss: this component declares no backward of its own");
+    }
+};
+
+}  // namespace switchyard

@@ -1,0 +1,53 @@
+// Masks as a typed vocabulary instead of a dense tensor, so that a kernel can skip what is masked and a component can say exactly what it serves.
+//
+// Notation: query i and key j are counted within their sequence; the query stands at position
+//     p(i) = i + offset,   offset = kv_length - q_length of the sequence (so fewer queries than keys are the last ones),
+// or as `query_offsets` says. The score of (i, j) in head h is
+//     s = scale * <q_i, k_j>
+//     s = soft_cap * tanh(s / soft_cap)                       if soft_cap > 0        (Gemma 2, arXiv:2408.00118)
+//     s = s - alibi_slopes[h] * |p(i) - j|                    if alibi               (Press et al. 2022, arXiv:2108.12409)
+//     s = s + relative_bias[bucket(j - p(i)), h]              if relative_bias       (Raffel et al. 2020, arXiv:1910.10683)
+//     s = s + dense_bias[b, h, i, j]                          if dense_bias
+// and the key is visible when all of these hold:
+//     j < key_lengths[b]                                      if key_lengths
+//     same sequence                                           packed layout, always
+//     (j <= p(i) if causal, and p(i) - window_left <= j <= p(i) + window_right if sliding_window)
+//         or j < prefix_lengths[b]                            if prefix (Raffel et al. 2020: the prefix is seen by all)
+// A query that sees no key gets an output of zeros and zero gradients.
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/request.h>
+
+namespace switchyard {
+
+// Data of a call's mask. A member counts only if `kinds` has its MaskKind. Tensors lie on the device of q.
+struct AttentionMask {
+    MaskSet kinds;
+
+    at::Tensor key_lengths;        // int32 [batch]; padded layout
+    at::Tensor query_offsets;      // int32 [batch], may be undefined: position of each row's first query; padded layout
+    std::int64_t window_left = -1;  // < 0: unlimited
+    std::int64_t window_right = -1;
+    at::Tensor prefix_lengths;     // int32 [batch], or [sequences] when packed
+    at::Tensor alibi_slopes;       // float32 [heads]
+    double soft_cap = 0.0;
+
+    // Bucketing of the relative-bias table, which itself is an input of attention (it has a gradient).
+    bool relative_bidirectional = true;
+    std::int64_t relative_max_distance = 128;
+
+    // documents: packed layout. int32 [sequences + 1] each; equal for self-attention.
+    at::Tensor cu_seqlens_q;
+    at::Tensor cu_seqlens_k;
+    std::int64_t max_seqlen_q = 0;
+    std::int64_t max_seqlen_k = 0;
+
+    // Number of the first sequence in the whole batch; dropout's `document` (tokens.h).
+    std::int64_t first_document = 0;
+};
+
+}  // namespace switchyard

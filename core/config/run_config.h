@@ -1,0 +1,51 @@
+// The sections about a run as a whole: [run], [runtime], [plugins], [batch].
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::config {
+
+// Who hands out CPU memory for tensors: the core's caching, counting allocator, or the C library through LibTorch.
+enum class Allocator : std::uint8_t { caching, malloc };
+
+struct RunConfig {
+    std::int64_t seed = 0;
+    Device device = Device::cpu;
+    bool deterministic = false;                        // same input, same bits, run after run
+    std::vector<Phase> phases{Phase::train, Phase::eval};  // what is planned and bound
+    bool operator==(const RunConfig&) const = default;
+};
+
+struct RuntimeConfig {
+    Allocator allocator = Allocator::caching;
+    std::int64_t threads = 0;                          // 0: all cores that the process may use
+    bool operator==(const RuntimeConfig&) const = default;
+};
+
+struct PluginsConfig {
+    std::vector<std::string> paths;                    // folders or libraries; absolute, or relative to the working directory
+    std::vector<std::string> disabled;                 // names of plugins that are not to be used
+    bool operator==(const PluginsConfig&) const = default;
+};
+
+// Shapes of the batches: what requests give as ranges. Lengths are tokens of one sequence.
+struct BatchConfig {
+    std::int64_t size = 32;
+    std::int64_t min_length = 1;
+    std::int64_t max_length = 512;                     // left out: model.max_positions
+    Layout layout = Layout::padded;
+    bool operator==(const BatchConfig&) const = default;
+};
+
+}  // namespace switchyard::config
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::Allocator>{"caching", "malloc"};
+}  // namespace switchyard

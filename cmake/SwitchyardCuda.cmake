@@ -1,0 +1,57 @@
+# Turns CUDA on where there is an nvcc that can be used, and says why not where there is none.
+# Sets SWITCHYARD_CUDA_ENABLED, and SWITCHYARD_CUDA_REASON when it is off. Makes switchyard::libtorch_cuda (for the
+# wrappers of a plugin's CUDA library). Used by the build and by the installed package.
+
+set(SWITCHYARD_CUDA AUTO CACHE STRING "Build CUDA parts: AUTO (where nvcc is found), ON (fail without), OFF")
+set_property(CACHE SWITCHYARD_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(SWITCHYARD_CUDA_ENABLED OFF)
+set(SWITCHYARD_CUDA_REASON "")
+if(NOT SWITCHYARD_CUDA)
+  set(SWITCHYARD_CUDA_REASON "SWITCHYARD_CUDA is OFF")
+elseif(NOT EXISTS "${SWITCHYARD_LIBTORCH_LIB}/libc10_cuda.so")
+  set(SWITCHYARD_CUDA_REASON "LibTorch in ${SWITCHYARD_LIBTORCH_ROOT} was built without CUDA")
+else()
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(SWITCHYARD_NVCC NAMES nvcc HINTS "$ENV{CUDA_HOME}/bin" "$ENV{CUDA_PATH}/bin" /usr/local/cuda/bin)
+    mark_as_advanced(SWITCHYARD_NVCC)
+    if(SWITCHYARD_NVCC)
+      set(ENV{CUDACXX} "${SWITCHYARD_NVCC}")  # check_language() tests nothing when CMAKE_CUDA_COMPILER is set
+    endif()
+  endif()
+  # The architectures that kernels are written for; sm_90a gives Hopper's own instructions (wgmma, TMA).
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING "CUDA architectures")
+  endif()
+  if(NOT CMAKE_CUDA_HOST_COMPILER)
+    set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know it of nvcc 12 and 13
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+      set(SWITCHYARD_CUDA_REASON "nvcc is ${CMAKE_CUDA_COMPILER_VERSION}, C++20 needs 12.0 or newer")
+    else()
+      set(SWITCHYARD_CUDA_ENABLED ON)
+    endif()
+  else()
+    set(SWITCHYARD_CUDA_REASON "no working nvcc was found (on PATH, in CUDACXX or in /usr/local/cuda)")
+  endif()
+endif()
+if(SWITCHYARD_CUDA STREQUAL "ON" AND NOT SWITCHYARD_CUDA_ENABLED)
+  message(FATAL_ERROR "SWITCHYARD_CUDA is ON, but ${SWITCHYARD_CUDA_REASON}.")
+endif()
+
+if(SWITCHYARD_CUDA_ENABLED AND NOT TARGET switchyard::libtorch_cuda)
+  find_package(CUDAToolkit REQUIRED)
+  add_library(switchyard::libtorch_cuda SHARED IMPORTED GLOBAL)
+  set_target_properties(switchyard::libtorch_cuda PROPERTIES
+    IMPORTED_LOCATION "${SWITCHYARD_LIBTORCH_LIB}/libc10_cuda.so"
+    INTERFACE_INCLUDE_DIRECTORIES "${CUDAToolkit_INCLUDE_DIRS}"
+    INTERFACE_LINK_LIBRARIES switchyard::libtorch)
+endif()

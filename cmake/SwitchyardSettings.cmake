@@ -1,0 +1,46 @@
+# Settings that hold for every target: language, flags, linker, compiler cache, and where things are built.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+option(SWITCHYARD_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-unknown-pragmas>")
+add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-D_GLIBCXX_ASSERTIONS>")
+# DT_RUNPATH, not DT_RPATH: what LibTorch's own libraries need is found by their own paths.
+add_link_options(-Wl,--enable-new-dtags)
+
+if(SWITCHYARD_SANITIZE)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-omit-frame-pointer>")
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_program(SWITCHYARD_LLD NAMES ld.lld)
+if(SWITCHYARD_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+find_program(SWITCHYARD_CCACHE NAMES ccache)
+if(SWITCHYARD_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SWITCHYARD_CCACHE}")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${SWITCHYARD_CCACHE}")
+endif()
+
+# The build tree has the folders of the installed tree, so that programs find plugins the same way in both.
+include(GNUInstallDirs)
+set(CMAKE_INSTALL_LIBDIR lib)
+set(SWITCHYARD_LIBEXEC_DIR libexec/switchyard)
+set(SWITCHYARD_PLUGIN_DIR lib/switchyard/plugins)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(SWITCHYARD_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR}")

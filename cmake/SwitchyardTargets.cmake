@@ -1,0 +1,136 @@
+# How a folder takes part in the build. Give it a CMakeLists.txt (core/NAME, sdk/NAME, plugins/NAME or tests/NAME) that
+# lists its sources explicitly:
+#
+#   switchyard_library(switchyard_resolver SOURCES resolve.cpp plan.cpp DEPS switchyard_base)
+#       A static library. Called again with the same name, it adds sources: so do the folders that share
+#       switchyard_base. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
+#   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_host LIBEXEC)
+#       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. Its target is also called switchyard::probe.
+#   switchyard_test(resolver SOURCES resolve_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
+#       In tests/NAME: one Catch2 program for the folder, one entry for ctest. tests/README.md has the rest.
+#   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
+#   switchyard_add_plugin(naive MANIFEST plugin.toml SOURCES attention.cpp ...)
+#       In plugins/NAME, and outside this tree: see sdk/cmake/SwitchyardPlugin.cmake.
+#
+# DEPS are targets of ours (switchyard_...) or imported ones: switchyard::libtorch, tomlplusplus, json, cli11,
+# boost_dll, xxhash, highway, spdlog (all switchyard::). Headers of core are <switchyard/FOLDER/file.h>.
+
+# LibTorch is found by its absolute path, in the build tree and once installed, and nothing else is searched.
+set(SWITCHYARD_LIBTORCH_RPATH "${SWITCHYARD_LIBTORCH_LIB}" CACHE STRING
+  "Where installed programs and plugins look for LibTorch's libraries")
+set(CMAKE_INSTALL_RPATH "${SWITCHYARD_LIBTORCH_RPATH}")
+if(SWITCHYARD_LIBTORCH_RPATH STREQUAL SWITCHYARD_LIBTORCH_LIB)
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+endif()
+
+# Include roots made of links, so that the include path enforces the dependency rule: core sees everything, plugins
+# and SDK libraries only see what the SDK publishes.
+set(SWITCHYARD_CORE_INCLUDE "${PROJECT_BINARY_DIR}/include/core")
+set(SWITCHYARD_SDK_INCLUDE "${PROJECT_BINARY_DIR}/include/sdk")
+
+function(switchyard_link_include root name folder)
+  file(MAKE_DIRECTORY "${root}/switchyard")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/switchyard/${name}" SYMBOLIC)
+endfunction()
+
+foreach(folder IN ITEMS interfaces config host resolver reference model data train infer compare cli)
+  switchyard_link_include("${SWITCHYARD_CORE_INCLUDE}" ${folder} core/${folder})
+endforeach()
+foreach(root IN ITEMS "${SWITCHYARD_CORE_INCLUDE}" "${SWITCHYARD_SDK_INCLUDE}")
+  switchyard_link_include("${root}" interfaces core/interfaces)
+  switchyard_link_include("${root}" reference core/reference)
+  switchyard_link_include("${root}" sdk sdk/include)
+  switchyard_link_include("${root}" conformance sdk/conformance)
+endforeach()
+
+macro(switchyard_add_folder folder)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/obj/${folder}")
+  endif()
+endmacro()
+
+function(switchyard_absolute_sources result)
+  set(absolute "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    list(APPEND absolute "${source}")
+  endforeach()
+  set(${result} "${absolute}" PARENT_SCOPE)
+endfunction()
+
+function(switchyard_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SDK" "" "SOURCES;DEPS")
+  switchyard_absolute_sources(sources ${arg_SOURCES})
+  if(NOT TARGET ${name})
+    add_library(${name} STATIC)
+    string(REGEX REPLACE "^switchyard_" "" short "${name}")
+    add_library(switchyard::${short} ALIAS ${name})
+    set_target_properties(${name} PROPERTIES EXPORT_NAME ${short})
+    if(arg_SDK)
+      target_include_directories(${name} PRIVATE "${SWITCHYARD_SDK_INCLUDE}")
+      target_include_directories(${name} INTERFACE "$<INSTALL_INTERFACE:include>")
+      set_property(GLOBAL APPEND PROPERTY SWITCHYARD_SDK_LIBRARIES ${name})
+    else()
+      target_include_directories(${name} PRIVATE "${SWITCHYARD_CORE_INCLUDE}")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
+  endif()
+  target_sources(${name} PRIVATE ${sources})
+  target_link_libraries(${name} PUBLIC ${arg_DEPS})
+endfunction()
+
+function(switchyard_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LIBEXEC" "" "SOURCES;DEPS")
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${SWITCHYARD_CORE_INCLUDE}")
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  set(folder bin)
+  if(arg_LIBEXEC)
+    set(folder "${SWITCHYARD_LIBEXEC_DIR}")
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  if(name MATCHES "^switchyard-(.+)$")
+    add_executable(switchyard::${CMAKE_MATCH_1} ALIAS ${name})
+    set_target_properties(${name} PROPERTIES EXPORT_NAME ${CMAKE_MATCH_1})
+  endif()
+  install(TARGETS ${name} RUNTIME DESTINATION ${folder})
+  set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
+endfunction()
+
+# What every test finds in its environment: see tests/README.md.
+function(switchyard_test_environment name timeout labels)
+  set(private "${PROJECT_BINARY_DIR}/tests/private/${name}")
+  file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${PROJECT_BINARY_DIR}/tests/records")
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT "${timeout}"
+    LABELS "${labels}"
+    ENVIRONMENT "SWITCHYARD_PLUGIN_PATH=${PROJECT_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR};\
+XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
+SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
+SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv")
+endfunction()
+
+function(switchyard_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(target "switchyard_test_${name}")
+  add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME "${name}_test" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  target_include_directories(${target} PRIVATE "${SWITCHYARD_CORE_INCLUDE}" "${PROJECT_SOURCE_DIR}/tests/support")
+  target_link_libraries(${target} PRIVATE ${arg_DEPS} switchyard_test_main)
+  add_dependencies(switchyard_tests ${target})
+  add_test(NAME ${name} COMMAND ${target})
+  switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+endfunction()
+
+function(switchyard_script_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  add_test(NAME ${name} COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
+  switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,89 @@
+# switchyard_add_plugin(NAME MANIFEST plugin.toml SOURCES a.cpp ... [CUDA_SOURCES k.cu ...] [CUDA_WRAPPERS w.cpp ...]
+#                       [DEPS targets...])
+#
+# The only way to make a plugin, inside this project and outside it (after find_package(Switchyard)). Makes
+#   libNAME.so       from SOURCES and what switchyard-manifest generates from MANIFEST. It exports exactly one symbol,
+#                    switchyard_plugin_v1, and loads on every host.
+#   libNAME_cuda.so  beside it, from CUDA_SOURCES (kernels with plain C++ launchers, no LibTorch headers) and
+#                    CUDA_WRAPPERS (C++ with LibTorch), exporting switchyard_plugin_cuda_v1. Opened by the first only
+#                    when a component is created for a CUDA device. Left out where there is no nvcc.
+# DEPS are libraries of the plugin's own. MANIFEST is relative to the current folder; headers that it names are looked
+# for there. Where the result goes: lib/switchyard/plugins in this project's build tree, else the current binary folder.
+
+function(switchyard_configure_plugin_library target symbol)
+  set_target_properties(${target} PROPERTIES
+    PREFIX lib
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON)
+  if(SWITCHYARD_PLUGIN_OUTPUT_DIRECTORY)
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${SWITCHYARD_PLUGIN_OUTPUT_DIRECTORY}")
+  else()
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
+  endif()
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" ${SWITCHYARD_SDK_INCLUDE})
+  # Unique symbols would be shared between plugins, whatever their visibility, and pin the library.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique;-fopenmp>")
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
+  file(CONFIGURE OUTPUT "${script}" CONTENT "{ global: ${symbol}; local: *; };\n")
+  target_link_options(${target} PRIVATE -fopenmp -Wl,-z,now -Wl,--exclude-libs,ALL
+    "-Wl,--version-script=${script}")
+  if(NOT SWITCHYARD_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
+  target_link_libraries(${target} PRIVATE switchyard::reference switchyard::libtorch)
+endfunction()
+
+function(switchyard_generate_manifest result name manifest cuda)
+  cmake_path(ABSOLUTE_PATH manifest BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.cpp")
+  add_custom_command(OUTPUT "${generated}"
+    COMMAND switchyard::manifest "${manifest}" --name "${name}" --libtorch "${SWITCHYARD_LIBTORCH_LIB}"
+      "$<$<BOOL:${cuda}>:--cuda>" --output "${generated}"
+    DEPENDS "${manifest}" switchyard::manifest "${SWITCHYARD_LIBTORCH_LIB}/libtorch_cpu.so"
+    COMMENT "Reading the manifest of plugin ${name}"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  set(${result} "${generated}" PARENT_SCOPE)
+endfunction()
+
+function(switchyard_add_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MANIFEST" "SOURCES;CUDA_SOURCES;CUDA_WRAPPERS;DEPS")
+  if(NOT arg_MANIFEST OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "switchyard_add_plugin(${name}) needs MANIFEST and SOURCES"
+      " (not understood: '${arg_UNPARSED_ARGUMENTS}').")
+  endif()
+  if(NOT TARGET switchyard::manifest)
+    message(STATUS "Plugin ${name} left out: the program switchyard-manifest is not part of this build")
+    return()
+  endif()
+  set(cuda OFF)
+  if((arg_CUDA_SOURCES OR arg_CUDA_WRAPPERS) AND SWITCHYARD_CUDA_ENABLED)
+    set(cuda ON)
+  elseif(arg_CUDA_SOURCES OR arg_CUDA_WRAPPERS)
+    message(STATUS "Plugin ${name}: CUDA part left out: ${SWITCHYARD_CUDA_REASON}")
+  endif()
+
+  switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}" ${cuda})
+  add_library(${name} MODULE ${arg_SOURCES} "${generated}")
+  switchyard_configure_plugin_library(${name} switchyard_plugin_v1)
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  set(targets ${name})
+
+  if(cuda)
+    add_library(${name}_cuda MODULE ${arg_CUDA_SOURCES} ${arg_CUDA_WRAPPERS})
+    switchyard_configure_plugin_library(${name}_cuda switchyard_plugin_cuda_v1)
+    # The shared CUDA runtime is the one that LibTorch has loaded.
+    set_target_properties(${name}_cuda PROPERTIES
+      CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_RUNTIME_LIBRARY Shared LINKER_LANGUAGE CXX)
+    target_compile_options(${name}_cuda PRIVATE
+      "$<$<COMPILE_LANGUAGE:CUDA>:--threads=2;--expt-relaxed-constexpr>")
+    target_link_libraries(${name}_cuda PRIVATE switchyard::libtorch_cuda)
+    add_dependencies(${name} ${name}_cuda)
+    list(APPEND targets ${name}_cuda)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SWITCHYARD_PLUGINS ${targets})
+  if(SWITCHYARD_PLUGIN_DIR)
+    install(TARGETS ${targets} LIBRARY DESTINATION "${SWITCHYARD_PLUGIN_DIR}")
+  endif()
+endfunction()

@@ -1,0 +1,105 @@
+// main() of every test program, and the record of what each test case did that `./dev test` sums up.
+// One line per event, written at once, so that a crash leaves a "start" without an end:
+//     start NAME | pass NAME | fail NAME | skip NAME reason        (fields separated by a tab)
+#ifdef SWITCHYARD_CATCH2_V2
+#define CATCH_CONFIG_RUNNER
+#endif
+#include <unistd.h>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+#include "switchyard_test.h"
+
+#ifndef SWITCHYARD_CATCH2_V2
+#include <catch2/catch_session.hpp>
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
+#endif
+
+namespace {
+
+std::string skip_reason;
+
+std::string one_line(std::string text) {
+    for (char& c : text)
+        if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+    return text;
+}
+
+void record(const std::string& event, const std::string& name, const std::string& detail = {}) {
+    static const char* const path = std::getenv("SWITCHYARD_TEST_RECORD");
+    if (path == nullptr) return;
+    std::ofstream file(path, std::ios::app);
+    file << event << '\t' << one_line(name) << (detail.empty() ? "" : "\t") << one_line(detail) << std::endl;
+}
+
+#ifdef SWITCHYARD_CATCH2_V2
+using ListenerBase = Catch::TestEventListenerBase;
+const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) { return stats.testInfo; }
+#else
+using ListenerBase = Catch::EventListenerBase;
+const Catch::TestCaseInfo& info_of(const Catch::TestCaseStats& stats) { return *stats.testInfo; }
+#endif
+
+class RecordListener final : public ListenerBase {
+public:
+    using ListenerBase::ListenerBase;
+
+    void testCaseStarting(const Catch::TestCaseInfo& info) override {
+        skip_reason.clear();
+        record("start", info.name);
+    }
+
+    void testCaseEnded(const Catch::TestCaseStats& stats) override {
+        const std::string& name = info_of(stats).name;
+        if (stats.totals.assertions.failed > 0) return record("fail", name);
+        if (!skip_reason.empty()) return record("skip", name, skip_reason);
+        record("pass", name);
+    }
+};
+
+CATCH_REGISTER_LISTENER(RecordListener)
+
+std::filesystem::path path_from(const char* variable) {
+    const char* const value = std::getenv(variable);
+    if (value == nullptr) {
+        throw std::runtime_error(std::string(variable) +
+                                 " is not set: run the test through ctest or `./dev test`");
+    }
+    return value;
+}
+
+/// Folders handed out by temporary_dir(), removed at the end of the process.
+class TemporaryFolders {
+public:
+    ~TemporaryFolders() {
+        std::error_code ignored;
+        for (const auto& folder : folders) std::filesystem::remove_all(folder, ignored);
+    }
+    std::vector<std::filesystem::path> folders;
+};
+
+}  // namespace
+
+namespace switchyard::test {
+
+void skip(const std::string& reason) {
+    skip_reason = reason;
+    WARN("skipped: " << reason);
+}
+
+std::filesystem::path source_dir() { return path_from("SWITCHYARD_TEST_SOURCE_DIR"); }
+std::filesystem::path build_dir() { return path_from("SWITCHYARD_TEST_BUILD_DIR"); }
+
+std::filesystem::path temporary_dir(const std::string& name) {
+    static TemporaryFolders made;
+    std::string pattern = (std::filesystem::temp_directory_path() / (name + ".XXXXXX")).string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a folder like " + pattern);
+    return made.folders.emplace_back(pattern);
+}
+
+}  // namespace switchyard::test
+
+int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

@@ -16,11 +16,6 @@
 
 namespace switchyard {
 
-enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
-template <>
-inline constexpr std::array<std::string_view, 7> names<OpClass>{"linear", "attention", "normalization", "activation",
-                                                                "loss",   "embedding", "residual"};
-
 // Where a linear layer stands; amax histories and per-layer exceptions are kept by it.
 struct LinearSite {
     std::string name;          // "encoder.0.attention.q"

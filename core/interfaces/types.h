@@ -52,6 +52,9 @@ enum class ActivationKind : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, swig
 
 enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 
+// Classes of operations that a precision policy tells apart (precision.h).
+enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
+
 // Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning: mask.h.
 enum class MaskKind : std::uint8_t { causal, key_lengths, documents, sliding_window, prefix, alibi, relative_bias, soft_cap, dense_bias };
 
@@ -82,6 +85,9 @@ inline constexpr std::array<std::string_view, 8> names<ActivationKind>{"gelu_erf
                                                                        "swiglu",   "geglu_erf", "geglu_tanh", "reglu"};
 template <>
 inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd", "lion", "lamb", "muon"};
+template <>
+inline constexpr std::array<std::string_view, 7> names<OpClass>{"linear", "attention", "normalization", "activation",
+                                                                "loss",   "embedding", "residual"};
 template <>
 inline constexpr std::array<std::string_view, 9> names<MaskKind>{"causal", "key_lengths",   "documents", "sliding_window", "prefix",
                                                                  "alibi",  "relative_bias", "soft_cap",  "dense_bias"};

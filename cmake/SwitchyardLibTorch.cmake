@@ -8,7 +8,8 @@ set(SWITCHYARD_LIBTORCH_MINIMUM 2.10)
 
 function(switchyard_find_libtorch result)
   set(candidates ${SWITCHYARD_LIBTORCH})
-  foreach(prefix IN LISTS CMAKE_PREFIX_PATH ENV:CMAKE_PREFIX_PATH)
+  string(REPLACE ":" ";" prefixes "$ENV{CMAKE_PREFIX_PATH}")
+  foreach(prefix IN LISTS CMAKE_PREFIX_PATH prefixes)
     # The archive itself, a site-packages folder, and what torch.utils.cmake_prefix_path prints.
     list(APPEND candidates "${prefix}" "${prefix}/torch" "${prefix}/libtorch" "${prefix}/../..")
   endforeach()

@@ -16,10 +16,12 @@
 # boost_dll, xxhash, highway, spdlog (all switchyard::). Headers of core are <switchyard/FOLDER/file.h>.
 
 # LibTorch is found by its absolute path, in the build tree and once installed, and nothing else is searched.
-set(SWITCHYARD_LIBTORCH_RPATH "${SWITCHYARD_LIBTORCH_LIB}" CACHE STRING
-  "Where installed programs and plugins look for LibTorch's libraries")
-set(CMAKE_INSTALL_RPATH "${SWITCHYARD_LIBTORCH_RPATH}")
-if(SWITCHYARD_LIBTORCH_RPATH STREQUAL SWITCHYARD_LIBTORCH_LIB)
+set(SWITCHYARD_INSTALLED_LIBTORCH "" CACHE STRING
+  "Where LibTorch's lib/ will be for what is installed, if not where it is now ($ORIGIN/... may be used)")
+if(SWITCHYARD_INSTALLED_LIBTORCH)
+  set(CMAKE_INSTALL_RPATH "${SWITCHYARD_INSTALLED_LIBTORCH}")
+else()
+  set(CMAKE_INSTALL_RPATH "${SWITCHYARD_LIBTORCH_LIB}")
   set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 endif()
 

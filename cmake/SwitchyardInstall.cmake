@@ -1,1 +1,40 @@
-# filled in below
+# What `cmake --install` brings, beside the programs and plugins (which their own functions install): the SDK's headers
+# and libraries, the CMake package Switchyard, configurations and documents.
+
+foreach(pair IN ITEMS interfaces:core/interfaces reference:core/reference sdk:sdk/include conformance:sdk/conformance)
+  string(REPLACE ":" ";" pair "${pair}")
+  list(GET pair 0 name)
+  list(GET pair 1 folder)
+  install(DIRECTORY "${folder}/" DESTINATION "include/switchyard/${name}" FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(DIRECTORY configs DESTINATION share/switchyard)
+install(FILES LICENSE DESTINATION share/doc/switchyard)
+install(DIRECTORY docs/ DESTINATION share/doc/switchyard OPTIONAL)
+# The build tree shows configurations where the installed tree has them, relative to the program.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/switchyard")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/configs" "${PROJECT_BINARY_DIR}/share/switchyard/configs" SYMBOLIC)
+
+get_property(sdk_libraries GLOBAL PROPERTY SWITCHYARD_SDK_LIBRARIES)
+if(sdk_libraries)
+  install(TARGETS ${sdk_libraries} EXPORT SwitchyardTargets ARCHIVE DESTINATION lib/switchyard)
+endif()
+get_property(programs GLOBAL PROPERTY SWITCHYARD_LIBEXEC_PROGRAMS)
+if(sdk_libraries OR programs)
+  install(EXPORT SwitchyardTargets NAMESPACE switchyard:: DESTINATION lib/cmake/Switchyard)
+endif()
+
+# A plugin is built with the LibTorch that its host was built with; where that is, is written into the package.
+set(SWITCHYARD_PACKAGE_LIBTORCH "${SWITCHYARD_LIBTORCH_ROOT}")
+if(IS_ABSOLUTE "${SWITCHYARD_INSTALLED_LIBTORCH}")
+  get_filename_component(SWITCHYARD_PACKAGE_LIBTORCH "${SWITCHYARD_INSTALLED_LIBTORCH}" DIRECTORY)
+endif()
+include(CMakePackageConfigHelpers)
+configure_package_config_file(cmake/SwitchyardConfig.cmake.in "${PROJECT_BINARY_DIR}/package/SwitchyardConfig.cmake"
+  INSTALL_DESTINATION lib/cmake/Switchyard NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/SwitchyardConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/SwitchyardConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/SwitchyardConfigVersion.cmake"
+  cmake/SwitchyardLibTorch.cmake cmake/SwitchyardCuda.cmake sdk/cmake/SwitchyardPlugin.cmake
+  DESTINATION lib/cmake/Switchyard)

@@ -5,7 +5,7 @@
 #       A static library. Called again with the same name, it adds sources: so do the folders that share
 #       switchyard_base. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
 #   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_host LIBEXEC)
-#       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. Its target is also called switchyard::probe.
+#       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. The latter is also called switchyard::probe.
 #   switchyard_test(resolver SOURCES resolve_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
 #       In tests/NAME: one Catch2 program for the folder, one entry for ctest. tests/README.md has the rest.
 #   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
@@ -91,11 +91,15 @@ function(switchyard_program name)
     set(folder "${SWITCHYARD_LIBEXEC_DIR}")
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
-  if(name MATCHES "^switchyard-(.+)$")
-    add_executable(switchyard::${CMAKE_MATCH_1} ALIAS ${name})
-    set_target_properties(${name} PROPERTIES EXPORT_NAME ${CMAKE_MATCH_1})
+  if(arg_LIBEXEC)
+    string(REGEX REPLACE "^switchyard-" "" short "${name}")
+    add_executable(switchyard::${short} ALIAS ${name})
+    set_target_properties(${name} PROPERTIES EXPORT_NAME ${short})
+    set_property(GLOBAL APPEND PROPERTY SWITCHYARD_LIBEXEC_PROGRAMS ${name})
+    install(TARGETS ${name} EXPORT SwitchyardTargets RUNTIME DESTINATION ${folder})
+  else()
+    install(TARGETS ${name} RUNTIME DESTINATION ${folder})
   endif()
-  install(TARGETS ${name} RUNTIME DESTINATION ${folder})
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
 endfunction()
 

@@ -8,7 +8,8 @@
 #                    CUDA_WRAPPERS (C++ with LibTorch), exporting switchyard_plugin_cuda_v1. Opened by the first only
 #                    when a component is created for a CUDA device. Left out where there is no nvcc.
 # DEPS are libraries of the plugin's own. MANIFEST is relative to the current folder; headers that it names are looked
-# for there. Where the result goes: lib/switchyard/plugins in this project's build tree, else the current binary folder.
+# for there. Where the result goes: lib/switchyard/plugins in this project's build tree, else the current binary folder;
+# `cmake --install` puts it into lib/switchyard/plugins, where a Switchyard of the same prefix finds it.
 
 function(switchyard_configure_plugin_library target symbol)
   set_target_properties(${target} PROPERTIES
@@ -21,12 +22,16 @@ function(switchyard_configure_plugin_library target symbol)
   else()
     set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
   endif()
+  if(NOT CMAKE_INSTALL_RPATH)
+    set_target_properties(${target} PROPERTIES
+      INSTALL_RPATH "${SWITCHYARD_LIBTORCH_LIB}" BUILD_WITH_INSTALL_RPATH ON)
+  endif()
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" ${SWITCHYARD_SDK_INCLUDE})
   # Unique symbols would be shared between plugins, whatever their visibility, and pin the library.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique;-fopenmp>")
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
   file(CONFIGURE OUTPUT "${script}" CONTENT "{ global: ${symbol}; local: *; };\n")
-  target_link_options(${target} PRIVATE -fopenmp -Wl,-z,now -Wl,--exclude-libs,ALL
+  target_link_options(${target} PRIVATE -fopenmp -Wl,--enable-new-dtags -Wl,-z,now -Wl,--exclude-libs,ALL
     "-Wl,--version-script=${script}")
   if(NOT SWITCHYARD_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
@@ -83,7 +88,5 @@ function(switchyard_add_plugin name)
     list(APPEND targets ${name}_cuda)
   endif()
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_PLUGINS ${targets})
-  if(SWITCHYARD_PLUGIN_DIR)
-    install(TARGETS ${targets} LIBRARY DESTINATION "${SWITCHYARD_PLUGIN_DIR}")
-  endif()
+  install(TARGETS ${targets} LIBRARY DESTINATION "${SWITCHYARD_PLUGIN_DIR}")
 endfunction()

@@ -1,0 +1,29 @@
+// Activation through the component that a plan chose: y = dropout(act(x + bias)). The bias before it and the
+// dropout after it are done here where the component does not serve them. Contract:
+// <switchyard/interfaces/activation.h>.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/host/binding.h>
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/resolver/plan.h>
+
+namespace switchyard::model {
+
+class ActivationOp {
+public:
+    ActivationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                 const resolver::Composed& composed = {});
+
+    at::Tensor operator()(const ActivationInputs& inputs, const ActivationParams& params) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<Activation>> binding_;
+    bool compose_bias_ = false;
+    bool compose_dropout_ = false;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,29 @@
+// The data loader that a plan chose. Contract: <switchyard/interfaces/data_loader.h>.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/host/binding.h>
+#include <switchyard/interfaces/data_loader.h>
+#include <switchyard/resolver/plan.h>
+
+namespace switchyard::model {
+
+class DataLoaderOp {
+public:
+    DataLoaderOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                 const resolver::Composed& composed = {});
+
+    void start(const SampleSource& source, const LoaderParams& params) const;
+    std::int64_t batches() const;
+    bool next(Batch& batch) const;
+    LoaderPosition position() const;
+    void seek(const LoaderPosition& position) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<DataLoader>> binding_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,34 @@
+// Normalization through the component that a plan chose, in its widest form: y = norm(residual + dropout(x +
+// bias)).
+//
+// Parts that the component does not serve are done here, in the order bias, dropout, residual. A part done
+// here takes those before it with it, for they come first. Contract of inputs, parameters and outputs:
+// <switchyard/interfaces/normalization.h>.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/host/binding.h>
+#include <switchyard/interfaces/normalization.h>
+#include <switchyard/resolver/plan.h>
+
+namespace switchyard::model {
+
+class NormalizationOp {
+public:
+    NormalizationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                    const resolver::Composed& composed = {});
+
+    NormalizationOutputs operator()(const NormalizationInputs& inputs,
+                                    const NormalizationParams& params) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<Normalization>> binding_;
+    bool compose_bias_ = false;
+    bool compose_dropout_ = false;
+    bool compose_residual_ = false;
+};
+
+}  // namespace switchyard::model

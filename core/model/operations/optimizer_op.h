@@ -1,0 +1,33 @@
+// The optimizer that a plan chose. Division by the loss scale and clipping are done here where the component
+// does not fold them in: the gradients are then changed in place, and a step with a gradient that is not
+// finite does not reach the component. Contract: <switchyard/interfaces/optimizer.h>.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <switchyard/host/binding.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/resolver/plan.h>
+
+namespace switchyard::model {
+
+class OptimizerOp {
+public:
+    OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                const resolver::Composed& composed = {});
+
+    void bind(const std::vector<ParameterGroup>& groups) const;
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
+    OptimizerState state() const;
+    void load(const OptimizerState& state) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<Optimizer>> binding_;
+    bool compose_unscale_ = false;
+    bool compose_clip_ = false;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,130 @@
+// The dependency rule holds in this tree, and the check of it finds each kind of breach.
+// To add a rule: write it in rules.cpp, call it on source_dir() here, and add a tree that breaks it to the
+// second half.
+#include <fstream>
+
+#include <switchyard_test.h>
+#include "rules.h"
+
+namespace arch = switchyard::architecture;
+namespace fs = std::filesystem;
+using switchyard::test::build_dir;
+using switchyard::test::source_dir;
+using switchyard::test::temporary_dir;
+
+namespace {
+
+std::string joined(const arch::Problems& problems) {
+    std::string text;
+    for (const auto& problem : problems) text += problem + "\n";
+    return text;
+}
+
+void write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("includes follow the dependency rule") { CHECK(joined(arch::check_includes(source_dir())) == ""); }
+
+TEST_CASE("link lines follow the dependency rule") {
+    CHECK(joined(arch::check_links(source_dir(), build_dir() / "targets.txt")) == "");
+}
+
+TEST_CASE("core names no plugin") { CHECK(joined(arch::check_plugin_names(source_dir())) == ""); }
+
+TEST_CASE("no source file is longer than 500 lines") {
+    CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
+}
+
+TEST_CASE("a tree that keeps the rule has no problems") {
+    const auto root = temporary_dir("good");
+    write(root / "core/interfaces/a.h", "#include <ATen/core/Tensor.h>\n#include <string>\n");
+    write(root / "core/cli/main.cpp",
+          "#include <switchyard/interfaces/a.h>\n#include \"command.h\"\nauto x = \"p\";\n");
+    write(root / "plugins/p/p.cpp", "#include <switchyard/sdk/plugin.h>\n#include <ATen/ops/add.h>\n");
+    CHECK(joined(arch::check_includes(root)) == "");
+    CHECK(joined(arch::check_plugin_names(root)) == "");
+    CHECK(joined(arch::check_lengths(root, 3)) == "");
+}
+
+TEST_CASE("an include that breaks the rule is named with its line") {
+    struct Case {
+        const char* file;
+        const char* line;
+        const char* message;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"core/interfaces/a.h", "#include <switchyard/host/b.h>",
+         "interfaces may not include <switchyard/host/b.h>"},
+        {"core/host/a.cpp", "#include <switchyard/resolver/b.h>",
+         "host may not include <switchyard/resolver/b.h>"},
+        {"core/reference/a.cpp", "#include <switchyard/config/b.h>", "it may use interfaces"},
+        {"core/resolver/a.cpp", "#include <switchyard/sdk/b.h>", "resolver may not include"},
+        {"sdk/include/a.h", "#include <switchyard/host/b.h>", "sdk may not include <switchyard/host/b.h>"},
+        {"sdk/conformance/a.cpp", "#include <switchyard/compare/b.h>", "conformance may not include"},
+        {"plugins/p/a.cpp", "#include <switchyard/host/b.h>", "plugin may not include <switchyard/host/b.h>"},
+        {"plugins/p/a.cpp", "#include <switchyard/conformance/b.h>", "plugin may not include"},
+        {"plugins/p/a.cpp", "#include \"../q/b.h\"", "\"../q/b.h\" leaves its folder"},
+        {"plugins/p/a.cpp", "  #  include <torch/torch.h> // all",
+         "<torch/torch.h> may not be included here"},
+        {"core/config/a.cpp", "#include <spdlog/spdlog.h>", "log through <switchyard/host/log.h>"},
+        {"core/interfaces/a.h", "#include <ATen/ops/add.h>", "nothing more of ATen"},
+        {"core/model/a.cpp", "#include <catch2/catch.hpp>", "only tests use Catch2"},
+        {"core/elsewhere/a.cpp", "#include <vector>", "the folder has no place in the dependency rule"},
+    }));
+    const auto root = temporary_dir("bad");
+    write(root / c.file, std::string(c.line) + "\n");
+    const auto problems = arch::check_includes(root);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0], switchyard::test::contains(std::string(c.file) + ":1: "));
+    CHECK_THAT(problems[0], switchyard::test::contains(c.message));
+}
+
+TEST_CASE("two folders of one layer may not depend on each other in a circle") {
+    const auto root = temporary_dir("circle");
+    write(root / "core/host/a.cpp", "\n#include <switchyard/config/c.h>\n");
+    CHECK(joined(arch::check_includes(root)) == "");
+    write(root / "core/config/c.h", "#include <switchyard/host/a.h>\n");
+    const auto text = joined(arch::check_includes(root));
+    CHECK_THAT(text, switchyard::test::contains(
+                         "core/host/a.cpp:2: host includes config, which depends on host again"));
+    CHECK_THAT(text, switchyard::test::contains("core/config/c.h:1: config includes host"));
+}
+
+TEST_CASE("a plugin's name in core is found outside comments") {
+    const auto root = temporary_dir("names");
+    write(root / "plugins/quick/a.cpp", "");
+    write(root / "core/model/a.cpp", "// \"quick\"\nauto name = \"quicker\";\nif (name == \"quick\") {}\n");
+    CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
+}
+
+TEST_CASE("a file over the limit is named with its length") {
+    const auto root = temporary_dir("long");
+    write(root / "core/host/a.cpp", "\n\n\n\n");
+    CHECK(joined(arch::check_lengths(root, 3)) ==
+          "core/host/a.cpp:3: the file has 4 lines; at most 3 are allowed\n");
+}
+
+TEST_CASE("a link line that breaks the rule is named") {
+    const auto root = temporary_dir("links");
+    const std::string at = root.string();
+    const std::string good = "switchyard_base|" + at + "/core/config/a.cpp;" + at +
+                             "/core/host/a.cpp|switchyard::json\n" + "switchyard_reference|" + at +
+                             "/core/reference/a.cpp|switchyard::libtorch\n" + "switchyard-run|" + at +
+                             "/core/cli/a.cpp|switchyard_base;switchyard_reference\n" + "p|" + at +
+                             "/plugins/p/a.cpp|switchyard::reference;switchyard::libtorch\n";
+    const std::string bad = "q|" + at + "/plugins/q/a.cpp|switchyard_base;p\n" + "switchyard_model|" + at +
+                            "/core/model/a.cpp|p\n";
+    write(root / "targets.txt", good);
+    CHECK(joined(arch::check_links(root, root / "targets.txt")) == "");
+    write(root / "targets.txt", good + bad);
+    CHECK(joined(arch::check_links(root, root / "targets.txt")) ==
+          "q links switchyard_base, which its folder may not use\n"
+          "q links p, which its folder may not use\n"
+          "switchyard_model links p, which its folder may not use\n");
+    CHECK_THAT(joined(arch::check_links(root, root / "absent.txt")),
+               switchyard::test::contains("no targets"));
+}

@@ -1,0 +1,288 @@
+#include "rules.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace switchyard::architecture {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+// What each part may include and link, itself apart. A part is a folder of core, "sdk" (its headers),
+// "conformance", or "plugin". To add a folder, add its line; to add an edge, change docs/architecture.md too.
+const std::map<std::string, Names> may_use = {
+    {"interfaces", {}},
+    {"config", {"host", "interfaces"}},
+    {"host", {"config", "interfaces"}},
+    {"reference", {"interfaces"}},
+    {"resolver", {"config", "host", "interfaces"}},
+    {"model", {"data", "resolver", "reference", "config", "host", "interfaces"}},
+    {"data", {"model", "resolver", "reference", "config", "host", "interfaces"}},
+    {"train", {"compare", "infer", "model", "data", "resolver", "reference", "config", "host", "interfaces"}},
+    {"infer", {"compare", "train", "model", "data", "resolver", "reference", "config", "host", "interfaces"}},
+    {"compare",
+     {"train", "infer", "model", "data", "resolver", "reference", "config", "host", "interfaces", "sdk",
+      "conformance"}},
+    {"cli",
+     {"compare", "train", "infer", "model", "data", "resolver", "reference", "config", "host", "interfaces",
+      "sdk", "conformance"}},
+    {"sdk", {"interfaces", "reference"}},
+    {"conformance", {"sdk", "interfaces", "reference"}},
+    {"plugin", {"sdk", "interfaces", "reference"}},
+};
+
+// Headers that only some files may include: the pattern, where it is allowed, why.
+struct Confined {
+    std::regex header;
+    std::regex allowed;
+    const char* why;
+};
+
+const std::vector<Confined>& confined_headers() {
+    static const std::vector<Confined> list = {
+        {std::regex("torch/(torch|extension)\\.h"), std::regex("nowhere"),
+         "it costs 13 to 22 s in every source; include single <ATen/ops/...> headers"},
+        {std::regex("(spdlog|fmt)/.*"), std::regex("core/host/log\\.cpp"),
+         "LibTorch ships another fmt; log through <switchyard/host/log.h>"},
+        {std::regex("ATen/(?!core/Tensor\\.h).*"), std::regex("(?!core/interfaces/).*"),
+         "a contract header includes <ATen/core/Tensor.h> and nothing more of ATen"},
+        {std::regex("catch2/.*"), std::regex("tests/.*"), "only tests use Catch2"},
+    };
+    return list;
+}
+
+bool is_source(const fs::path& path) {
+    static const Names extensions = {".h", ".cpp", ".cu", ".cuh"};
+    return extensions.contains(path.extension().string());
+}
+
+std::vector<fs::path> sources_below(const fs::path& root, const std::vector<std::string>& folders) {
+    std::vector<fs::path> found;
+    for (const auto& folder : folders) {
+        if (!fs::exists(root / folder)) continue;
+        for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+            if (entry.is_regular_file() && is_source(entry.path())) found.push_back(entry.path());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+std::string relative_to(const fs::path& root, const fs::path& path) {
+    return path.lexically_relative(root).generic_string();
+}
+
+/// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
+std::string part_of(const std::string& path) {
+    static const std::regex pattern("(core|sdk|plugins)/([^/]+)/.*");
+    std::smatch match;
+    if (!std::regex_match(path, match, pattern)) return {};
+    if (match[1] == "core") return match[2];
+    if (match[1] == "plugins" || match[2] == "template") return "plugin";
+    return match[2] == "conformance" ? "conformance" : "sdk";
+}
+
+bool may(const std::string& part, const std::string& other) {
+    const auto found = may_use.find(part);
+    return part == other || (found != may_use.end() && found->second.contains(other));
+}
+
+std::string list_of(const std::string& part) {
+    std::string text;
+    for (const auto& name : may_use.at(part)) text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "nothing" : text;
+}
+
+struct Include {
+    std::string place;  // "path:line"
+    std::string header;
+    bool quoted;
+};
+
+std::vector<Include> includes_of(const fs::path& file, const std::string& name) {
+    static const std::regex pattern("\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"].*");
+    std::vector<Include> found;
+    std::ifstream stream(file);
+    std::string line;
+    std::smatch match;
+    for (int number = 1; std::getline(stream, line); ++number) {
+        if (!std::regex_match(line, match, pattern)) continue;
+        found.push_back({name + ":" + std::to_string(number), match[2], match[1] == "\""});
+    }
+    return found;
+}
+
+/// Folder of core -> folders that it includes, with one place for each.
+using Edges = std::map<std::string, std::map<std::string, std::string>>;
+
+void check_own_header(const std::string& part, const Include& include, Edges& edges, Problems& problems) {
+    static const std::regex pattern("switchyard/([^/]+)/.*");
+    std::smatch match;
+    if (!std::regex_match(include.header, match, pattern)) return;
+    const std::string other = match[1];
+    if (!may(part, other)) {
+        problems.push_back(include.place + ": " + part + " may not include <" + include.header +
+                           ">; it may use " + list_of(part));
+    }
+    if (part != other) edges[part].emplace(other, include.place);
+}
+
+void check_include(const std::string& name, const Include& include, Problems& problems) {
+    if (include.quoted && include.header.find("..") != std::string::npos) {
+        problems.push_back(include.place + ": \"" + include.header +
+                           "\" leaves its folder; write <switchyard/FOLDER/file.h>");
+    }
+    for (const auto& confined : confined_headers()) {
+        if (std::regex_match(include.header, confined.header) && !std::regex_match(name, confined.allowed)) {
+            problems.push_back(include.place + ": <" + include.header +
+                               "> may not be included here: " + confined.why);
+        }
+    }
+}
+
+bool reaches(const Edges& edges, const std::string& from, const std::string& to, Names& seen) {
+    if (!seen.insert(from).second || !edges.contains(from)) return false;
+    for (const auto& [next, place] : edges.at(from)) {
+        if (next == to || reaches(edges, next, to, seen)) return true;
+    }
+    return false;
+}
+
+void check_circles(const Edges& edges, Problems& problems) {
+    for (const auto& [from, targets] : edges) {
+        for (const auto& [to, place] : targets) {
+            Names seen;
+            if (reaches(edges, to, from, seen)) {
+                problems.push_back(place + ": " + from + " includes " + to + ", which depends on " + from +
+                                   " again");
+            }
+        }
+    }
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+    return parts;
+}
+
+struct Target {
+    std::string name;
+    Names parts;
+    std::vector<std::string> links;
+};
+
+std::vector<Target> read_targets(const fs::path& root, const fs::path& file) {
+    std::vector<Target> targets;
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) {
+        const auto fields = split(line, '|');
+        if (fields.size() < 3) continue;
+        Target target{fields[0], {}, split(fields[2], ';')};
+        for (const auto& source : split(fields[1], ';')) {
+            const auto part = part_of(relative_to(root, source));
+            if (!part.empty()) target.parts.insert(part);
+        }
+        targets.push_back(target);
+    }
+    return targets;
+}
+
+/// switchyard::reference and switchyard_reference are one target; imported ones are none of ours.
+const Target* find_target(const std::vector<Target>& targets, const std::string& name) {
+    std::string plain = name;
+    if (plain.starts_with("switchyard::")) plain.replace(0, 12, "switchyard_");
+    const auto found =
+        std::find_if(targets.begin(), targets.end(), [&](const Target& t) { return t.name == plain; });
+    return found == targets.end() ? nullptr : &*found;
+}
+
+bool may_link(const Target& target, const Target& other) {
+    if (other.parts.contains("plugin")) return false;
+    return std::all_of(other.parts.begin(), other.parts.end(), [&](const std::string& needed) {
+        return std::any_of(target.parts.begin(), target.parts.end(),
+                           [&](const std::string& part) { return may(part, needed); });
+    });
+}
+
+}  // namespace
+
+Problems check_includes(const fs::path& root) {
+    Problems problems;
+    Edges edges;
+    for (const auto& file : sources_below(root, {"core", "sdk", "plugins"})) {
+        const std::string name = relative_to(root, file);
+        const std::string part = part_of(name);
+        if (!may_use.contains(part)) {
+            problems.push_back(name +
+                               ":1: the folder has no place in the dependency rule; add it to rules.cpp");
+            continue;
+        }
+        for (const auto& include : includes_of(file, name)) {
+            check_include(name, include, problems);
+            check_own_header(part, include, edges, problems);
+        }
+    }
+    check_circles(edges, problems);
+    return problems;
+}
+
+Problems check_plugin_names(const fs::path& root) {
+    Problems problems;
+    if (!fs::exists(root / "plugins")) return problems;
+    Names plugins;
+    for (const auto& entry : fs::directory_iterator(root / "plugins")) {
+        if (entry.is_directory()) plugins.insert(entry.path().filename().string());
+    }
+    for (const auto& file : sources_below(root, {"core"})) {
+        const std::string name = relative_to(root, file);
+        if (part_of(name) == "cli") continue;
+        std::ifstream stream(file);
+        std::string line;
+        for (int number = 1; std::getline(stream, line); ++number) {
+            const std::string code = line.substr(0, line.find("//"));
+            for (const auto& plugin : plugins) {
+                if (code.find('"' + plugin + '"') == std::string::npos) continue;
+                problems.push_back(name + ":" + std::to_string(number) + ": core names the plugin \"" +
+                                   plugin + "\"");
+            }
+        }
+    }
+    return problems;
+}
+
+Problems check_lengths(const fs::path& root, int limit) {
+    Problems problems;
+    for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "tests", "examples"})) {
+        std::ifstream stream(file);
+        const auto lines = std::count(std::istreambuf_iterator<char>(stream), {}, '\n');
+        if (lines > limit) {
+            problems.push_back(relative_to(root, file) + ":" + std::to_string(limit) + ": the file has " +
+                               std::to_string(lines) + " lines; at most " + std::to_string(limit) +
+                               " are allowed");
+        }
+    }
+    return problems;
+}
+
+Problems check_links(const fs::path& root, const fs::path& file) {
+    Problems problems;
+    const auto targets = read_targets(root, file);
+    if (targets.empty()) problems.push_back(file.string() + ":1: no targets are listed");
+    for (const auto& target : targets) {
+        for (const auto& link : target.links) {
+            const Target* const other = find_target(targets, link);
+            if (other == nullptr || other == &target || may_link(target, *other)) continue;
+            problems.push_back(target.name + " links " + other->name + ", which its folder may not use");
+        }
+    }
+    return problems;
+}
+
+}  // namespace switchyard::architecture

@@ -1,0 +1,27 @@
+// The dependency rule of docs/architecture.md as functions over a source tree. Each returns what is wrong, as
+// "path:line: text", and nothing when all is well.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace switchyard::architecture {
+
+using Problems = std::vector<std::string>;
+
+/// Includes: which folder may include which, nothing by way of "..", heavy or confined headers only where
+/// they belong, and no circle among the folders of core.
+Problems check_includes(const std::filesystem::path& root);
+
+/// Core names no plugin: no string literal in core (cli apart, whose defaults are a user's) is the name of a
+/// plugin.
+Problems check_plugin_names(const std::filesystem::path& root);
+
+/// No source file is longer than `limit` lines.
+Problems check_lengths(const std::filesystem::path& root, int limit);
+
+/// Link lines, from the file targets.txt that the build writes: NAME|SOURCES|LINKED TARGETS, lists with ';'.
+Problems check_links(const std::filesystem::path& root, const std::filesystem::path& targets);
+
+}  // namespace switchyard::architecture

@@ -1,4 +1,5 @@
-// The typed configuration: what load() makes of TOML files, presets and overrides, and what everything else reads.
+// The typed configuration: what load() makes of TOML files, presets and overrides, and what everything else
+// reads.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ struct Config {
     DataLoaderConfig data_loader;
     std::vector<LayerRule> layers;
 
-    // By full key ("optimizer.lr", "attention.options.chunked.chunk_size"); keys that nobody wrote are missing, or say what
-    // their default was derived from.
+    // By full key ("optimizer.lr", "attention.options.chunked.chunk_size"); keys that nobody wrote are
+    // missing, or say what their default was derived from.
     std::map<std::string, Origin, std::less<>> origins;
 
     const SlotConfig& slot(Kind kind) const;

@@ -2,8 +2,9 @@
 //
 //     [[layer]]
 //     match = "encoder.0-3,11"            # encoder|decoder . numbers, ranges or *; "*" alone: every layer
-//     attention.backend = "naive"         # any key of attention, normalization, activation, and those of [model] that a layer
-//     model.window = 128                  # can have for itself (docs/config.md marks them)
+//     attention.backend = "naive"         # any key of attention, normalization, activation, and those of
+//     [model] that a layer model.window = 128                  # can have for itself (docs/config.md marks
+//     them)
 //
 // Rules are applied in the order in which they are written; a later one wins.
 #pragma once
@@ -28,8 +29,8 @@ struct LayerId {
 // "encoder.3"
 std::string to_string(const LayerId& layer);
 
-// One value on its way into a Config. `key` is a path of the table ("attention.backend"); for an option of a component it is
-// "attention.options" and `component`, `option` say which.
+// One value on its way into a Config. `key` is a path of the table ("attention.backend"); for an option of a
+// component it is "attention.options" and `component`, `option` say which.
 struct Assignment {
     std::string key;
     std::string component;
@@ -40,7 +41,8 @@ struct Assignment {
 
 struct LayerRule {
     std::string match;
-    std::vector<LayerId> layers;  // what `match` means for this model, in order; never empty in a loaded Config
+    std::vector<LayerId>
+        layers;  // what `match` means for this model, in order; never empty in a loaded Config
     std::vector<Assignment> values;
     Origin origin;
 };

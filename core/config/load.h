@@ -1,7 +1,8 @@
 // From TOML text to a Config, with every mistake told in one pass.
 //
-// Order, later wins: defaults; the preset; the files that are included, in order; the file itself; the overrides. [[layer]] rules are
-// appended in the same order. An included file may itself name a preset and include others.
+// Order, later wins: defaults; the preset; the files that are included, in order; the file itself; the
+// overrides. [[layer]] rules are appended in the same order. An included file may itself name a preset and
+// include others.
 #pragma once
 
 #include <map>
@@ -17,23 +18,27 @@
 
 namespace switchyard::config {
 
-// Options that components declare, from their plugins' manifests; a component without options has an empty schema here.
+// Options that components declare, from their plugins' manifests; a component without options has an empty
+// schema here.
 using OptionSchemas = std::map<std::pair<Kind, std::string>, OptionSchema>;
 
 struct LoadRequest {
-    std::string path;                      // of the file; empty: defaults and overrides only
-    std::optional<std::string> text;       // read this instead of the file; `path` then only names it
-    std::vector<std::string> overrides;    // "optimizer.lr=3e-4", in order
-    std::vector<std::string> preset_dirs;  // searched in order for NAME.toml
+    std::string path;                        // of the file; empty: defaults and overrides only
+    std::optional<std::string> text;         // read this instead of the file; `path` then only names it
+    std::vector<std::string> overrides;      // "optimizer.lr=3e-4", in order
+    std::vector<std::string> preset_dirs;    // searched in order for NAME.toml
     const OptionSchemas* schemas = nullptr;  // nullptr: options of components are kept as written, unchecked
 };
 
 struct LoadResult {
-    std::optional<Config> config;   // only if there are no problems
-    std::vector<Problem> problems;  // by file in the order of reading, then by place
-    std::vector<std::string> files; // all that were read, in order
+    std::optional<Config> config;    // only if there are no problems
+    std::vector<Problem> problems;   // by file in the order of reading, then by place
+    std::vector<std::string> files;  // all that were read, in order
 };
 
 LoadResult load(const LoadRequest& request);
+
+// Names of the presets in these folders, sorted.
+std::vector<std::string> preset_names(const std::vector<std::string>& preset_dirs);
 
 }  // namespace switchyard::config

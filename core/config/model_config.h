@@ -1,7 +1,7 @@
 // [model]: what is computed. Sizes and formulas only; who computes them stands in the slots (slot_config.h).
 //
-// In a loaded Config every value is final: what was left out has been filled in from the type's usual form (table_model.cpp)
-// or from the other sizes (derive.cpp), so that a reader never has to.
+// In a loaded Config every value is final: what was left out has been filled in from the type's usual form
+// (table_model.cpp) or from the other sizes (derive.cpp), so that a reader never has to.
 #pragma once
 
 #include <array>
@@ -13,15 +13,17 @@
 
 namespace switchyard::config {
 
-// bert: a stack of encoder layers (Devlin et al. 2018);  gpt: causal decoder layers without cross-attention (Radford et al. 2019,
-// also Llama's shape);  t5: an encoder and a decoder that attends to it (Raffel et al. 2020).
+// bert: a stack of encoder layers (Devlin et al. 2018);  gpt: causal decoder layers without cross-attention
+// (Radford et al. 2019, also Llama's shape);  t5: an encoder and a decoder that attends to it (Raffel et al.
+// 2020).
 enum class ModelType : std::uint8_t { bert, gpt, t5 };
 
-// Where a block normalizes: post: norm(x + f(x));  pre: x + f(norm(x)), and once more at the end of the stack.
+// Where a block normalizes: post: norm(x + f(x));  pre: x + f(norm(x)), and once more at the end of the
+// stack.
 enum class NormPosition : std::uint8_t { pre, post };
 
-// How a model knows the order of its tokens. learned and sinusoidal are added to the embeddings, rotary turns q and k,
-// alibi and t5 add to the scores (MaskKind::alibi, MaskKind::relative_bias).
+// How a model knows the order of its tokens. learned and sinusoidal are added to the embeddings, rotary turns
+// q and k, alibi and t5 add to the scores (MaskKind::alibi, MaskKind::relative_bias).
 enum class Positions : std::uint8_t { learned, sinusoidal, rotary, alibi, t5 };
 
 // A stack of layers. gpt has a decoder only, bert an encoder only.
@@ -29,12 +31,12 @@ enum class Stack : std::uint8_t { encoder, decoder };
 
 struct ModelConfig {
     ModelType type = ModelType::bert;
-    std::int64_t layers = 12;             // of the encoder; of the decoder where there is no encoder
-    std::int64_t decoder_layers = 0;      // t5 only, else 0
+    std::int64_t layers = 12;         // of the encoder; of the decoder where there is no encoder
+    std::int64_t decoder_layers = 0;  // t5 only, else 0
     std::int64_t hidden_size = 768;
     std::int64_t heads = 12;
-    std::int64_t kv_heads = 12;           // heads is a multiple of it
-    std::int64_t head_dim = 64;           // of q, k and v
+    std::int64_t kv_heads = 12;             // heads is a multiple of it
+    std::int64_t head_dim = 64;             // of q, k and v
     std::int64_t intermediate_size = 3072;  // width of the feed-forward, after the gate where it is gated
     std::int64_t vocab_size = 30522;
     std::int64_t max_positions = 512;
@@ -43,17 +45,21 @@ struct ModelConfig {
     NormPosition norm_position = NormPosition::post;
     ActivationKind activation = ActivationKind::gelu_erf;
     Positions positions = Positions::learned;
-    bool bias = true;                     // linear layers have a bias, and so has LayerNorm; RMSNorm never has
-    bool tie_embeddings = true;           // the output projection is the embedding table
-    double dropout = 0.1;                 // of embeddings, feed-forward and before each residual sum
-    double attention_dropout = 0.1;       // of attention probabilities
-    std::int64_t window = 0;              // keys that a query sees up to and including its own, in an encoder as many after it; 0: all
-    std::int64_t prefix = 0;              // first tokens of a sequence that all its tokens see; causal models only; 0: none
-    double soft_cap = 0.0;                // of attention scores; 0: none
+    bool bias = true;                // linear layers have a bias, and so has LayerNorm; RMSNorm never has
+    bool tie_embeddings = true;      // the output projection is the embedding table
+    double dropout = 0.1;            // of embeddings, feed-forward and before each residual sum
+    double attention_dropout = 0.1;  // of attention probabilities
+    std::int64_t window =
+        0;  // keys that a query sees up to and including its own, in an encoder as many after it; 0: all
+    std::int64_t prefix =
+        0;                  // first tokens of a sequence that all its tokens see; causal models only; 0: none
+    double soft_cap = 0.0;  // of attention scores; 0: none
 
     bool operator==(const ModelConfig&) const = default;
 
-    bool has(Stack stack) const { return stack == Stack::encoder ? type != ModelType::gpt : type != ModelType::bert; }
+    bool has(Stack stack) const {
+        return stack == Stack::encoder ? type != ModelType::gpt : type != ModelType::bert;
+    }
     // Layers of that stack, 0 where the type has none.
     std::int64_t layers_of(Stack stack) const {
         if (!has(stack)) return 0;
@@ -72,7 +78,8 @@ inline constexpr std::array<std::string_view, 3> names<config::ModelType>{"bert"
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::NormPosition>{"pre", "post"};
 template <>
-inline constexpr std::array<std::string_view, 5> names<config::Positions>{"learned", "sinusoidal", "rotary", "alibi", "t5"};
+inline constexpr std::array<std::string_view, 5> names<config::Positions>{"learned", "sinusoidal", "rotary",
+                                                                          "alibi", "t5"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Stack>{"encoder", "decoder"};
 }  // namespace switchyard

@@ -11,26 +11,27 @@
 
 namespace switchyard::config {
 
-// Who hands out CPU memory for tensors: the core's caching, counting allocator, or the C library through LibTorch.
+// Who hands out CPU memory for tensors: the core's caching, counting allocator, or the C library through
+// LibTorch.
 enum class Allocator : std::uint8_t { caching, malloc };
 
 struct RunConfig {
     std::int64_t seed = 0;
     Device device = Device::cpu;
-    bool deterministic = false;                        // same input, same bits, run after run
+    bool deterministic = false;                            // same input, same bits, run after run
     std::vector<Phase> phases{Phase::train, Phase::eval};  // what is planned and bound
     bool operator==(const RunConfig&) const = default;
 };
 
 struct RuntimeConfig {
     Allocator allocator = Allocator::caching;
-    std::int64_t threads = 0;                          // 0: all cores that the process may use
+    std::int64_t threads = 0;  // 0: all cores that the process may use
     bool operator==(const RuntimeConfig&) const = default;
 };
 
 struct PluginsConfig {
-    std::vector<std::string> paths;                    // folders or libraries; absolute, or relative to the working directory
-    std::vector<std::string> disabled;                 // names of plugins that are not to be used
+    std::vector<std::string> paths;  // folders or libraries; absolute, or relative to the working directory
+    std::vector<std::string> disabled;  // names of plugins that are not to be used
     bool operator==(const PluginsConfig&) const = default;
 };
 
@@ -38,7 +39,7 @@ struct PluginsConfig {
 struct BatchConfig {
     std::int64_t size = 32;
     std::int64_t min_length = 1;
-    std::int64_t max_length = 512;                     // left out: model.max_positions
+    std::int64_t max_length = 512;  // left out: model.max_positions
     Layout layout = Layout::padded;
     bool operator==(const BatchConfig&) const = default;
 };

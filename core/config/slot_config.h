@@ -1,10 +1,11 @@
-// The seven slots: who computes. One section of the TOML for each component kind, all with the same three keys:
+// The seven slots: who computes. One section of the TOML for each component kind, all with the same three
+// keys:
 //
 //     [attention]
-//     backend = "flash"                     # [plugin/]component[@variant], an ordered list of them, or "auto"
-//     allow_reduced = false                 # may a component of Accuracy::reduced be taken?
-//     [attention.options.chunked]           # options of the component `chunked`, used when it is the one that is chosen
-//     chunk_size = 256
+//     backend = "flash"                     # [plugin/]component[@variant], an ordered list of them, or
+//     "auto" allow_reduced = false                 # may a component of Accuracy::reduced be taken?
+//     [attention.options.chunked]           # options of the component `chunked`, used when it is the one
+//     that is chosen chunk_size = 256
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,11 @@
 namespace switchyard::config {
 
 struct SlotConfig {
-    std::vector<std::string> backend{"auto"};  // never empty; names have been checked for form, not for existence
+    std::vector<std::string> backend{
+        "auto"};  // never empty; names have been checked for form, not for existence
     bool allow_reduced = false;
-    // By component, as written after `options.`: the bare id, or "plugin/id". With schemas (load.h) every component that has a
-    // schema is here with all its options; without, what the files say.
+    // By component, as written after `options.`: the bare id, or "plugin/id". With schemas (load.h) every
+    // component that has a schema is here with all its options; without, what the files say.
     std::map<std::string, Options, std::less<>> options;
 
     bool operator==(const SlotConfig&) const = default;
@@ -43,7 +45,8 @@ struct ActivationConfig : SlotConfig {
 };
 
 struct LossConfig : SlotConfig {
-    bool projection = false;        // ask for the output projection and the loss in one: logits need not be whole in memory
+    bool projection =
+        false;  // ask for the output projection and the loss in one: logits need not be whole in memory
     double label_smoothing = 0.0;
     double z_loss = 0.0;
     std::int64_t ignore_index = -100;
@@ -56,22 +59,23 @@ struct OptimizerConfig : SlotConfig {
     std::vector<double> betas{0.9, 0.999};  // always two
     double eps = 1e-8;
     double weight_decay = 0.01;
-    double momentum = 0.9;          // sgd, muon
-    bool nesterov = false;          // sgd, muon
-    double max_grad_norm = 1.0;     // 0: no clipping
+    double momentum = 0.9;       // sgd, muon
+    bool nesterov = false;       // sgd, muon
+    double max_grad_norm = 1.0;  // 0: no clipping
     bool operator==(const OptimizerConfig&) const = default;
 };
 
 struct PrecisionConfig : SlotConfig {
-    DType parameter_dtype = DType::float32;   // in which the model stores its parameters
-    std::optional<DType> compute_dtype;       // of the inputs that the other slots are planned for; empty ("auto"): as the policy says
-    bool loss_scaling = false;                // the policy must scale the loss
+    DType parameter_dtype = DType::float32;  // in which the model stores its parameters
+    std::optional<DType> compute_dtype;      // of the inputs that the other slots are planned for; empty
+                                             // ("auto"): as the policy says
+    bool loss_scaling = false;               // the policy must scale the loss
     bool operator==(const PrecisionConfig&) const = default;
 };
 
 struct DataLoaderConfig : SlotConfig {
     bool shuffle = true;
-    bool drop_last = false;         // leave out a last batch that is smaller
+    bool drop_last = false;  // leave out a last batch that is smaller
     bool operator==(const DataLoaderConfig&) const = default;
 };
 

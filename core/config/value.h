@@ -9,13 +9,14 @@
 
 namespace switchyard::config {
 
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+using Value =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
 
 // As TOML text that reads back to the same value: `3`, `1e-05`, `"naive"`, `["flash", "chunked"]`.
 std::string to_toml(const Value& value);
 
 // `text` as a TOML basic string, quoted and escaped; as a key: bare where that is possible.
-std::string quoted(std::string_view text);
+std::string toml_string(std::string_view text);
 std::string key_text(std::string_view key);
 
 }  // namespace switchyard::config

@@ -1,0 +1,32 @@
+// One value against what its key may be.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <switchyard/config/document.h>
+#include <switchyard/config/table.h>
+#include <switchyard/config/value.h>
+#include <switchyard/interfaces/options.h>
+
+namespace switchyard::config {
+
+// Told of each mistake: the value (or member of a list) in question, its key, what was expected, what may
+// have been meant.
+using Complain = std::function<void(const Node&, const std::string& key, const std::string& expected,
+                                    const std::string& hint)>;
+
+// The value in the type that `shape` asks for, or nothing after at least one complaint.
+std::optional<Value> check_value(const Shape& shape, const Node& node, const std::string& key,
+                                 const Complain& complain);
+
+// What the manifest of a plugin declares, as a shape. The result refers to `spec`.
+Shape shape_of(const OptionSpec& spec);
+// What can be taken without a manifest: as it was written, lists of strings only.
+Shape shape_of(const Node& node);
+
+OptionValue to_option(const Value& value);
+Value from_option(const OptionValue& value);
+
+}  // namespace switchyard::config

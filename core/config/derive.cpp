@@ -1,0 +1,192 @@
+#include <switchyard/config/derive.h>
+
+#include <algorithm>
+#include <map>
+
+#include <switchyard/config/check_value.h>
+#include <switchyard/config/layer_pattern.h>
+#include <switchyard/config/table.h>
+
+namespace switchyard::config {
+namespace {
+
+using Key = std::string;
+
+class Deriver {
+public:
+    Deriver(Reading& reading, bool complete) : reading_(reading), complete_(complete) {
+        for (const auto& assignment : reading.assignments) {
+            if (assignment.component.empty()) last_[assignment.key] = &assignment;
+        }
+    }
+
+    Config run(const OptionSchemas* schemas) {
+        if (schemas != nullptr) fill_options(*schemas);
+        if (const auto type = last_.find("model.type"); type != last_.end()) apply(config_, *type->second);
+        for (const auto& section : sections()) {
+            for (const auto& field : section.fields) set_usual(field);
+        }
+        for (const auto& assignment : reading_.assignments) {
+            apply(config_, assignment);
+            config_.origins[full_key(assignment)] = assignment.origin;
+        }
+        derive_sizes();
+        if (complete_) check();
+        resolve_rules();
+        return std::move(config_);
+    }
+
+private:
+    bool written(const Key& key) const { return last_.count(key) > 0; }
+
+    void fill_options(const OptionSchemas& schemas) {
+        for (const auto& [id, schema] : schemas) {
+            Options& options = config_.slot(id.first).options[id.second];
+            for (const auto& spec : schema) options.set(spec.name, spec.default_value);
+        }
+    }
+
+    void set_usual(const Field& field) {
+        if (field.usual.empty() || written(field.key)) return;
+        field.set(config_, default_value(field, config_.model.type));
+        config_.origins[field.key] = {.name = std::string(name(config_.model.type))};
+    }
+
+    void follow(const Key& key, std::int64_t& target, std::int64_t value) {
+        if (written(key)) return;
+        target = value;
+        config_.origins[key] = {.name = std::string(find_field(key)->derived)};
+    }
+
+    void derive_sizes() {
+        ModelConfig& model = config_.model;
+        follow("model.decoder_layers", model.decoder_layers, model.type == ModelType::t5 ? model.layers : 0);
+        follow("model.kv_heads", model.kv_heads, model.heads);
+        follow("model.head_dim", model.head_dim, model.hidden_size / model.heads);
+        follow("model.intermediate_size", model.intermediate_size, 4 * model.hidden_size);
+        follow("batch.max_length", config_.batch.max_length, model.max_positions);
+    }
+
+    // A mistake in `keys` together, told at the first of them that was written; says nothing if one of them
+    // is in doubt.
+    void require(bool good, const std::vector<Key>& keys, const std::string& message,
+                 const std::string& expected) {
+        if (good) return;
+        for (const auto& key : keys) {
+            if (reading_.doubtful.count(key) > 0) return;
+        }
+        const auto place =
+            std::find_if(keys.begin(), keys.end(), [this](const Key& key) { return written(key); });
+        const Key& key = place == keys.end() ? keys.front() : *place;
+        const auto origin = config_.origins.find(key);
+        report(origin == config_.origins.end() ? Origin{} : origin->second, key, message, expected);
+    }
+
+    void report(const Origin& origin, const Key& key, const std::string& message,
+                const std::string& expected) {
+        const bool has_place = origin.source != Origin::Source::standard;
+        const std::string file =
+            origin.source == Origin::Source::preset ? "preset " + origin.name : origin.name;
+        reading_.problems.push_back({.file = has_place ? file : "",
+                                     .line = origin.line,
+                                     .column = origin.column,
+                                     .key = key,
+                                     .message = message,
+                                     .expected = expected});
+    }
+
+    void check() {
+        check_heads();
+        check_lengths();
+        check_type();
+    }
+
+    void check_heads() {
+        const ModelConfig& m = config_.model;
+        const auto text = [](std::int64_t value) { return std::to_string(value); };
+        require(written("model.head_dim") || m.hidden_size % m.heads == 0,
+                {"model.heads", "model.hidden_size", "model.type"},
+                text(m.heads) + " heads do not divide a hidden_size of " + text(m.hidden_size),
+                "a divisor of hidden_size, or model.head_dim to be given");
+        require(m.heads % m.kv_heads == 0, {"model.kv_heads", "model.heads"},
+                text(m.kv_heads) + " kv_heads do not divide " + text(m.heads) + " heads",
+                "a divisor of model.heads");
+        require(m.positions != Positions::rotary || m.head_dim % 2 == 0,
+                {"model.head_dim", "model.positions", "model.heads"},
+                "rotary positions turn pairs of channels, head_dim is " + text(m.head_dim),
+                "an even head_dim");
+    }
+
+    void check_lengths() {
+        const ModelConfig& m = config_.model;
+        const BatchConfig& batch = config_.batch;
+        const auto text = [](std::int64_t value) { return std::to_string(value); };
+        require(batch.min_length <= batch.max_length, {"batch.min_length", "batch.max_length"},
+                "min_length " + text(batch.min_length) + " is above max_length " + text(batch.max_length),
+                "min_length <= max_length");
+        require(batch.max_length <= m.max_positions, {"batch.max_length", "model.max_positions"},
+                "sequences of " + text(batch.max_length) + " tokens do not fit into " +
+                    text(m.max_positions) + " positions",
+                "max_length <= model.max_positions");
+        require(m.prefix <= m.max_positions, {"model.prefix", "model.max_positions"},
+                "a prefix of " + text(m.prefix) + " tokens is longer than " + text(m.max_positions) +
+                    " positions",
+                "prefix <= model.max_positions");
+    }
+
+    void check_type() {
+        const ModelConfig& m = config_.model;
+        const std::string type(name(m.type));
+        if (m.type == ModelType::t5) {
+            require(m.decoder_layers >= 1, {"model.decoder_layers"}, "a t5 has a decoder", "at least 1");
+        } else {
+            require(m.decoder_layers == 0, {"model.decoder_layers", "model.type"},
+                    "a " + type + " has one stack, of model.layers layers",
+                    "model.type = \"t5\", or this key left out");
+        }
+        require(m.prefix == 0 || m.type == ModelType::gpt, {"model.prefix", "model.type"},
+                "only a causal decoder has a prefix, not a " + type, "model.type = \"gpt\", or prefix = 0");
+        for (const Phase phase : config_.run.phases) {
+            const bool generates = phase == Phase::prefill || phase == Phase::decode;
+            require(!generates || m.type != ModelType::bert, {"run.phases", "model.type"},
+                    "a bert does not generate: it has no phase " + std::string(name(phase)),
+                    "train, eval or both");
+        }
+    }
+
+    void resolve_rules() {
+        const Key keys[] = {"model.type", "model.layers", "model.decoder_layers"};
+        const bool certain =
+            complete_ && std::none_of(std::begin(keys), std::end(keys),
+                                      [this](const Key& key) { return reading_.doubtful.count(key) > 0; });
+        for (auto& rule : reading_.rules) {
+            if (!certain) continue;
+            auto [layers, message, expected] = match_layers(rule.match, config_.model);
+            if (!message.empty()) report(rule.origin, "layer.match", message, expected);
+            rule.layers = std::move(layers);
+        }
+        config_.layers = std::move(reading_.rules);
+    }
+
+    Reading& reading_;
+    const bool complete_;
+    Config config_;
+    std::map<Key, const Assignment*> last_;
+};
+
+}  // namespace
+
+void apply(Config& config, const Assignment& assignment) {
+    if (assignment.component.empty()) return find_field(assignment.key)->set(config, assignment.value);
+    auto& options = config.slot(*kind_of_options(assignment.key)).options;
+    const auto bare = options.find(assignment.component.substr(assignment.component.find('/') + 1));
+    // "plugin/id" starts from the same defaults as "id".
+    if (bare != options.end()) options.emplace(assignment.component, bare->second);
+    options[assignment.component].set(assignment.option, to_option(assignment.value));
+}
+
+Config derive(Reading& reading, const OptionSchemas* schemas, bool complete) {
+    return Deriver(reading, complete).run(schemas);
+}
+
+}  // namespace switchyard::config

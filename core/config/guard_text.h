@@ -1,0 +1,35 @@
+// What is checked before a text goes to the TOML parser: that it is text, and that it is not nested so deeply
+// that a recursive parser runs out of stack.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/config/problem.h>
+
+namespace switchyard::config {
+
+inline constexpr std::size_t max_bytes = 1 << 20;  // of one file
+inline constexpr int max_dots = 64;                // in a line, outside strings and comments
+inline constexpr int max_nesting = 32;             // of brackets and braces
+
+// The first problem of each kind; empty: safe to parse.
+std::vector<Problem> guard_text(std::string_view text, const std::string& file);
+
+// True if neither a string nor a bracket is open after `text`.
+bool closed_at_end(std::string_view text);
+
+// Line `number` (1-based) for display; empty where there is none or it is too long to show.
+std::string line_for_display(std::string_view text, int number);
+
+struct FileText {
+    std::string text;
+    std::vector<Problem> problems;  // empty: `text` has the whole file, and it has been guarded
+};
+
+// A regular file of at most max_bytes.
+FileText read_guarded(const std::string& path);
+
+}  // namespace switchyard::config

@@ -1,0 +1,15 @@
+// "did you mean": the candidate nearest to a word with a typo.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchyard::config {
+
+// The candidate nearest to `word` by edit distance (insertions, deletions, replacements and swapped
+// neighbours; case and - against _ do not count), or that begins with it; empty where none is near enough to
+// be what was meant.
+std::string suggest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace switchyard::config

@@ -63,7 +63,8 @@ if(NOT TARGET switchyard::libtorch)
     IMPORTED_LOCATION "${SWITCHYARD_LIBTORCH_LIB}/libtorch_cpu.so"
     INTERFACE_INCLUDE_DIRECTORIES
       "${SWITCHYARD_LIBTORCH_ROOT}/include;${SWITCHYARD_LIBTORCH_ROOT}/include/torch/csrc/api/include"
-    INTERFACE_COMPILE_DEFINITIONS "_GLIBCXX_USE_CXX11_ABI=1"
+    # With per-operator headers <ATen/TensorOperators.h> and others include what they use instead of every operator.
+    INTERFACE_COMPILE_DEFINITIONS "_GLIBCXX_USE_CXX11_ABI=1;AT_PER_OPERATOR_HEADERS"
     # Without -fopenmp at::parallel_for, which is inlined from a header, runs serially and does not say so.
     INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-fopenmp>"
     # What LibTorch's libraries need is found by their own paths when the program starts, not here.

@@ -42,7 +42,9 @@ struct AttentionParams {
 
 struct AttentionOutputs {
     at::Tensor out;  // padded [B, H, N, E], packed [T, H, E]; dtype of q; dense, in q's order of strides
-    at::Tensor lse;  // if want_lse: float32 [B, H, N] or [T, H], natural log of the sum of exp(s); -inf where no key is visible
+    // If want_lse: float32 (float64 for float64 inputs) [B, H, N] or [T, H], natural log of the sum of exp(s); -inf where no key
+    // is visible. It has no gradient.
+    at::Tensor lse;
 };
 
 struct AttentionNeeds {

@@ -1,0 +1,74 @@
+#include <switchyard/reference/loss.h>
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <switchyard/reference/linear.h>
+#include <switchyard/reference/numeric.h>
+
+namespace switchyard::reference {
+namespace {
+
+void check(const LossInputs& inputs) {
+    std::ostringstream text;
+    if (!inputs.x.defined() || inputs.x.dim() != 2) {
+        text << "loss: x must be [rows, classes], or [rows, width] with a projection";
+    } else if (!inputs.targets.defined() || inputs.targets.dim() != 1 ||
+               inputs.targets.size(0) != inputs.x.size(0)) {
+        text << "loss: targets must be [" << inputs.x.size(0) << "], one a row of x";
+        if (inputs.targets.defined()) text << ", got " << inputs.targets.sizes();
+    } else if (inputs.weight.defined() &&
+               (inputs.weight.dim() != 2 || inputs.weight.size(1) != inputs.x.size(1))) {
+        text << "loss: weight must be [classes, " << inputs.x.size(1) << "], the width of x, got "
+             << inputs.weight.sizes();
+    } else if (inputs.bias.defined() && (!inputs.weight.defined() || inputs.bias.dim() != 1 ||
+                                         inputs.bias.size(0) != inputs.weight.size(0))) {
+        text << "loss: bias must be [classes] of the weight, got " << inputs.bias.sizes();
+    } else {
+        return;
+    }
+    throw std::invalid_argument(text.str());
+}
+
+// Loss of each row; logits_RC, target_R with every target in range.
+at::Tensor row_losses(const at::Tensor& logits_RC, const at::Tensor& target_R, const LossParams& params) {
+    const at::Tensor z = wide(logits_RC);
+    const at::Tensor lse_R = z.logsumexp(1);
+    const at::Tensor chosen_R = z.gather(1, target_R.unsqueeze(1)).squeeze(1);
+    at::Tensor loss_R = lse_R - chosen_R;
+    if (params.label_smoothing > 0.0) {
+        loss_R = loss_R * (1.0 - params.label_smoothing) + (lse_R - z.mean(1)) * params.label_smoothing;
+    }
+    if (params.z_loss > 0.0) loss_R = loss_R + lse_R.square() * params.z_loss;
+    return loss_R;
+}
+
+}  // namespace
+
+LossOutputs loss(const LossInputs& inputs, const LossParams& params) {
+    check(inputs);
+    const at::Tensor counted = inputs.targets.ne(params.ignore_index).nonzero().squeeze(1);
+    at::Tensor logits_RC = inputs.x.index_select(0, counted);
+    if (inputs.weight.defined()) logits_RC = linear(logits_RC, inputs.weight, inputs.bias);
+    const at::Tensor loss_R = row_losses(logits_RC, inputs.targets.index_select(0, counted), params);
+
+    LossOutputs outputs;
+    const auto count = counted.size(0);
+    outputs.count = at::scalar_tensor(count, inputs.targets.options());
+    if (params.reduction == Reduction::none) {
+        outputs.loss = loss_R.new_zeros({inputs.x.size(0)}).index_copy(0, counted, loss_R);
+    } else {
+        const double divisor = params.reduction == Reduction::mean
+                                   ? static_cast<double>(std::max<std::int64_t>(count, 1))
+                               : params.divisor > 0.0 ? params.divisor
+                                                      : 1.0;
+        outputs.loss = loss_R.sum() / divisor;
+    }
+    return outputs;
+}
+
+}  // namespace switchyard::reference

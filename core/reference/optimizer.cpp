@@ -259,8 +259,9 @@ void OptimizerSteps::load(const OptimizerState& state) {
         loaded[entry.parameter][entry.key] = entry.value.to(own.options()).clone();
     }
     for (const auto& [parameter, own] : states_) {
+        ParameterState& mine = loaded[parameter];
         for (const auto& [key, value] : own) {
-            if (loaded[parameter].count(key) == 0)
+            if (mine.count(key) == 0)
                 invalid("state entry '" + key + "' of '" + parameter + "' is missing");
         }
     }

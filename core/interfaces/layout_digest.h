@@ -1,0 +1,274 @@
+// A digest of the layout of everything that crosses the boundary between core and plugin: sizes, alignments,
+// offsets of all members in the order in which they are declared, and the virtual functions of each interface
+// in the order of its vtable. Host and plugin each compute it when they are compiled and compare it before
+// loading: two builds that agree in it read each other's objects the same way.
+//
+// It belongs to abi 1. What is added later (new structs, new interfaces found through Component::query) gets
+// a digest of its own and does not come in here, so that adding something does not turn away the plugins that
+// exist.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/data_loader.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/normalization.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+// The functions in the order of the vtable; "~" stands for the two entries of a destructor. (A test compares
+// it with the vtables' offsets.)
+struct InterfaceLayout {
+    std::string_view name;
+    std::string_view functions;
+};
+inline constexpr InterfaceLayout interface_layouts[] = {
+    {"Component", "~ query"},
+    {"Attention", "~ query forward backward"},
+    {"Normalization", "~ query forward backward"},
+    {"Activation", "~ query forward backward"},
+    {"Loss", "~ query forward backward"},
+    {"Optimizer", "~ query bind step state load"},
+    {"Precision",
+     "~ query storage compute linear linear_backward begin_step end_step set_recompute loss_scale update "
+     "state load"},
+    {"DataLoader", "~ query start batches next position seek"},
+    {"SampleSource", "~ size length get"},
+};
+
+// FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv).
+class LayoutDigest {
+public:
+    constexpr LayoutDigest& text(std::string_view text) {
+        for (const char c : text) mix(static_cast<unsigned char>(c));
+        return mix(0);
+    }
+    constexpr LayoutDigest& number(std::uint64_t value) {
+        for (int byte = 0; byte < 8; ++byte) mix(static_cast<unsigned char>(value >> (8 * byte)));
+        return *this;
+    }
+    template <class T>
+    constexpr LayoutDigest& type(std::string_view name, std::initializer_list<std::size_t> offsets = {}) {
+        text(name).number(sizeof(T)).number(alignof(T));
+        for (const std::size_t offset : offsets) number(offset);
+        return *this;
+    }
+    constexpr std::uint64_t value() const { return hash_; }
+
+private:
+    constexpr LayoutDigest& mix(unsigned char byte) {
+        hash_ = (hash_ ^ byte) * 0x100000001B3U;
+        return *this;
+    }
+    std::uint64_t hash_ = 0xCBF29CE484222325U;
+};
+
+// offsetof of types that are not standard layout is "conditionally supported": GCC and Clang do support it
+// where, as here, there is no virtual base.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+constexpr void digest_basics(LayoutDigest& digest) {
+    digest.type<at::Tensor>("Tensor")
+        .type<std::string>("string")
+        .type<std::vector<int>>("vector")
+        .type<OptionValue>("OptionValue");
+    digest.type<Options>("Options").type<Component>("Component");
+    digest.type<Range>("Range", {offsetof(Range, min), offsetof(Range, max)});
+    digest.type<Reason>("Reason",
+                        {offsetof(Reason, code), offsetof(Reason, field), offsetof(Reason, expected),
+                         offsetof(Reason, got), offsetof(Reason, hint)});
+    digest.type<Verdict>("Verdict", {offsetof(Verdict, reasons)});
+    digest.type<DeviceInfo>(
+        "DeviceInfo",
+        {offsetof(DeviceInfo, device), offsetof(DeviceInfo, index), offsetof(DeviceInfo, name),
+         offsetof(DeviceInfo, compute_capability), offsetof(DeviceInfo, memory_bytes),
+         offsetof(DeviceInfo, multiprocessors), offsetof(DeviceInfo, shared_memory_per_block_bytes)});
+    digest.type<HostInfo>("HostInfo", {offsetof(HostInfo, name), offsetof(HostInfo, described),
+                                       offsetof(HostInfo, cpu_model), offsetof(HostInfo, cores),
+                                       offsetof(HostInfo, cpu_features), offsetof(HostInfo, l2_bytes),
+                                       offsetof(HostInfo, l3_bytes), offsetof(HostInfo, memory_bytes),
+                                       offsetof(HostInfo, libtorch_version), offsetof(HostInfo, devices)});
+    digest.type<CreateInfo>("CreateInfo", {offsetof(CreateInfo, request), offsetof(CreateInfo, variant),
+                                           offsetof(CreateInfo, options), offsetof(CreateInfo, host),
+                                           offsetof(CreateInfo, services), offsetof(CreateInfo, token)});
+    digest.type<Saved>("Saved", {offsetof(Saved, tensors), offsetof(Saved, integers)});
+    digest.type<Saved::Entry>("Saved::Entry", {offsetof(Saved::Entry, tensor), offsetof(Saved::Entry, role)});
+    digest.type<Dropout>("Dropout", {offsetof(Dropout, p), offsetof(Dropout, seed)});
+    digest.type<Tokens>("Tokens", {offsetof(Tokens, layout), offsetof(Tokens, lengths),
+                                   offsetof(Tokens, cu_seqlens), offsetof(Tokens, positions),
+                                   offsetof(Tokens, max_seqlen), offsetof(Tokens, first_document)});
+}
+
+constexpr void digest_requests(LayoutDigest& digest) {
+    digest.type<Request>(
+        "Request", {offsetof(Request, dtype), offsetof(Request, device), offsetof(Request, layout),
+                    offsetof(Request, phase), offsetof(Request, needs_grad), offsetof(Request, deterministic),
+                    offsetof(Request, allow_reduced)});
+    using A = AttentionRequest;
+    digest.type<A>(
+        "AttentionRequest",
+        {offsetof(A, batch), offsetof(A, heads), offsetof(A, kv_heads), offsetof(A, q_length),
+         offsetof(A, kv_length), offsetof(A, head_dim), offsetof(A, v_head_dim), offsetof(A, masks),
+         offsetof(A, bias_gradient), offsetof(A, dropout), offsetof(A, paged_cache)});
+    using N = NormalizationRequest;
+    digest.type<N>(
+        "NormalizationRequest",
+        {offsetof(N, norm), offsetof(N, rows), offsetof(N, width), offsetof(N, parameter_dtype),
+         offsetof(N, affine_bias), offsetof(N, input_bias), offsetof(N, residual), offsetof(N, dropout)});
+    using V = ActivationRequest;
+    digest.type<V>("ActivationRequest", {offsetof(V, activation), offsetof(V, rows), offsetof(V, width),
+                                         offsetof(V, input_bias), offsetof(V, dropout)});
+    using L = LossRequest;
+    digest.type<L>("LossRequest", {offsetof(L, rows), offsetof(L, classes), offsetof(L, width),
+                                   offsetof(L, projection), offsetof(L, projection_bias),
+                                   offsetof(L, label_smoothing), offsetof(L, z_loss), offsetof(L, per_row)});
+    using O = OptimizerRequest;
+    digest.type<O>("OptimizerRequest", {offsetof(O, algorithm), offsetof(O, gradient_dtype),
+                                        offsetof(O, master_weights), offsetof(O, clip), offsetof(O, unscale),
+                                        offsetof(O, sharded), offsetof(O, parameters), offsetof(O, tensors)});
+    digest.type<PrecisionRequest>("PrecisionRequest", {offsetof(PrecisionRequest, loss_scaling)});
+    using D = DataLoaderRequest;
+    digest.type<D>("DataLoaderRequest",
+                   {offsetof(D, batch), offsetof(D, length), offsetof(D, labels_per_token)});
+}
+
+constexpr void digest_attention(LayoutDigest& digest) {
+    using I = AttentionInputs;
+    digest.type<I>("AttentionInputs", {offsetof(I, q), offsetof(I, k), offsetof(I, v),
+                                       offsetof(I, relative_bias), offsetof(I, dense_bias)});
+    using M = AttentionMask;
+    digest.type<M>("AttentionMask",
+                   {offsetof(M, kinds), offsetof(M, key_lengths), offsetof(M, query_offsets),
+                    offsetof(M, window_left), offsetof(M, window_right), offsetof(M, prefix_lengths),
+                    offsetof(M, alibi_slopes), offsetof(M, soft_cap), offsetof(M, relative_bidirectional),
+                    offsetof(M, relative_max_distance), offsetof(M, cu_seqlens_q), offsetof(M, cu_seqlens_k),
+                    offsetof(M, max_seqlen_q), offsetof(M, max_seqlen_k), offsetof(M, first_document)});
+    using P = AttentionParams;
+    digest.type<P>("AttentionParams", {offsetof(P, layout), offsetof(P, scale), offsetof(P, mask),
+                                       offsetof(P, dropout), offsetof(P, want_lse), offsetof(P, pages)});
+    using O = AttentionOutputs;
+    digest.type<O>("AttentionOutputs", {offsetof(O, out), offsetof(O, lse)});
+    using N = AttentionNeeds;
+    digest.type<N>("AttentionNeeds", {offsetof(N, q), offsetof(N, k), offsetof(N, v),
+                                      offsetof(N, relative_bias), offsetof(N, dense_bias)});
+    using G = AttentionGrads;
+    digest.type<G>("AttentionGrads", {offsetof(G, q), offsetof(G, k), offsetof(G, v),
+                                      offsetof(G, relative_bias), offsetof(G, dense_bias)});
+    using C = PagedCache;
+    digest.type<C>("PagedCache", {offsetof(C, k_pages), offsetof(C, v_pages), offsetof(C, block_table),
+                                  offsetof(C, lengths)});
+}
+
+constexpr void digest_normalization(LayoutDigest& digest) {
+    using I = NormalizationInputs;
+    digest.type<I>("NormalizationInputs", {offsetof(I, x), offsetof(I, bias), offsetof(I, residual),
+                                           offsetof(I, weight), offsetof(I, beta)});
+    using P = NormalizationParams;
+    digest.type<P>("NormalizationParams",
+                   {offsetof(P, norm), offsetof(P, eps), offsetof(P, dropout), offsetof(P, tokens)});
+    using O = NormalizationOutputs;
+    digest.type<O>("NormalizationOutputs", {offsetof(O, y), offsetof(O, sum)});
+    using N = NormalizationNeeds;
+    digest.type<N>("NormalizationNeeds", {offsetof(N, x), offsetof(N, bias), offsetof(N, residual),
+                                          offsetof(N, weight), offsetof(N, beta)});
+    using G = NormalizationGrads;
+    digest.type<G>("NormalizationGrads", {offsetof(G, x), offsetof(G, bias), offsetof(G, residual),
+                                          offsetof(G, weight), offsetof(G, beta)});
+}
+
+constexpr void digest_activation_and_loss(LayoutDigest& digest) {
+    digest.type<ActivationInputs>("ActivationInputs",
+                                  {offsetof(ActivationInputs, x), offsetof(ActivationInputs, bias)});
+    using A = ActivationParams;
+    digest.type<A>("ActivationParams", {offsetof(A, activation), offsetof(A, dropout), offsetof(A, tokens)});
+    digest.type<ActivationNeeds>("ActivationNeeds",
+                                 {offsetof(ActivationNeeds, x), offsetof(ActivationNeeds, bias)});
+    digest.type<ActivationGrads>("ActivationGrads",
+                                 {offsetof(ActivationGrads, x), offsetof(ActivationGrads, bias)});
+    using I = LossInputs;
+    digest.type<I>("LossInputs",
+                   {offsetof(I, x), offsetof(I, weight), offsetof(I, bias), offsetof(I, targets)});
+    using P = LossParams;
+    digest.type<P>("LossParams", {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
+                                  offsetof(P, label_smoothing), offsetof(P, z_loss)});
+    digest.type<LossOutputs>("LossOutputs", {offsetof(LossOutputs, loss), offsetof(LossOutputs, count)});
+    digest.type<LossNeeds>("LossNeeds",
+                           {offsetof(LossNeeds, x), offsetof(LossNeeds, weight), offsetof(LossNeeds, bias)});
+    digest.type<LossGrads>("LossGrads",
+                           {offsetof(LossGrads, x), offsetof(LossGrads, weight), offsetof(LossGrads, bias)});
+}
+
+constexpr void digest_optimizer(LayoutDigest& digest) {
+    using P = Parameter;
+    digest.type<P>("Parameter", {offsetof(P, name), offsetof(P, value), offsetof(P, gradient),
+                                 offsetof(P, master), offsetof(P, shard)});
+    digest.type<Shard>("Shard", {offsetof(Shard, begin), offsetof(Shard, end), offsetof(Shard, rank),
+                                 offsetof(Shard, world_size)});
+    using H = HyperParameters;
+    digest.type<H>("HyperParameters",
+                   {offsetof(H, lr), offsetof(H, beta1), offsetof(H, beta2), offsetof(H, eps),
+                    offsetof(H, weight_decay), offsetof(H, momentum), offsetof(H, nesterov)});
+    using G = ParameterGroup;
+    digest.type<G>("ParameterGroup", {offsetof(G, name), offsetof(G, hyper), offsetof(G, parameters)});
+    using S = StepParams;
+    digest.type<S>("StepParams", {offsetof(S, max_grad_norm), offsetof(S, grad_scale),
+                                  offsetof(S, grad_scale_tensor), offsetof(S, lr_factor_tensor)});
+    digest.type<StepResult>("StepResult", {offsetof(StepResult, grad_norm), offsetof(StepResult, found_inf)});
+    using E = OptimizerStateEntry;
+    digest.type<E>("OptimizerStateEntry", {offsetof(E, parameter), offsetof(E, key), offsetof(E, value)});
+    using T = OptimizerState;
+    digest.type<T>("OptimizerState", {offsetof(T, algorithm), offsetof(T, step), offsetof(T, entries)});
+}
+
+constexpr void digest_precision_and_loader(LayoutDigest& digest) {
+    digest.type<LinearSite>("LinearSite", {offsetof(LinearSite, name), offsetof(LinearSite, layer),
+                                           offsetof(LinearSite, layers)});
+    using I = LinearInputs;
+    digest.type<I>("LinearInputs", {offsetof(I, x), offsetof(I, weight), offsetof(I, bias)});
+    digest.type<LinearNeeds>("LinearNeeds", {offsetof(LinearNeeds, x), offsetof(LinearNeeds, weight),
+                                             offsetof(LinearNeeds, bias)});
+    digest.type<LinearGrads>("LinearGrads", {offsetof(LinearGrads, x), offsetof(LinearGrads, weight),
+                                             offsetof(LinearGrads, bias)});
+    using E = PrecisionState::Entry;
+    digest.type<PrecisionState>("PrecisionState")
+        .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
+    using S = Sample;
+    digest.type<S>("Sample",
+                   {offsetof(S, ids), offsetof(S, segments), offsetof(S, target_ids), offsetof(S, labels)});
+    using P = LoaderParams;
+    digest.type<P>("LoaderParams", {offsetof(P, batch_size), offsetof(P, max_length), offsetof(P, pad_id),
+                                    offsetof(P, layout), offsetof(P, shuffle), offsetof(P, drop_last),
+                                    offsetof(P, seed), offsetof(P, rank), offsetof(P, world_size)});
+    digest.type<LoaderPosition>("LoaderPosition",
+                                {offsetof(LoaderPosition, epoch), offsetof(LoaderPosition, batch)});
+    using T = TokenBatch;
+    digest.type<T>("TokenBatch",
+                   {offsetof(T, ids), offsetof(T, segments), offsetof(T, tokens), offsetof(T, count)});
+    digest.type<Batch>("Batch", {offsetof(Batch, source), offsetof(Batch, target), offsetof(Batch, labels),
+                                 offsetof(Batch, samples)});
+}
+#pragma GCC diagnostic pop
+
+constexpr std::uint64_t layout_digest() {
+    LayoutDigest digest;
+    digest_basics(digest);
+    digest_requests(digest);
+    digest_attention(digest);
+    digest_normalization(digest);
+    digest_activation_and_loss(digest);
+    digest_optimizer(digest);
+    digest_precision_and_loader(digest);
+    for (const auto& [name, functions] : interface_layouts) digest.text(name).text(functions);
+    return digest.value();
+}
+
+}  // namespace switchyard

@@ -1,5 +1,5 @@
 # switchyard_add_plugin(NAME MANIFEST plugin.toml SOURCES a.cpp ... [CUDA_SOURCES k.cu ...] [CUDA_WRAPPERS w.cpp ...]
-#                       [DEPS targets...])
+#                       [DEPS targets...] [NO_INSTALL])
 #
 # The only way to make a plugin, inside this project and outside it (after find_package(Switchyard)). Makes
 #   libNAME.so       from SOURCES and what switchyard-manifest generates from MANIFEST. It exports exactly one symbol,
@@ -40,12 +40,12 @@ function(switchyard_configure_plugin_library target symbol)
   target_link_libraries(${target} PRIVATE switchyard::reference switchyard::libtorch)
 endfunction()
 
-function(switchyard_generate_manifest result name manifest cuda)
+function(switchyard_generate_manifest result name manifest)
   cmake_path(ABSOLUTE_PATH manifest BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
   set(generated "${CMAKE_CURRENT_BINARY_DIR}/${name}_manifest.cpp")
   add_custom_command(OUTPUT "${generated}"
-    COMMAND switchyard::manifest "${manifest}" --name "${name}" --libtorch "${SWITCHYARD_LIBTORCH_LIB}"
-      "$<$<BOOL:${cuda}>:--cuda>" --output "${generated}"
+    COMMAND switchyard::manifest --manifest "${manifest}" --name "${name}" --libtorch "${SWITCHYARD_LIBTORCH_LIB}"
+      --output "${generated}"
     DEPENDS "${manifest}" switchyard::manifest "${SWITCHYARD_LIBTORCH_LIB}/libtorch_cpu.so"
     COMMENT "Reading the manifest of plugin ${name}"
     COMMAND_EXPAND_LISTS VERBATIM)
@@ -53,7 +53,7 @@ function(switchyard_generate_manifest result name manifest cuda)
 endfunction()
 
 function(switchyard_add_plugin name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MANIFEST" "SOURCES;CUDA_SOURCES;CUDA_WRAPPERS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_INSTALL" "MANIFEST" "SOURCES;CUDA_SOURCES;CUDA_WRAPPERS;DEPS")
   if(NOT arg_MANIFEST OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "switchyard_add_plugin(${name}) needs MANIFEST and SOURCES"
       " (not understood: '${arg_UNPARSED_ARGUMENTS}').")
@@ -69,7 +69,7 @@ function(switchyard_add_plugin name)
     message(STATUS "Plugin ${name}: CUDA part left out: ${SWITCHYARD_CUDA_REASON}")
   endif()
 
-  switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}" ${cuda})
+  switchyard_generate_manifest(generated "${name}" "${arg_MANIFEST}")
   add_library(${name} MODULE ${arg_SOURCES} "${generated}")
   switchyard_configure_plugin_library(${name} switchyard_plugin_v1)
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
@@ -88,5 +88,7 @@ function(switchyard_add_plugin name)
     list(APPEND targets ${name}_cuda)
   endif()
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_PLUGINS ${targets})
-  install(TARGETS ${targets} LIBRARY DESTINATION "${SWITCHYARD_PLUGIN_DIR}")
+  if(NOT arg_NO_INSTALL)
+    install(TARGETS ${targets} LIBRARY DESTINATION "${SWITCHYARD_PLUGIN_DIR}")
+  endif()
 endfunction()

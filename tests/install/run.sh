@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What `cmake --install` leaves is enough to build a plugin outside this tree, and the installed program finds it.
+# To add a case: write a function, and a `check` line at the end. They run in order, each on what the ones before left.
+source "$(dirname "$0")/../support/script.sh"
+cmake=$1 compiler=$2 libtorch=$3
+source_dir=$SWITCHYARD_TEST_SOURCE_DIR
+prefix=$TMPDIR/prefix
+example=$TMPDIR/example
+unset SWITCHYARD_DEPS SWITCHYARD_PLUGIN_PATH CMAKE_PREFIX_PATH
+
+installs() {
+    "$cmake" --install "$SWITCHYARD_TEST_BUILD_DIR" --prefix "$prefix" >"$TMPDIR/install.log" || cat "$TMPDIR/install.log"
+    local file
+    for file in bin/switchyard libexec/switchyard/switchyard-{run,probe,manifest} lib/switchyard/plugins/libnaive.so \
+        lib/switchyard/plugins/libtorch.so lib/cmake/Switchyard/SwitchyardConfig.cmake \
+        include/switchyard/interfaces/attention.h share/switchyard/configs share/doc/switchyard/LICENSE; do
+        [[ -e $prefix/$file ]] || fail "$file was not installed"
+    done
+}
+
+# Every installed header, each in turn the first one that a source includes.
+headers_stand_alone() {
+    local header
+    (cd "$prefix/include" && find switchyard -name '*.h' | sort) >"$TMPDIR/headers"
+    [[ $(wc -l <"$TMPDIR/headers") -gt 10 ]] || fail "too few headers: $(cat "$TMPDIR/headers")"
+    sed 's/.*/#include <&>/' "$TMPDIR/headers" >"$TMPDIR/forward.cpp"
+    sed '1!G;h;$!d' "$TMPDIR/forward.cpp" >"$TMPDIR/backward.cpp"
+    for header in forward backward; do
+        "$compiler" -std=c++20 -fopenmp -fsyntax-only -I"$prefix/include" -isystem "$libtorch/include" \
+            -isystem "$libtorch/include/torch/csrc/api/include" "$TMPDIR/$header.cpp"
+    done
+}
+
+mentions_no_build_tree() {
+    local found
+    found=$(grep -rlF -e "$SWITCHYARD_TEST_BUILD_DIR" -e "$source_dir/core" "$prefix/lib/cmake" "$prefix/include") || true
+    [[ -z $found ]] || fail "these installed files name the source or build tree: $found"
+}
+
+example_builds() {
+    cp -r "$source_dir/examples/plugin" "$example"
+    "$cmake" -S "$example" -B "$example/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$example/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+}
+
+# The folder that holds the example's library, wherever its own CMakeLists.txt puts it.
+example_folder() { dirname "$(find "$example/build" -name 'lib*.so' | head -n 1)"; }
+example_name() { basename "$(find "$example/build" -name 'lib*.so' | head -n 1)" | sed 's/^lib//; s/\.so$//'; }
+
+example_exports_one_symbol() {
+    local symbols
+    symbols=$(nm -D --defined-only "$(example_folder)/lib$(example_name).so" | awk '{ print $3 }')
+    [[ $symbols == switchyard_plugin_v1 ]] || fail "exported: $symbols"
+}
+
+example_is_found() {
+    SWITCHYARD_PLUGIN_PATH=$(example_folder) "$prefix/bin/switchyard" plugins list >"$TMPDIR/list" 2>&1
+    expect_text "$TMPDIR/list" "$(example_name)"
+    expect_text "$TMPDIR/list" naive
+    "$prefix/bin/switchyard" plugins list >"$TMPDIR/list" 2>&1
+    if grep -qw -- "$(example_name)" "$TMPDIR/list"; then fail "listed without being on the path"; fi
+}
+
+example_is_explained() {
+    SWITCHYARD_PLUGIN_PATH=$(example_folder) "$prefix/bin/switchyard" plugins info "$(example_name)" >"$TMPDIR/info" 2>&1 ||
+        fail "plugins info gives $?: $(cat "$TMPDIR/info")"
+    expect_text "$TMPDIR/info" "$(example_folder)"
+}
+
+check "the program, its plugins and the package are installed" installs
+check "each installed header compiles without the source tree" headers_stand_alone
+check "no installed file names the build tree" mentions_no_build_tree
+check "a plugin outside the tree builds against what is installed" example_builds
+check "it exports one symbol" example_exports_one_symbol
+check "the installed program finds it by SWITCHYARD_PLUGIN_PATH" example_is_found
+check "the installed program explains it" example_is_explained
+finish

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Programs and plugins find LibTorch, and LibTorch its neighbours, by their own paths alone: no LD_LIBRARY_PATH, no
+# CUDA toolkit. To add a case: write a function, and a `check` line at the end.
+source "$(dirname "$0")/../support/script.sh"
+libtorch=$1
+build=$SWITCHYARD_TEST_BUILD_DIR
+
+built() { find "$build/bin" "$build/libexec" "$build/lib/switchyard" -type f -perm -u+x 2>/dev/null; }
+bare() { env -i PATH=/usr/bin:/bin HOME="$TMPDIR" "$@"; }
+
+only_libtorch_in_runpath() {
+    local file entries
+    for file in $(built); do
+        entries=$(readelf -d "$file" | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]/\1 \2/p')
+        [[ $entries == "RUNPATH $libtorch/lib" ]] || fail "$file has '$entries'; expected 'RUNPATH $libtorch/lib'"
+    done
+}
+
+# Every library comes from LibTorch's folder, from its neighbours among the wheels, or from the system. The CUDA runtime
+# of a plugin's CUDA library is the one that LibTorch has loaded by then, which ldd cannot know.
+nothing_from_a_toolkit() {
+    local file strange
+    for file in $(built); do
+        strange=$(bare ldd "$file" | grep -vE "linux-vdso|ld-linux" | grep -vF "$(dirname "$libtorch")/" |
+            grep -vE "=> (/usr)?/lib/" | { [[ $file == *_cuda.so ]] && grep -v libcudart || cat; }) || true
+        [[ -z $strange ]] || fail "$file would load:"$'\n'"$strange"
+    done
+}
+
+# The kernel's own account of a start, since ldd might be mistaken.
+starts_without_environment() {
+    local program=$build/libexec/switchyard/switchyard-run
+    bare "$program" --version >"$TMPDIR/version" 2>&1 || fail "--version gives $?: $(cat "$TMPDIR/version")"
+}
+
+# `switchyard` answers what needs no tensors, and must not map LibTorch for it: that costs 0.2 s.
+front_program_is_free_of_libtorch() {
+    if bare ldd "$build/bin/switchyard" | grep -E 'libtorch|libc10'; then fail "bin/switchyard links LibTorch"; fi
+    bare "$build/bin/switchyard" --version
+}
+
+[[ -n $(built) ]] || { check "something is built" false; finish; }
+check "the run path of programs and plugins names LibTorch's folder alone" only_libtorch_in_runpath
+check "programs and plugins load nothing from a CUDA toolkit" nothing_from_a_toolkit
+check "the program starts in an empty environment" starts_without_environment
+check "bin/switchyard does not link LibTorch" front_program_is_free_of_libtorch
+finish

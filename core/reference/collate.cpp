@@ -1,0 +1,157 @@
+// Legend:  B sequences  N longest sequence  T tokens of all sequences
+#include <switchyard/reference/collate.h>
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+
+namespace switchyard::reference {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+using Rows = std::vector<const Numbers*>;
+
+template <class... Parts>
+void require(bool condition, const Parts&... parts) {
+    if (condition) return;
+    std::ostringstream text;
+    text << "data loader: ";
+    (text << ... << parts);
+    throw std::invalid_argument(text.str());
+}
+
+at::TensorOptions of_type(at::ScalarType type) { return at::TensorOptions().dtype(type); }
+
+void check_sample(const Sample& sample, std::int64_t index, const Sample& first, bool labels_per_token) {
+    const auto& labelled = sample.target_ids.empty() ? sample.ids : sample.target_ids;
+    require(sample.segments.empty() || sample.segments.size() == sample.ids.size(), "sample ", index, " has ",
+            sample.segments.size(), " segments for ", sample.ids.size(), " ids");
+    const std::size_t labels = labels_per_token ? labelled.size() : 1;
+    require(sample.labels.empty() || sample.labels.size() == labels, "sample ", index, " has ",
+            sample.labels.size(), " labels, expected ", labels);
+    require(sample.segments.empty() == first.segments.empty() || sample.ids.empty() || first.ids.empty(),
+            "sample ", index, sample.segments.empty() ? " has no segments" : " has segments",
+            ", unlike the first of its batch");
+    require(sample.target_ids.empty() == first.target_ids.empty(), "sample ", index,
+            sample.target_ids.empty() ? " has no target" : " has a target",
+            ", unlike the first of its batch");
+    require(sample.labels.empty() == first.labels.empty() || labels == 0, "sample ", index,
+            sample.labels.empty() ? " has no labels" : " has labels", ", unlike the first of its batch");
+}
+
+std::int64_t cut(std::size_t length, const LoaderParams& params) {
+    const auto whole = static_cast<std::int64_t>(length);
+    return params.max_length > 0 ? std::min(whole, params.max_length) : whole;
+}
+
+Rows rows_of(const std::vector<Sample>& samples, Numbers Sample::*member) {
+    Rows rows;
+    for (const auto& sample : samples) rows.push_back(&(sample.*member));
+    return rows;
+}
+
+bool any_filled(const Rows& rows) {
+    return std::any_of(rows.begin(), rows.end(), [](const Numbers* row) { return !row->empty(); });
+}
+
+// int64 [B, N] or [T] from rows that are cut to `lengths`.
+at::Tensor join(const Rows& rows, const Numbers& lengths, Layout layout, std::int64_t longest,
+                std::int64_t total, std::int64_t filler) {
+    const auto batch = static_cast<std::int64_t>(rows.size());
+    const bool padded = layout == Layout::padded;
+    const auto joined = padded ? at::full({batch, longest}, filler, of_type(at::kLong))
+                               : at::empty({total}, of_type(at::kLong));
+    auto* to = joined.data_ptr<std::int64_t>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::copy_n(rows[i]->begin(), lengths[i], to);
+        to += padded ? longest : lengths[i];
+    }
+    return joined;
+}
+
+// What Tokens says of sequences of these lengths.
+Tokens describe(const Numbers& lengths, Layout layout, std::int64_t longest, std::int64_t total) {
+    Tokens tokens;
+    tokens.layout = layout;
+    const auto batch = static_cast<std::int64_t>(lengths.size());
+    if (layout == Layout::padded) {
+        if (total == batch * longest) return tokens;
+        tokens.lengths = at::empty({batch}, of_type(at::kInt));
+        std::copy(lengths.begin(), lengths.end(), tokens.lengths.data_ptr<std::int32_t>());
+        return tokens;
+    }
+    tokens.max_seqlen = longest;
+    tokens.cu_seqlens = at::empty({batch + 1}, of_type(at::kInt));
+    tokens.positions = at::empty({total}, of_type(at::kLong));
+    auto* offset = tokens.cu_seqlens.data_ptr<std::int32_t>();
+    auto* position = tokens.positions.data_ptr<std::int64_t>();
+    *offset = 0;
+    for (const auto length : lengths) {
+        offset[1] = *offset + static_cast<std::int32_t>(length);
+        ++offset;
+        for (std::int64_t i = 0; i < length; ++i) *position++ = i;
+    }
+    return tokens;
+}
+
+TokenBatch join_side(const Rows& ids, const Rows& segments, const LoaderParams& params) {
+    Numbers lengths;
+    for (const auto* row : ids) lengths.push_back(cut(row->size(), params));
+    const auto longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+    TokenBatch side;
+    for (const auto length : lengths) side.count += length;
+    side.ids = join(ids, lengths, params.layout, longest, side.count, params.pad_id);
+    if (any_filled(segments)) side.segments = join(segments, lengths, params.layout, longest, side.count, 0);
+    side.tokens = describe(lengths, params.layout, longest, side.count);
+    return side;
+}
+
+at::Tensor join_labels(const std::vector<Sample>& samples, const Batch& batch, const LoaderParams& params,
+                       bool labels_per_token) {
+    constexpr std::int64_t no_label = -100;
+    const auto rows = rows_of(samples, &Sample::labels);
+    if (!any_filled(rows)) return {};
+    if (!labels_per_token) {
+        const auto count = static_cast<std::int64_t>(rows.size());
+        return join(rows, Numbers(rows.size(), 1), Layout::packed, 1, count, no_label);
+    }
+    Numbers lengths;
+    for (const auto* row : rows) lengths.push_back(cut(row->size(), params));
+    const auto& labelled = batch.target.ids.defined() ? batch.target : batch.source;
+    return join(rows, lengths, params.layout, labelled.ids.size(-1), labelled.count, no_label);
+}
+
+}  // namespace
+
+Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
+              const LoaderParams& params, bool labels_per_token) {
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        check_sample(samples[i], indices[i], samples[0], labels_per_token);
+    Batch batch;
+    batch.samples = indices;
+    batch.source = join_side(rows_of(samples, &Sample::ids), rows_of(samples, &Sample::segments), params);
+    const auto targets = rows_of(samples, &Sample::target_ids);
+    if (any_filled(targets)) batch.target = join_side(targets, {}, params);
+    batch.labels = join_labels(samples, batch, params, labels_per_token);
+    return batch;
+}
+
+Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, const LoaderParams& params,
+                 bool labels_per_token) {
+    std::vector<Sample> samples;
+    samples.reserve(indices.size());
+    for (const auto index : indices) samples.push_back(source.get(index));
+    return collate(samples, indices, params, labels_per_token);
+}
+
+void check_loader(const SampleSource& source, const LoaderParams& params) {
+    require(source.size() > 0, "the data set is empty");
+    require(params.batch_size > 0, "batch_size must be 1 or more, got ", params.batch_size);
+    require(params.world_size > 0 && params.rank >= 0 && params.rank < params.world_size, "rank ",
+            params.rank, " is not one of ", params.world_size, " ranks");
+}
+
+}  // namespace switchyard::reference

@@ -1,10 +1,9 @@
 // [[layer]]: other values for some layers.
 //
 //     [[layer]]
-//     match = "encoder.0-3,11"            # encoder|decoder . numbers, ranges or *; "*" alone: every layer
-//     attention.backend = "naive"         # any key of attention, normalization, activation, and those of
-//     [model] that a layer model.window = 128                  # can have for itself (docs/config.md marks
-//     them)
+//     match = "encoder.0-3,11"        # encoder|decoder . numbers, ranges or *; "*" alone: every layer
+//     attention.backend = "naive"     # any key of attention, normalization, activation, and those of [model] that a
+//     model.window = 128              # layer can have for itself (docs/config.md marks them)
 //
 // Rules are applied in the order in which they are written; a later one wins.
 #pragma once

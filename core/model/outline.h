@@ -1,6 +1,8 @@
-// What a configured model asks of its slots: one SlotUse per slot, phase and group of equal layers. No LibTorch, no tensor, no plugin.
+// What a configured model asks of its slots: one SlotUse per slot, phase and group of equal layers. No
+// LibTorch, no tensor, no plugin.
 //
-// A range covers every batch that the configuration allows ([batch] size, min_length, max_length): a binding is made once for all of them.
+// A range covers every batch that the configuration allows ([batch] size, min_length, max_length): a binding
+// is made once for all of them.
 #pragma once
 
 #include <functional>
@@ -21,7 +23,8 @@ struct Dtypes {
 // Everything in the parameters' dtype, unless precision.compute_dtype says otherwise.
 Dtypes configured_dtypes(const config::Config& config);
 
-// The use of the precision slot alone. It comes first: the policy that is chosen for it answers for the dtypes of all others.
+// The use of the precision slot alone. It comes first: the policy that is chosen for it answers for the
+// dtypes of all others.
 resolver::SlotUse outline_precision(const config::Config& config);
 
 // All other uses. precision.compute_dtype, where it is written, goes before the policy's answer.

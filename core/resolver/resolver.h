@@ -1,9 +1,9 @@
 // Request x candidates x host -> plan.
 //
 // A slot's `backend` is the name of one component, an ordered list of names, or "auto".
-//   name   that component serves the request, or the plan has an error with all its reasons: nothing else is tried.
-//   list   the first that serves it.
-//   auto   the best of those that serve it, as the chooser says; never one of Accuracy::reduced unless the slot allows it.
+//   name   that component serves the request, or the plan has an error with all its reasons: nothing else is
+//   tried. list   the first that serves it. auto   the best of those that serve it, as the chooser says;
+//   never one of Accuracy::reduced unless the slot allows it.
 // Writing a reduced component's name is allowing it.
 #pragma once
 
@@ -16,7 +16,8 @@
 
 namespace switchyard::resolver {
 
-// Chooses for "auto" among candidates that all serve the request (never empty): its index, and how, for the plan ("auto: by rank").
+// Chooses for "auto" among candidates that all serve the request (never empty): its index, and how, for the
+// plan ("auto: by rank").
 struct Choice {
     std::size_t index = 0;
     std::string how;
@@ -37,7 +38,8 @@ PlanRow resolve(const SlotUse& use, const std::vector<Candidate>& candidates, co
 Plan resolve(const std::vector<SlotUse>& uses, const std::vector<Candidate>& candidates, const HostInfo& host,
              const ResolveOptions& options = {});
 
-// One component by the name that a user wrote, "[plugin/]component[@variant]", without a request: what `bench --backends a,b` needs.
+// One component by the name that a user wrote, "[plugin/]component[@variant]", without a request: what `bench
+// --backends a,b` needs.
 struct Named {
     const Candidate* candidate = nullptr;
     std::string variant;
@@ -45,7 +47,8 @@ struct Named {
 };
 Named find_named(Kind kind, const std::string& name, const std::vector<Candidate>& candidates);
 
-// Defaults of the component's schema with what the slot's configuration has for it ("[attention.options.chunked]").
+// Defaults of the component's schema with what the slot's configuration has for it
+// ("[attention.options.chunked]").
 Options options_for(const Candidate& candidate, const config::SlotConfig& config);
 
 }  // namespace switchyard::resolver

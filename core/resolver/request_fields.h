@@ -1,0 +1,41 @@
+// A request as a list of named fields, so that comparing, describing and relaxing one needs no code per kind.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::resolver {
+
+using FieldValue = std::variant<bool, std::int64_t, double, Range, DType, Device, Layout, Phase, MaskSet,
+                                NormKind, ActivationKind, OptimizerKind>;
+
+struct Field {
+    std::string_view name;  // of the member, as it stands in reasons: "head_dim"
+    FieldValue value;
+    bool operator==(const Field&) const = default;
+};
+
+// `request` is of the type that belongs to `kind`, here and below.
+std::vector<Field> fields(Kind kind, const Request& request);
+
+// Gives the field that value; a name or type that the request does not have is ignored.
+void set_field(Kind kind, Request& request, std::string_view name, const FieldValue& value);
+
+std::shared_ptr<Request> clone(Kind kind, const Request& request);
+
+bool equal(Kind kind, const Request& a, const Request& b);
+
+// "12", "1..512", "float32", "causal+key_lengths" ("none" for an empty set), "yes", "no".
+std::string to_text(const FieldValue& value);
+
+// One line: "float32 on cpu, padded, batch 1..32, heads 12, ..., masks key_lengths, dropout 0.1, needs_grad".
+// What is off is left out.
+std::string in_words(Kind kind, const Request& request);
+
+}  // namespace switchyard::resolver

@@ -2,15 +2,18 @@
 // by side, and a finding.
 //
 // Why medians: durations have a long right tail (a page fault, another process), which a mean follows and a
-// median does not. Why the bootstrap, and which: the percentile interval of resampled medians (Efron &
-// Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13). BCa, often the better one, needs the
-// jackknife, which is inconsistent for a median (ibid., section 11.5). A plain percentile interval is too
-// narrow for few samples, so its tails are widened as Hesterberg 2015 does ("What Teachers Should Know about
-// the Bootstrap", The American Statistician 69:371, the "expanded percentile" interval). tests/compare checks
-// the coverage by simulation. Why the block is what is resampled: samples taken one after the other share the
-// machine's mood (clock, temperature, neighbours); blocks are the highest level of repetition, which is the
-// one that carries the variation (Kalibera & Jones 2013, "Rigorous Benchmarking in Reasonable Time", ISMM).
-// Within a block the competing arms stand side by side, and their ratio is free of what they share.
+// median does not.
+//
+// Why the bootstrap, and which: the percentile interval of resampled medians (Efron & Tibshirani 1993, "An
+// Introduction to the Bootstrap", chapter 13). BCa, often the better one, needs the jackknife, which is
+// inconsistent for a median (ibid., section 11.5). A plain percentile interval is too narrow for few samples,
+// so its tails are widened as Hesterberg 2015 does ("What Teachers Should Know about the Bootstrap", The
+// American Statistician 69:371, the "expanded percentile" interval). Tests check the coverage by simulation.
+//
+// Why blocks are what is resampled: samples taken one after the other share the machine's mood (clock,
+// temperature, neighbours); blocks are the highest level of repetition, the one that carries the variation
+// (Kalibera & Jones 2013, "Rigorous Benchmarking in Reasonable Time", ISMM). Within a block the competing arms
+// stand side by side, and their ratio is free of what they share.
 //
 // No LibTorch here.
 #pragma once

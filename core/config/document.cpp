@@ -91,11 +91,10 @@ bool blank_out(std::string& text, int number) {
 }
 
 // The parser's words, as the middle of a sentence.
-std::string lower_first(std::string_view text) {
-    std::string result(text);
-    if (!result.empty() && result[0] >= 'A' && result[0] <= 'Z')
-        result[0] = static_cast<char>(result[0] - 'A' + 'a');
-    return result;
+std::string reworded(std::string_view text) {
+    constexpr std::string_view opening = "Error while parsing ";
+    if (text.substr(0, opening.size()) != opening) return std::string(text);
+    return "cannot parse " + std::string(text.substr(opening.size()));
 }
 
 }  // namespace
@@ -138,7 +137,7 @@ Document parse_document(std::string_view text, const std::string& file) {
             document.problems.push_back({.file = file,
                                          .line = place.line,
                                          .column = place.column,
-                                         .message = lower_first(error.description()),
+                                         .message = reworded(error.description()),
                                          .source = line_for_display(text, place.line)});
             const auto line = find_line(rest, place.line);
             const bool header =

@@ -13,7 +13,7 @@ namespace switchyard::config {
 
 inline constexpr std::size_t max_bytes = 1 << 20;  // of one file
 inline constexpr int max_dots = 64;                // in a line, outside strings and comments
-inline constexpr int max_nesting = 32;             // of brackets and braces
+inline constexpr int max_nesting = 16;             // of brackets and braces
 
 // The first problem of each kind; empty: safe to parse.
 std::vector<Problem> guard_text(std::string_view text, const std::string& file);

@@ -1,9 +1,9 @@
 // [[layer]]: other values for some layers.
 //
 //     [[layer]]
-//     match = "encoder.0-3,11"        # encoder|decoder . numbers, ranges or *; "*" alone: every layer
-//     attention.backend = "naive"     # any key of attention, normalization, activation, and those of [model] that a
-//     model.window = 128              # layer can have for itself (docs/config.md marks them)
+//     match = "encoder.0-3,11"       # encoder|decoder . numbers, ranges or *;  "*" alone: every layer
+//     attention.backend = "naive"    # any key of attention, normalization and activation, and those of
+//     model.window = 128             # [model] that a layer can have for itself (docs/config.md marks them)
 //
 // Rules are applied in the order in which they are written; a later one wins.
 #pragma once
@@ -40,8 +40,8 @@ struct Assignment {
 
 struct LayerRule {
     std::string match;
-    std::vector<LayerId>
-        layers;  // what `match` means for this model, in order; never empty in a loaded Config
+    // What `match` means for this model, in order; never empty in a loaded Config.
+    std::vector<LayerId> layers;
     std::vector<Assignment> values;
     Origin origin;
 };

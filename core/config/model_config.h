@@ -18,8 +18,7 @@ namespace switchyard::config {
 // 2020).
 enum class ModelType : std::uint8_t { bert, gpt, t5 };
 
-// Where a block normalizes: post: norm(x + f(x));  pre: x + f(norm(x)), and once more at the end of the
-// stack.
+// Where a block normalizes. post: norm(x + f(x)); pre: x + f(norm(x)), and once more at the end of the stack.
 enum class NormPosition : std::uint8_t { pre, post };
 
 // How a model knows the order of its tokens. learned and sinusoidal are added to the embeddings, rotary turns
@@ -49,11 +48,10 @@ struct ModelConfig {
     bool tie_embeddings = true;      // the output projection is the embedding table
     double dropout = 0.1;            // of embeddings, feed-forward and before each residual sum
     double attention_dropout = 0.1;  // of attention probabilities
-    std::int64_t window =
-        0;  // keys that a query sees up to and including its own, in an encoder as many after it; 0: all
-    std::int64_t prefix =
-        0;                  // first tokens of a sequence that all its tokens see; causal models only; 0: none
-    double soft_cap = 0.0;  // of attention scores; 0: none
+    // Keys that a query sees up to and including its own, in an encoder as many after it; 0: all.
+    std::int64_t window = 0;
+    std::int64_t prefix = 0;  // first tokens of a sequence that all its tokens see; gpt only; 0: none
+    double soft_cap = 0.0;    // of attention scores; 0: none
 
     bool operator==(const ModelConfig&) const = default;
 

@@ -96,13 +96,14 @@ private:
     void read_member(const Node& node, const std::string& path, LayerRule* rule) {
         if (node.name_place.line >= reliable_lines_) return;
         const std::string key = joined(path, node.name);
-        if (const auto kind = kind_of_options(key); kind && (rule == nullptr || *kind <= Kind::activation)) {
-            return read_components(node, *kind, key, rule);
-        }
+        const auto kind = kind_of_options(key);
         const Field* field = find_field(key);
-        if (field != nullptr && rule != nullptr && !field->per_layer) {
+        const bool for_all_layers =
+            (kind && *kind > Kind::activation) || (field != nullptr && !field->per_layer);
+        if (rule != nullptr && for_all_layers) {
             return report(node.name_place, key, "cannot differ from layer to layer");
         }
+        if (kind) return read_components(node, *kind, key, rule);
         if (field != nullptr) return read_value(node, *field, rule);
         if (!is_section(key, false)) return unknown(node, path, key, rule != nullptr);
         if (node.kind != Node::Kind::table) {

@@ -98,8 +98,8 @@ constexpr char introduction[] = R"(# Configuration
 
 Made from the tables in `core/config` by `switchyard config schema --markdown`; do not edit by hand.
 
-A configuration is a TOML file. Every key has a default; a key that is not listed here is an error. `switchyard config show
-CONFIG --origin` prints every value that holds and where it came from.
+A configuration is a TOML file. Every key has a default; a key that is not listed here is an error.
+`switchyard config show CONFIG --origin` prints every value that holds and where it came from.
 
 ## Where values come from
 
@@ -120,8 +120,8 @@ match = "decoder.0-3,11"        # "*", or encoder or decoder with numbers, range
 attention.backend = "naive"     # the keys marked "layer" below
 ```
 
-`--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string: `--set optimizer.lr=3e-4`,
-`--set attention.backend=[flash,chunked]`, `--set preset=gpt2`.
+`--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string:
+`--set optimizer.lr=3e-4`, `--set attention.backend=[flash,chunked]`, `--set preset=gpt2`.
 
 All mistakes are told in one pass, each with its place. A file has at most 1 MiB.
 

@@ -20,8 +20,8 @@
 namespace switchyard::config {
 
 struct SlotConfig {
-    std::vector<std::string> backend{
-        "auto"};  // never empty; names have been checked for form, not for existence
+    // Never empty; names have been checked for form, not for existence.
+    std::vector<std::string> backend{"auto"};
     bool allow_reduced = false;
     // By component, as written after `options.`: the bare id, or "plugin/id". With schemas (load.h) every
     // component that has a schema is here with all its options; without, what the files say.
@@ -44,8 +44,7 @@ struct ActivationConfig : SlotConfig {
 };
 
 struct LossConfig : SlotConfig {
-    bool projection =
-        false;  // ask for the output projection and the loss in one: logits need not be whole in memory
+    bool projection = false;  // ask for output projection and loss in one: logits need not be whole in memory
     double label_smoothing = 0.0;
     double z_loss = 0.0;
     std::int64_t ignore_index = -100;
@@ -66,9 +65,9 @@ struct OptimizerConfig : SlotConfig {
 
 struct PrecisionConfig : SlotConfig {
     DType parameter_dtype = DType::float32;  // in which the model stores its parameters
-    std::optional<DType> compute_dtype;      // of the inputs that the other slots are planned for; empty
-                                             // ("auto"): as the policy says
-    bool loss_scaling = false;               // the policy must scale the loss
+    // Of the inputs that the other slots are planned for; empty ("auto"): as the policy says.
+    std::optional<DType> compute_dtype;
+    bool loss_scaling = false;  // the policy must scale the loss
     bool operator==(const PrecisionConfig&) const = default;
 };
 

@@ -183,8 +183,8 @@ concept Packed = requires(const T& value) {
 
 }  // namespace detail
 
-// The line of a table: field<&Config::model, &ModelConfig::layers>("model.layers", "layers of the
-// encoder").at_least(1)
+// The line of a table:
+//     field<&Config::model, &ModelConfig::layers>("model.layers", "layers of the encoder").at_least(1)
 template <auto SectionMember, auto Member>
 Field field(std::string key, std::string_view help) {
     using T = std::remove_cvref_t<decltype((std::declval<Config&>().*SectionMember).*Member)>;

@@ -40,7 +40,7 @@ public:
 
 private:
     CallSite site_;
-    const CallScope* outer_ = nullptr;
+    CallScope* outer_;
 };
 
 // The innermost call in progress on this thread, or nullptr.

@@ -66,6 +66,7 @@ TEST_CASE("an include that breaks the rule is named with its line") {
         {"sdk/include/a.h", "#include <switchyard/host/b.h>", "sdk may not include <switchyard/host/b.h>"},
         {"sdk/conformance/a.cpp", "#include <switchyard/compare/b.h>", "conformance may not include"},
         {"plugins/p/a.cpp", "#include <switchyard/host/b.h>", "plugin may not include <switchyard/host/b.h>"},
+        {"examples/plugin/a.cpp", "#include <switchyard/model/b.h>", "plugin may not include"},
         {"plugins/p/a.cpp", "#include <switchyard/conformance/b.h>", "plugin may not include"},
         {"plugins/p/a.cpp", "#include \"../q/b.h\"", "\"../q/b.h\" leaves its folder"},
         {"plugins/p/a.cpp", "  #  include <torch/torch.h> // all",

@@ -79,11 +79,12 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
-    static const std::regex pattern("(core|sdk|plugins)/([^/]+)/.*");
+    static const std::regex plugin("(plugins|sdk/template|examples/plugin|tests/plugins)/.*");
+    static const std::regex other("(core|sdk)/([^/]+)/.*");
     std::smatch match;
-    if (!std::regex_match(path, match, pattern)) return {};
+    if (std::regex_match(path, match, plugin)) return "plugin";
+    if (!std::regex_match(path, match, other)) return {};
     if (match[1] == "core") return match[2];
-    if (match[1] == "plugins" || match[2] == "template") return "plugin";
     return match[2] == "conformance" ? "conformance" : "sdk";
 }
 
@@ -216,7 +217,7 @@ bool may_link(const Target& target, const Target& other) {
 Problems check_includes(const fs::path& root) {
     Problems problems;
     Edges edges;
-    for (const auto& file : sources_below(root, {"core", "sdk", "plugins"})) {
+    for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "examples/plugin"})) {
         const std::string name = relative_to(root, file);
         const std::string part = part_of(name);
         if (!may_use.contains(part)) {

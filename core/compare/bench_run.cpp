@@ -1,0 +1,216 @@
+#include <switchyard/compare/bench_run.h>
+
+#include <algorithm>
+#include <map>
+
+#include <switchyard/compare/accuracy.h>
+#include <switchyard/compare/bench_case.h>
+#include <switchyard/compare/memory.h>
+#include <switchyard/compare/peak_meter.h>
+#include <switchyard/host/guard.h>
+#include <switchyard/resolver/resolver.h>
+
+namespace switchyard::compare {
+
+namespace {
+
+const c10::Device cpu(c10::DeviceType::CPU);
+
+// A backend in the group that is being run: its row, and where it can be called, what to call.
+struct Entry {
+    BenchRow row;
+    double bound = 0.0;  // of a reduced component
+    std::unique_ptr<Contender> contender;
+};
+
+class Bench {
+public:
+    Bench(const BenchRequest& request, const BenchWorld& world)
+        : request_(request), world_(world), meter_(request.dtypes, cpu, world.host, world.stopwatch) {}
+
+    BenchReport run() {
+        const double start = world_.stopwatch.now_ms();
+        meter_.sample();
+        for (const BenchShape& shape : request_.shapes) {
+            for (const DType dtype : request_.dtypes) run_case(shape, dtype);
+        }
+        report_.peaks = meter_.peaks();
+        for (BenchRow& row : report_.rows) set_against_peaks(row);
+        report_.elapsed_ms = world_.stopwatch.now_ms() - start;
+        return std::move(report_);
+    }
+
+private:
+    void run_case(const BenchShape& shape, DType dtype) {
+        const std::unique_ptr<BenchCase> bench_case = make_case(request_.settings, shape, dtype);
+        for (const Pass pass : request_.passes) {
+            if (world_.progress)
+                world_.progress(shape.text + " " + std::string(name(dtype)) + " " + std::string(name(pass)));
+            run_group(*bench_case, shape, dtype, pass);
+            meter_.sample();
+        }
+    }
+
+    void run_group(BenchCase& bench_case, const BenchShape& shape, DType dtype, Pass pass) {
+        std::vector<Entry> entries;
+        for (const std::string& backend : request_.backends) {
+            Entry entry;
+            entry.row.settings = request_.settings;
+            entry.row.dtype = dtype;
+            entry.row.shape = shape.text;
+            entry.row.pass = pass;
+            entry.row.asked = backend;
+            entry.row.base = request_.base;
+            attempt(entry, [&] { prepare(entry, bench_case); });
+            entries.push_back(std::move(entry));
+        }
+        truths_.clear();
+        time(entries);
+        for (Entry& entry : entries) {
+            if (entry.row.timed()) rate(entry.row, bench_case.work(pass));
+            report_.rows.push_back(std::move(entry.row));
+        }
+    }
+
+    // Whatever the backend's code throws makes its row a failed one.
+    template <class Function>
+    void attempt(Entry& entry, Function&& function) {
+        try {
+            function();
+        } catch (const host::PluginError& error) {
+            fail(entry, error.what());
+        } catch (const std::invalid_argument& error) {
+            fail(entry, error.what());
+        }
+    }
+
+    static void fail(Entry& entry, const std::string& message) {
+        entry.contender.reset();
+        entry.row.status = RowStatus::failed;
+        entry.row.message = message;
+    }
+
+    void prepare(Entry& entry, BenchCase& bench_case) {
+        resolver::SlotUse use = bench_case.use(entry.row.pass);
+        use.config = request_.slot;
+        use.config.backend = {entry.row.asked};
+        const resolver::PlanRow plan =
+            resolver::resolve(use, world_.candidates, world_.host, {.explain = false});
+        if (!plan.chosen) return refuse(entry, plan);
+        entry.row.plugin = plan.chosen->plugin;
+        entry.row.component = plan.chosen->component;
+        entry.row.composed = plan.chosen->composed;
+        entry.bound = plan.chosen->accuracy == Accuracy::reduced ? plan.chosen->accuracy_bound : 0.0;
+        entry.contender = bench_case.bind(plan, world_.registry, world_.host, entry.row.pass);
+        check(entry, bench_case);
+        entry.row.extra_memory_bytes = extra_memory([&] { entry.contender->run(); }, cpu);
+    }
+
+    static void refuse(Entry& entry, const resolver::PlanRow& plan) {
+        entry.row.status = RowStatus::refused;
+        for (const resolver::CandidateOutcome& outcome : plan.candidates) {
+            if (outcome.why_not.empty() && !outcome.ok)
+                entry.row.reasons.insert(entry.row.reasons.end(), outcome.reasons.begin(),
+                                         outcome.reasons.end());
+        }
+        if (entry.row.reasons.empty()) entry.row.message = plan.error;
+    }
+
+    // What the results of a group are checked against, with dropout and without.
+    struct Truth {
+        CheckedTensors oracle, reference;
+    };
+
+    const Truth& truth(BenchCase& bench_case, const BenchRow& row, bool dropout) {
+        const auto found = truths_.find(dropout);
+        if (found != truths_.end()) return found->second;
+        Truth truth{bench_case.reference(row.pass, DType::float64, dropout),
+                    bench_case.reference(row.pass, row.dtype, dropout)};
+        return truths_.emplace(dropout, std::move(truth)).first->second;
+    }
+
+    void check(Entry& entry, BenchCase& bench_case) {
+        const bool dropout = entry.contender->binding().random() != RandomSource::library;
+        const CheckedTensors candidate = entry.contender->results(dropout);
+        const Truth& expected = truth(bench_case, entry.row, dropout);
+        entry.row.error = judge_results(candidate, expected.reference, expected.oracle, entry.bound);
+        entry.row.error.part = bench_case.checked_part();
+        entry.row.error.without_dropout = !dropout && request_.settings.dropout > 0.0;
+        if (entry.row.error.exceeded()) entry.row.status = RowStatus::wrong;
+    }
+
+    void time(std::vector<Entry>& entries) {
+        std::vector<Arm> arms;
+        std::vector<Entry*> timed;
+        for (Entry& entry : entries) {
+            if (!entry.contender) continue;
+            entry.contender->binding().executed().reset();
+            arms.push_back({entry.row.asked, [contender = entry.contender.get()] { contender->run(); }});
+            timed.push_back(&entry);
+        }
+        if (arms.empty()) return;
+        TimingOptions options = request_.timing;
+        options.time_budget_ms /=
+            static_cast<double>(request_.shapes.size() * request_.dtypes.size() * request_.passes.size());
+        TimingResult result;
+        try {
+            result = time_arms(arms, options, world_.stopwatch);
+        } catch (const host::PluginError& error) {
+            return time_without(entries, error);
+        }
+        std::optional<std::size_t> base;
+        for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+            if (arms[arm].name == request_.base) base = arm;
+        }
+        for (std::size_t arm = 0; arm < arms.size(); ++arm) fill_timing(*timed[arm], result, arm, base);
+    }
+
+    // The others, when one that passed its check throws later on.
+    void time_without(std::vector<Entry>& entries, const host::PluginError& error) {
+        for (Entry& entry : entries) {
+            if (entry.contender && entry.row.plugin == error.plugin && entry.row.component == error.component)
+                fail(entry, error.what());
+        }
+        time(entries);
+    }
+
+    static void fill_timing(Entry& entry, const TimingResult& result, std::size_t arm,
+                            std::optional<std::size_t> base) {
+        const ArmTiming& timing = result.arms[arm];
+        entry.row.ms = timing.ms;
+        entry.row.blocks = result.blocks;
+        entry.row.spoilt = timing.spoilt;
+        entry.row.calls_per_sample = timing.calls_per_sample;
+        if (base) entry.row.speedup = result.speedup_of(arm, *base);
+        for (const auto& [variant, calls] : entry.contender->binding().executed().calls()) {
+            entry.row.executed.emplace_back(variant, calls);
+            entry.row.variant += (entry.row.variant.empty() ? "" : "+") + variant;
+        }
+    }
+
+    static void rate(BenchRow& row, const Work& work) {
+        row.memory_bound = work.memory_bound;
+        if (work.flops > 0.0) row.gflops = work.flops / row.ms.median / 1e6;
+        row.gbytes_per_second = work.bytes / row.ms.median / 1e6;
+    }
+
+    void set_against_peaks(BenchRow& row) const {
+        if (!row.timed()) return;
+        row.percent_of_peak = 100.0 * row.gflops / report_.peaks.matmul(row.dtype);
+        row.percent_of_copy_bandwidth = 100.0 * row.gbytes_per_second / report_.peaks.copy_gbytes_per_second;
+    }
+
+    const BenchRequest& request_;
+    const BenchWorld& world_;
+    PeakMeter meter_;
+    std::map<bool, Truth> truths_;  // of the group that is being run, by whether dropout is on
+    BenchReport report_;
+};
+
+}  // namespace
+
+BenchReport run_bench(const BenchRequest& request, const BenchWorld& world) {
+    return Bench(request, world).run();
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,79 @@
+// What a bench is asked for, as text has already been turned into numbers. No LibTorch here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/compare/bench_shape.h>
+#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::compare {
+
+// What one timed call does. A step is an optimizer's.
+enum class Pass : std::uint8_t { forward, forward_backward, step };
+
+// Lengths of the sequences of a batch, drawn uniformly between the two. Padded: key lengths; packed:
+// documents.
+struct LengthRange {
+    std::int64_t min = 0;
+    std::int64_t max = 0;
+};
+
+// The operation, apart from shape and dtype. Members of other kinds than `kind` are not read.
+struct BenchSettings {
+    Kind kind = Kind::attention;
+    std::uint64_t seed = 1;  // of the inputs, the order and the bootstrap
+    double dropout = 0.0;
+
+    // attention
+    Layout layout = Layout::padded;
+    bool causal = false;
+    std::optional<LengthRange> lengths;
+    std::int64_t window = 0;  // keys to each side that a query sees (to the left only, if causal); 0: all
+    std::int64_t prefix = 0;
+    bool alibi = false;
+    std::int64_t relative_buckets = 0;
+    double soft_cap = 0.0;
+    bool dense_bias = false;
+
+    // normalization, activation
+    NormKind norm = NormKind::layer_norm;
+    ActivationKind activation = ActivationKind::gelu_erf;
+    bool input_bias = false;
+    bool residual = false;
+    DType parameter_dtype = DType::float32;
+
+    // loss
+    double label_smoothing = 0.0;
+
+    // optimizer
+    OptimizerKind algorithm = OptimizerKind::adamw;
+    double max_grad_norm = 0.0;   // 0: no clipping
+    bool master_weights = false;  // float32 copies of narrower parameters
+
+    MaskSet masks() const;
+    // What is special about it, for people: "causal, dropout 0.1"; empty if nothing is.
+    std::string describe() const;
+};
+
+// Reads one member of --mask into the settings: "causal", "sliding_window=128", "prefix=16", "alibi",
+// "relative_bias=32", "soft_cap=30", "dense_bias", "key_lengths=64-512". Returns what is wrong with it, or
+// "".
+std::string read_mask(const std::string& text, BenchSettings& settings);
+
+// "40-512", or one number. Returns what is wrong with it, or "".
+std::string read_lengths(const std::string& text, std::optional<LengthRange>& lengths);
+
+// What cannot be asked for together, or with that shape: "" if all is well.
+std::string check_settings(const BenchSettings& settings, const BenchShape& shape);
+
+}  // namespace switchyard::compare
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 3> names<compare::Pass>{"forward", "forward_backward", "step"};
+}  // namespace switchyard

@@ -1,0 +1,43 @@
+// A table for a terminal: columns as wide as their widest cell, two spaces apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace switchyard::compare {
+
+class TextTable {
+public:
+    enum class Align { left, right };
+    struct Column {
+        std::string title;
+        Align align = Align::right;
+    };
+
+    explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    void row(std::vector<std::string> cells);
+    // A line across all columns that belongs to the row above it.
+    void note(std::string text);
+
+    // Every line begins with `indent` and is at most `width` long: notes are wrapped, rows are not.
+    std::string render(const std::string& indent = "  ", std::size_t width = 110) const;
+
+private:
+    struct Line {
+        std::vector<std::string> cells;  // empty: a note
+        std::string note;
+    };
+    std::vector<Column> columns_;
+    std::vector<Line> lines_;
+};
+
+// Lines of at most `width`, broken between words, each but the first with `indent`.
+std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
+
+// "41.2", "0.0123", "1234": so many digits, never an exponent.
+std::string digits(double value, int significant = 3);
+// "312 B", "48.0 MB": decimal units.
+std::string bytes_text(double bytes);
+
+}  // namespace switchyard::compare

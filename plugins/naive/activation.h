@@ -1,0 +1,18 @@
+// The plain reference of the activations.
+#pragma once
+
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class NaiveActivation final : public Activation {
+public:
+    using Activation::Activation;
+
+    static Verdict supports(const ActivationRequest& request, const HostInfo& host, const Options& options);
+    at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params, Saved* saved) override;
+};
+
+}  // namespace switchyard

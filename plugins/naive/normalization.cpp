@@ -1,0 +1,22 @@
+#include "normalization.h"
+
+#include <switchyard/reference/normalization.h>
+
+#include "serves.h"
+
+namespace switchyard {
+
+Verdict NaiveNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
+                                     const Options&) {
+    Verdict verdict;
+    require_plain(verdict, request, host);
+    return verdict;
+}
+
+NormalizationOutputs NaiveNormalization::forward(const NormalizationInputs& inputs,
+                                                 const NormalizationParams& params, Saved*) {
+    executed();
+    return reference::normalization(inputs, params);
+}
+
+}  // namespace switchyard

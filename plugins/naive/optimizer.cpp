@@ -1,0 +1,35 @@
+#include "optimizer.h"
+
+#include "serves.h"
+
+namespace switchyard {
+namespace {
+
+const OptimizerRequest& request_of(const CreateInfo& info) {
+    return *static_cast<const OptimizerRequest*>(info.request);
+}
+
+}  // namespace
+
+NaiveOptimizer::NaiveOptimizer(const CreateInfo& info)
+    : Optimizer(info), unscale_(request_of(info).unscale), steps_(request_of(info).algorithm) {}
+
+Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
+    Verdict verdict;
+    require_plain(verdict, request, host);
+    REQUIRE(verdict, is_plain_float(request.gradient_dtype), Code::DType, "gradient_dtype",
+            "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
+    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
+    return verdict;
+}
+
+StepResult NaiveOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+    executed();
+    auto result = steps_.step(groups, params);
+    const bool unscale = unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
+    if (!unscale) result.found_inf = at::Tensor();
+    if (!unscale && params.max_grad_norm <= 0.0) result.grad_norm = at::Tensor();
+    return result;
+}
+
+}  // namespace switchyard

@@ -1,0 +1,22 @@
+#include "precision.h"
+
+#include <switchyard/reference/linear.h>
+
+#include "serves.h"
+
+namespace switchyard {
+
+Verdict NaivePrecision::supports(const PrecisionRequest& request, const HostInfo& host, const Options&) {
+    Verdict verdict;
+    require_plain(verdict, request, host);
+    REQUIRE(verdict, !request.loss_scaling, Code::Option, "loss_scaling",
+            "false (float32 needs no loss scale)", "true");
+    return verdict;
+}
+
+at::Tensor NaivePrecision::linear(const LinearInputs& inputs, const LinearSite&, Saved*) {
+    executed();
+    return reference::linear(inputs.x.to(at::kFloat), inputs.weight, inputs.bias);
+}
+
+}  // namespace switchyard

@@ -1,0 +1,57 @@
+#include "activation.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/chunk.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/silu.h>
+
+#include "as_type.h"
+#include "serves.h"
+
+namespace switchyard {
+namespace {
+
+at::Tensor activate(const at::Tensor& x, ActivationKind kind) {
+    switch (kind) {
+        case ActivationKind::gelu_erf:
+        case ActivationKind::geglu_erf:
+            return at::gelu(x);
+        case ActivationKind::gelu_tanh:
+        case ActivationKind::geglu_tanh:
+            return at::gelu(x, "tanh");
+        case ActivationKind::silu:
+        case ActivationKind::swiglu:
+            return at::silu(x);
+        default:
+            return at::relu(x);
+    }
+}
+
+}  // namespace
+
+Verdict TorchActivation::supports(const ActivationRequest& request, const HostInfo& host, const Options&) {
+    Verdict verdict;
+    require_native(verdict, request, host);
+    REQUIRE(verdict, request.activation <= ActivationKind::reglu, Code::Algorithm, "activation",
+            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu",
+            name(request.activation));
+    return verdict;
+}
+
+at::Tensor TorchActivation::forward(const ActivationInputs& inputs, const ActivationParams& params, Saved*) {
+    executed();
+    const auto x = inputs.bias.defined() ? at::add(inputs.x, as_type(inputs.bias, inputs.x)) : inputs.x;
+    at::Tensor y;
+    if (is_gated(params.activation)) {
+        const auto halves = at::chunk(x, 2, -1);
+        y = at::mul(activate(halves[0], params.activation), halves[1]);
+    } else {
+        y = activate(x, params.activation);
+    }
+    return params.dropout.active() ? at::dropout(y, params.dropout.p, true) : y;
+}
+
+}  // namespace switchyard

@@ -1,0 +1,42 @@
+// Optimizers by LibTorch's multi-tensor kernels, with unscaling and clipping as GradScaler and
+// clip_grad_norm_ call them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/verdict.h>
+
+#include "optimizer_kernels.h"
+#include "optimizer_state.h"
+
+namespace switchyard {
+
+class TorchOptimizer final : public Optimizer {
+public:
+    explicit TorchOptimizer(const CreateInfo& info);
+
+    static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options,
+                            std::string_view variant);
+    void bind(const std::vector<ParameterGroup>& groups) override;
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
+    OptimizerState state() const override { return state_.state(); }
+    void load(const OptimizerState& state) override { state_.load(state); }
+
+private:
+    bool asks_unscale(const StepParams& params) const {
+        return unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
+    }
+    std::vector<GroupTensors> collect(std::vector<ParameterGroup>& groups);
+    StepResult prepare_gradients(std::vector<GroupTensors>& tensors, const StepParams& params,
+                                 at::Tensor& found_inf);
+
+    OptimizerKind algorithm_;
+    bool fused_;
+    bool unscale_;
+    TorchOptimizerState state_;
+};
+
+}  // namespace switchyard

@@ -1,0 +1,160 @@
+// What a text becomes. Mistakes are in mistakes_test.cpp.
+#include "config_test.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::config;
+using switchyard::test::good;
+
+TEST_CASE("nothing written is BERT-base with every backend automatic") {
+    const Config config = good("");
+    CHECK(config.model == ModelConfig{});
+    CHECK(config.model.type == ModelType::bert);
+    CHECK(config.batch == BatchConfig{});
+    for (const auto kind : names<Kind>) CHECK(config.slot(*parse<Kind>(kind)).automatic());
+    CHECK(config.origins.at("model.norm_eps").name == "bert");
+    CHECK(config.where("model.norm_eps") == "default (bert)");
+    CHECK(config.layers.empty());
+}
+
+TEST_CASE("every key reaches its member") {
+    const Config config = good(R"(
+run = {seed = 7, device = "cuda", deterministic = true, phases = ["train", "decode"]}
+runtime = {allocator = "malloc", threads = 3}
+plugins = {paths = ["/a"], disabled = ["b"]}
+batch = {size = 2, min_length = 3, max_length = 40, layout = "packed"}
+[model]
+type = "gpt"
+layers = 2
+hidden_size = 64
+heads = 8
+kv_heads = 2
+head_dim = 16
+intermediate_size = 100
+vocab_size = 11
+max_positions = 50
+norm = "rms_norm"
+norm_eps = 1e-3
+norm_position = "post"
+activation = "swiglu"
+positions = "rotary"
+bias = false
+tie_embeddings = false
+dropout = 0.25
+attention_dropout = 0.5
+window = 5
+prefix = 6
+soft_cap = 30
+[attention]
+backend = "a/b@c"
+allow_reduced = true
+[normalization]
+backend = ["x", "y"]
+[activation]
+backend = "z"
+[loss]
+backend = "l"
+projection = true
+label_smoothing = 0.1
+z_loss = 1e-4
+ignore_index = 0
+[optimizer]
+backend = "o"
+algorithm = "sgd"
+lr = 1
+betas = [0, 0.5]
+eps = 1e-6
+weight_decay = 0
+momentum = 0.5
+nesterov = true
+max_grad_norm = 0
+[precision]
+backend = "bf16"
+parameter_dtype = "bfloat16"
+compute_dtype = "float16"
+loss_scaling = true
+[data_loader]
+backend = "d"
+shuffle = false
+drop_last = true
+)");
+    CHECK(config.run == RunConfig{7, Device::cuda, true, {Phase::train, Phase::decode}});
+    CHECK(config.runtime == RuntimeConfig{Allocator::malloc, 3});
+    CHECK(config.plugins == PluginsConfig{{"/a"}, {"b"}});
+    CHECK(config.batch == BatchConfig{2, 3, 40, Layout::packed});
+    const ModelConfig model{ModelType::gpt,
+                            2,
+                            0,
+                            64,
+                            8,
+                            2,
+                            16,
+                            100,
+                            11,
+                            50,
+                            NormKind::rms_norm,
+                            1e-3,
+                            NormPosition::post,
+                            ActivationKind::swiglu,
+                            Positions::rotary,
+                            false,
+                            false,
+                            0.25,
+                            0.5,
+                            5,
+                            6,
+                            30.0};
+    CHECK(config.model == model);
+    CHECK((config.attention.backend == std::vector<std::string>{"a/b@c"} && config.attention.allow_reduced));
+    CHECK(config.normalization.backend == std::vector<std::string>{"x", "y"});
+    CHECK(config.slot(Kind::activation).backend.front() == "z");
+    CHECK((config.loss.projection && config.loss.label_smoothing == 0.1 && config.loss.z_loss == 1e-4));
+    CHECK(config.loss.ignore_index == 0);
+    CHECK((config.optimizer.algorithm == OptimizerKind::sgd && config.optimizer.lr == 1.0 &&
+           config.optimizer.nesterov));
+    CHECK((config.optimizer.betas == std::vector<double>{0.0, 0.5} && config.optimizer.eps == 1e-6));
+    CHECK((config.optimizer.weight_decay == 0 && config.optimizer.momentum == 0.5 &&
+           config.optimizer.max_grad_norm == 0));
+    CHECK((config.precision.parameter_dtype == DType::bfloat16 &&
+           config.precision.compute_dtype == DType::float16));
+    CHECK(config.precision.loss_scaling);
+    CHECK((!config.data_loader.shuffle && config.data_loader.drop_last));
+}
+
+TEST_CASE("the type of a model decides what is usual") {
+    const ModelConfig gpt = good("model.type = \"gpt\"").model;
+    CHECK((gpt.norm_position == NormPosition::pre && gpt.activation == ActivationKind::gelu_tanh &&
+           gpt.norm_eps == 1e-5));
+    CHECK((gpt.max_positions == 1024 && gpt.vocab_size == 50257 && gpt.decoder_layers == 0));
+    const Config t5 = good("model = {type = \"t5\", positions = \"alibi\"}");
+    CHECK((t5.model.norm == NormKind::rms_norm && t5.model.positions == Positions::alibi && !t5.model.bias));
+    CHECK((t5.model.decoder_layers == 6 && t5.model.hidden_size == 512));
+    CHECK(t5.where("model.norm") == "default (t5)");
+    CHECK(t5.where("model.decoder_layers") == "default (layers for t5, else 0)");
+}
+
+TEST_CASE("sizes that are left out follow from the others") {
+    const Config config = good("model = {hidden_size = 96, heads = 6, max_positions = 40}");
+    CHECK(config.model.kv_heads == 6);
+    CHECK(config.model.head_dim == 16);
+    CHECK(config.model.intermediate_size == 384);
+    CHECK(config.batch.max_length == 40);
+}
+
+TEST_CASE("a model knows its stacks") {
+    const ModelConfig bert = good("").model;
+    CHECK((bert.layers_of(Stack::encoder) == 12 && bert.layers_of(Stack::decoder) == 0 &&
+           !bert.has_cross_attention()));
+    const ModelConfig gpt = good("preset = \"gpt2\"").model;
+    CHECK((gpt.layers_of(Stack::encoder) == 0 && gpt.layers_of(Stack::decoder) == 12));
+    const ModelConfig t5 = good("preset = \"t5-small\"\nmodel.decoder_layers = 2").model;
+    CHECK(
+        (t5.layers_of(Stack::encoder) == 6 && t5.layers_of(Stack::decoder) == 2 && t5.has_cross_attention()));
+}
+
+TEST_CASE("\"auto\" leaves the computing dtype to the policy") {
+    CHECK_FALSE(good("").precision.compute_dtype);
+    CHECK_FALSE(good("precision.compute_dtype = \"auto\"").precision.compute_dtype);
+    CHECK(good("precision.compute_dtype = \"bfloat16\"").precision.compute_dtype == DType::bfloat16);
+}

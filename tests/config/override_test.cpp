@@ -1,0 +1,77 @@
+// `--set KEY=VALUE`. Add a case: the override, and the value or the exact error.
+#include "config_test.h"
+
+#include <switchyard_test.h>
+
+using switchyard::test::errors;
+using switchyard::test::good;
+using Names = std::vector<std::string>;
+
+TEST_CASE("overrides are applied after the file, in order, and say which one they are") {
+    const auto config =
+        good("optimizer.lr = 1e-3\nrun.seed = 4\n", {"optimizer.lr=3e-4", "run.seed=5", "run.seed = 6"});
+    CHECK(config.optimizer.lr == 3e-4);
+    CHECK(config.run.seed == 6);
+    CHECK(config.where("optimizer.lr") == "--set #1");
+    CHECK(config.where("run.seed") == "--set #3");
+    CHECK(config.where("run.device") == "default");
+}
+
+TEST_CASE("a value is TOML; a word that is none is a string, also in a list") {
+    CHECK(good("", {"attention.backend=naive"}).attention.backend == Names{"naive"});
+    CHECK(good("", {"attention.backend=torch/sdpa@math"}).attention.backend == Names{"torch/sdpa@math"});
+    CHECK(good("", {"attention.backend=\"naive\""}).attention.backend == Names{"naive"});
+    CHECK(good("", {"attention.backend=[\"flash\", 'torch']"}).attention.backend == Names{"flash", "torch"});
+    CHECK(good("", {"attention.backend=[flash,torch/sdpa]"}).attention.backend ==
+          Names{"flash", "torch/sdpa"});
+    CHECK(good("", {"run.deterministic=true"}).run.deterministic);
+    CHECK(good("", {"optimizer.betas=[0.8, 0.9]"}).optimizer.betas == std::vector<double>{0.8, 0.9});
+    CHECK(good("", {"batch={size=3, max_length=4}"}).batch.max_length == 4);
+    CHECK(good("", {"attention.options.chunked.chunk_size=64"})
+              .attention.options.at("chunked")
+              .integer("chunk_size") == 64);
+    CHECK(good("", {"preset=gpt2"}).model.vocab_size == 50257);
+}
+
+TEST_CASE("a rule for layers can be given as an override") {
+    const auto config = good("", {"layer=[{match=\"encoder.0\", attention.backend=\"naive\"}]"});
+    REQUIRE(config.layers.size() == 1);
+    CHECK(config.layer({switchyard::config::Stack::encoder, 0}).attention.backend == Names{"naive"});
+    CHECK(config.layer({switchyard::config::Stack::encoder, 1}).attention.backend == Names{"auto"});
+}
+
+TEST_CASE("mistakes in overrides") {
+    CHECK(errors("", {"run.seed=x"}) ==
+          "--set #1: error: run.seed: got the string \"x\"; expected an integer >= 0\n");
+    CHECK(errors("", {"run.seed=3", "run.sed=3"}) ==
+          "--set #2: error: run.sed: unknown key; did you mean run.seed?\n");
+    const std::string usage = "; expected KEY=VALUE, such as optimizer.lr=3e-4\n";
+    CHECK(errors("", {"run.seed"}) == "--set #1: error: there is no `=`" + usage);
+    CHECK(errors("", {""}) == "--set #1: error: there is no `=`" + usage);
+    CHECK(errors("", {"=3"}) == "--set #1: error: there is no key before `=`" + usage);
+    CHECK(errors("", {"[run]#="}) == "--set #1: error: there is no key before `=`" + usage);
+    CHECK(errors("", {"run.seed="}) == "--set #1: error: there is no value after `=`" + usage);
+    CHECK(errors("", {"run.seed=1\nrun.device=\"cuda\""}) ==
+          "--set #1: error: there is a line break" + usage);
+    CHECK(errors("", {"run..seed=1"}) ==
+          "--set #1: error: cannot parse key: expected bare key starting character or string delimiter, saw "
+          "'.'\n");
+    CHECK(errors("", {"run.seed=\"x"}) == "--set #1: error: cannot parse string: encountered end-of-file\n");
+    CHECK_THAT(errors("", {"a=" + std::string(100, '[')}), switchyard::test::contains("nested too deeply"));
+}
+
+TEST_CASE("the override is shown with a caret") {
+    CHECK(switchyard::config::render(switchyard::test::load_text("", {"run.seed=x"}).problems) ==
+          "--set #1: error: run.seed: got the string \"x\"; expected an integer >= 0\n"
+          "    run.seed=x\n"
+          "             ^\n");
+}
+
+TEST_CASE("overrides work without a file") {
+    switchyard::config::LoadRequest request;
+    request.overrides = {"run.seed=9"};
+    const auto result = switchyard::config::load(request);
+    REQUIRE(result.config);
+    CHECK(result.config->run.seed == 9);
+    CHECK(result.files.empty());
+}

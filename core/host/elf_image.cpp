@@ -85,7 +85,8 @@ public:
             const auto count = std::min<std::uint64_t>(chunk.size(), size_ - offset);
             bytes(offset, chunk.data(), count, what);
             const auto* end = static_cast<const char*>(std::memchr(chunk.data(), 0, count));
-            if (end != nullptr) return text.append(chunk.data(), static_cast<std::size_t>(end - chunk.data()));
+            if (end != nullptr)
+                return text.append(chunk.data(), static_cast<std::size_t>(end - chunk.data()));
             text.append(chunk.data(), count);
             offset += count;
         }

@@ -40,7 +40,7 @@ public:
 
 private:
     CallSite site_;
-    CallScope* outer_;
+    const CallScope* outer_ = nullptr;
 };
 
 // The innermost call in progress on this thread, or nullptr.

@@ -46,6 +46,7 @@ struct PluginRecord {
     std::optional<Manifest> manifest;  // there if Gate::manifest was passed
     std::vector<GateOutcome> gates;    // in order; ends with the first that was not passed
     std::optional<ProbeReport> probe;  // there if the probe ran or its result was known
+    std::string content_hash;          // of the library; there if Gate::libraries was passed
 
     // Every gate so far was passed, and there was one.
     bool usable() const;

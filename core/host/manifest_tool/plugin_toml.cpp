@@ -2,37 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
-#include <utility>
 
-#include <switchyard/config/document.h>
 #include <switchyard/config/guard_text.h>
-#include <switchyard/config/suggest.h>
+#include <switchyard/host/toml_table.h>
 
 namespace switchyard::host {
 
 namespace {
 
 using config::Node;
-using config::Problem;
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-template <class Enum>
-std::vector<std::string> names_of() {
-    return {names<Enum>.begin(), names<Enum>.end()};
-}
-
-bool is_name(const std::string& text) {
-    return !text.empty() && text.size() <= 64 && std::islower(static_cast<unsigned char>(text[0])) != 0 &&
-           std::all_of(text.begin(), text.end(), [](unsigned char c) {
-               return std::islower(c) || std::isdigit(c) || c == '_' || c == '-' || c == '.';
-           });
-}
 
 bool is_class_name(const std::string& text) {
     return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
@@ -40,152 +18,9 @@ bool is_class_name(const std::string& text) {
                        [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ':'; });
 }
 
-bool is_one_line(const std::string& text) {
-    return !text.empty() &&
-           std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-struct Rule {
-    bool (*holds)(const std::string&);
-    const char* expected;
-};
-constexpr Rule a_name{is_name, "a name: lower-case letters, digits, '_', '-', '.', beginning with a letter"};
-constexpr Rule a_class{is_class_name, "the name of a C++ class"};
-constexpr Rule a_line{is_one_line, "a text of one line"};
-
-// Where problems go, with what all of them have in common.
-class Report {
-public:
-    Report(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
-    void add(const config::Place& place, const std::string& key, const std::string& message,
-             const std::string& expected = {}, const std::string& hint = {}) {
-        problems.push_back({.file = file_,
-                            .line = place.line,
-                            .column = place.column,
-                            .key = key,
-                            .message = message,
-                            .expected = expected,
-                            .hint = hint,
-                            .source = config::line_for_display(text_, place.line)});
-    }
-    std::vector<Problem> problems;
-
-private:
-    std::string file_;
-    std::string_view text_;
-};
-
-// Reads the keys of one table, and says which of them nobody asked for.
-class Table {
-public:
-    Table(const Node& node, std::string prefix, config::Place place, Report& report)
-        : node_(node), prefix_(std::move(prefix)), place_(place), report_(report) {}
-
-    const Node* find(const std::string& key) {
-        known_.push_back(key);
-        const auto found = std::find_if(node_.children.begin(), node_.children.end(),
-                                        [&](const Node& child) { return child.name == key; });
-        return found == node_.children.end() ? nullptr : &*found;
-    }
-    const Node* require(const std::string& key, const char* expected) {
-        const Node* node = find(key);
-        if (node == nullptr) report_.add(place_, prefix_ + key, "is missing", expected);
-        return node;
-    }
-    void wrong(const Node& node, const std::string& key, const std::string& expected,
-               const std::string& hint = {}) {
-        report_.add(node.place, prefix_ + key, "is " + config::describe(node), expected, hint);
-    }
-    void conflict(const Node& node, const std::string& key, const std::string& message,
-                  const std::string& hint = {}) {
-        report_.add(node.place, prefix_ + key, message, {}, hint);
-    }
-    std::string key(const std::string& key) const { return prefix_ + key; }
-
-    std::string text(const std::string& key, const Rule& rule) {
-        const Node* node = require(key, rule.expected);
-        if (node == nullptr) return {};
-        const auto* value = std::get_if<std::string>(&node->scalar);
-        if (value != nullptr && rule.holds(*value)) return *value;
-        wrong(*node, key, rule.expected);
-        return {};
-    }
-
-    template <class Enum>
-    std::optional<Enum> choice(const std::string& key, std::optional<Enum> standard) {
-        const std::string expected = "one of " + joined(names_of<Enum>());
-        const Node* node = standard ? find(key) : require(key, expected.c_str());
-        if (node == nullptr) return standard;
-        const auto* value = std::get_if<std::string>(&node->scalar);
-        const auto parsed = value != nullptr ? parse<Enum>(*value) : std::nullopt;
-        if (!parsed)
-            wrong(*node, key, expected, value == nullptr ? "" : did_you_mean(*value, names_of<Enum>()));
-        return parsed;
-    }
-
-    std::optional<double> number(const std::string& key) {
-        const Node* node = find(key);
-        if (node == nullptr) return std::nullopt;
-        if (const auto* integer = std::get_if<std::int64_t>(&node->scalar))
-            return static_cast<double>(*integer);
-        if (const auto* value = std::get_if<double>(&node->scalar)) return *value;
-        wrong(*node, key, "a number");
-        return std::nullopt;
-    }
-
-    std::vector<std::string> list(const std::string& key, const Rule& rule) {
-        const Node* node = find(key);
-        if (node == nullptr) return {};
-        if (node->kind != Node::Kind::array) wrong(*node, key, "a list of texts");
-        std::vector<std::string> result;
-        for (const Node& member : node->kind == Node::Kind::array ? node->children : std::vector<Node>{}) {
-            const auto* value = std::get_if<std::string>(&member.scalar);
-            if (value == nullptr || !rule.holds(*value)) {
-                wrong(member, key, rule.expected);
-            } else if (std::find(result.begin(), result.end(), *value) != result.end()) {
-                conflict(member, key, "has '" + *value + "' twice");
-            } else {
-                result.push_back(*value);
-            }
-        }
-        return result;
-    }
-
-    static std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-        const std::string nearest = config::suggest(word, candidates);
-        return nearest.empty() ? "" : "did you mean " + nearest + "?";
-    }
-
-    void finish() {
-        for (const Node& child : node_.children) {
-            if (std::find(known_.begin(), known_.end(), child.name) != known_.end()) continue;
-            const std::string hint = did_you_mean(child.name, known_);
-            report_.add(child.name_place, prefix_ + child.name, "unknown key",
-                        hint.empty() ? "one of " + joined(known_) : "", hint);
-        }
-    }
-
-private:
-    const Node& node_;
-    std::string prefix_;
-    config::Place place_;
-    Report& report_;
-    std::vector<std::string> known_;
-};
+constexpr TextRule a_class{is_class_name, "the name of a C++ class"};
 
 const std::vector<std::string> option_types{"boolean", "integer", "number", "string", "list"};
-
-std::optional<OptionType> read_option_type(Table& table) {
-    const std::string expected = "one of " + joined(option_types);
-    const Node* node = table.require("type", expected.c_str());
-    if (node == nullptr) return std::nullopt;
-    const auto* value = std::get_if<std::string>(&node->scalar);
-    const auto found =
-        value == nullptr ? option_types.end() : std::find(option_types.begin(), option_types.end(), *value);
-    if (found != option_types.end()) return static_cast<OptionType>(found - option_types.begin());
-    table.wrong(*node, "type", expected, value == nullptr ? "" : Table::did_you_mean(*value, option_types));
-    return std::nullopt;
-}
 
 std::optional<OptionValue> read_default(const Node& node, OptionType type) {
     const auto* boolean = std::get_if<bool>(&node.scalar);
@@ -207,7 +42,7 @@ std::optional<OptionValue> read_default(const Node& node, OptionType type) {
     return members;
 }
 
-void check_default(Table& table, const Node& node, const OptionSpec& spec) {
+void check_default(TomlTable& table, const Node& node, const OptionSpec& spec) {
     const auto number =
         std::holds_alternative<std::int64_t>(spec.default_value)
             ? std::optional<double>(static_cast<double>(std::get<std::int64_t>(spec.default_value)))
@@ -228,13 +63,15 @@ void check_default(Table& table, const Node& node, const OptionSpec& spec) {
     }
 }
 
-OptionSpec read_option(const Node& node, const std::string& prefix, Report& report) {
+OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& report) {
     OptionSpec spec;
     spec.name = node.name;
-    if (!is_name(node.name))
+    if (!a_name.holds(node.name))
         report.add(node.name_place, prefix + node.name, "is no name for an option", a_name.expected);
-    Table table(node, prefix + node.name + ".", node.name_place, report);
-    const auto type = read_option_type(table);
+    TomlTable table(node, prefix + node.name + ".", node.name_place, report);
+    const auto type_index = table.word("type", option_types);
+    std::optional<OptionType> type;
+    if (type_index) type = static_cast<OptionType>(*type_index);
     const bool numeric = type == OptionType::integer || type == OptionType::number;
     const bool textual = type == OptionType::string || type == OptionType::list;
     spec.help = table.text("help", a_line);
@@ -266,7 +103,7 @@ OptionSpec read_option(const Node& node, const std::string& prefix, Report& repo
     return spec;
 }
 
-void check_gradient(Table& table, const ComponentManifest& component) {
+void check_gradient(TomlTable& table, const ComponentManifest& component) {
     const bool has_gradient = component.kind != Kind::optimizer && component.kind != Kind::data_loader;
     if (!has_gradient && component.gradient != GradientMode::none) {
         table.conflict(*table.find("gradient"), "gradient",
@@ -274,7 +111,7 @@ void check_gradient(Table& table, const ComponentManifest& component) {
     }
 }
 
-void read_accuracy(Table& table, ComponentManifest& component) {
+void read_accuracy(TomlTable& table, ComponentManifest& component) {
     component.accuracy = table.choice<Accuracy>("accuracy", Accuracy::exact).value_or(Accuracy::exact);
     const Node* bound =
         component.accuracy == Accuracy::reduced
@@ -288,9 +125,9 @@ void read_accuracy(Table& table, ComponentManifest& component) {
         table.wrong(*bound, "accuracy_bound", "a number above 0");
 }
 
-void read_component(const Node& node, std::size_t index, PluginToml& plugin, Report& report) {
+void read_component(const Node& node, std::size_t index, PluginToml& plugin, TomlReport& report) {
     const std::string prefix = "component[" + std::to_string(index) + "].";
-    Table table(node, prefix, node.place, report);
+    TomlTable table(node, prefix, node.place, report);
     ComponentManifest component;
     const auto kind = table.choice<Kind>("kind", std::nullopt);
     component.kind = kind.value_or(Kind::attention);
@@ -306,13 +143,7 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Rep
     check_gradient(table, component);
     component.random = table.choice<RandomSource>("random", RandomSource::none).value_or(RandomSource::none);
     read_accuracy(table, component);
-    if (const Node* rank = table.find("rank")) {
-        const auto* value = std::get_if<std::int64_t>(&rank->scalar);
-        if (value != nullptr && *value >= 0 && *value <= 1000)
-            component.rank = static_cast<int>(*value);
-        else
-            table.wrong(*rank, "rank", "an integer from 0 to 1000");
-    }
+    component.rank = static_cast<int>(table.integer("rank", 0, 1000, 0));
     if (const Node* options = table.find("options")) {
         if (options->kind != Node::Kind::table)
             table.wrong(*options, "options", "tables [component.options.NAME]");
@@ -331,9 +162,9 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Rep
     plugin.sources.push_back(source);
 }
 
-PluginToml read_root(const Node& root, const std::string& target, Report& report) {
+PluginToml read_root(const Node& root, const std::string& target, TomlReport& report) {
     const config::Place start{1, 1};
-    Table table(root, "", start, report);
+    TomlTable table(root, "", start, report);
     PluginToml plugin;
     Manifest& manifest = plugin.manifest;
     manifest.name = table.text("name", a_name);
@@ -370,12 +201,10 @@ PluginTomlResult read_plugin_toml(const std::string& path, const std::string& ta
     if (!file.problems.empty()) return {std::nullopt, file.problems};
     const config::Document document = config::parse_document(file.text, path);
     if (!document.problems.empty()) return {std::nullopt, document.problems};
-    Report report(path, file.text);
+    TomlReport report(path, file.text);
     PluginToml plugin = read_root(document.root, target, report);
-    std::stable_sort(report.problems.begin(), report.problems.end(), [](const Problem& a, const Problem& b) {
-        return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-    });
-    if (!report.problems.empty()) return {std::nullopt, std::move(report.problems)};
+    auto problems = std::move(report).sorted();
+    if (!problems.empty()) return {std::nullopt, std::move(problems)};
     return {std::move(plugin), {}};
 }
 

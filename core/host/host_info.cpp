@@ -1,0 +1,17 @@
+#include <switchyard/host/host_info.h>
+
+#include <switchyard/host/cpu_features.h>
+#include <switchyard/host/nvidia_driver.h>
+
+namespace switchyard::host {
+
+HostInfo this_host(Look look) {
+    HostInfo host;
+    host.name = "this host";
+    host.libtorch_version = SWITCHYARD_LIBTORCH_VERSION;
+    describe_this_cpu(host);
+    if (look == Look::with_devices) host.devices = nvidia_devices();
+    return host;
+}
+
+}  // namespace switchyard::host

@@ -1,0 +1,17 @@
+// NVIDIA devices as the driver describes them, without a toolkit and without making a context on any of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+
+namespace switchyard::host {
+
+// Opens libcuda.so.1, takes a few tenths of a second where there is a driver. Empty where there is none, or no device.
+std::vector<DeviceInfo> nvidia_devices();
+
+// What can change the answer of nvidia_devices(), as a text that costs nothing to get: driver, devices, CUDA_VISIBLE_DEVICES.
+std::string nvidia_state();
+
+}  // namespace switchyard::host

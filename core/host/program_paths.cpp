@@ -1,0 +1,29 @@
+#include <switchyard/host/program_paths.h>
+
+#include <filesystem>
+
+namespace switchyard::host {
+
+namespace fs = std::filesystem;
+
+std::string program_path() {
+    std::error_code error;
+    const fs::path path = fs::read_symlink("/proc/self/exe", error);
+    return error ? std::string{} : path.string();
+}
+
+std::string installed_path(const std::string& relative) {
+    return fs::path(SWITCHYARD_INSTALL_PREFIX) / relative;
+}
+
+std::string belonging_path(const std::string& relative) {
+    const fs::path folder = fs::path(program_path()).parent_path();
+    for (const fs::path& root :
+         {folder.parent_path(), folder.parent_path().parent_path(), fs::path(SWITCHYARD_INSTALL_PREFIX)}) {
+        std::error_code error;
+        if (!root.empty() && fs::exists(root / relative, error)) return root / relative;
+    }
+    return {};
+}
+
+}  // namespace switchyard::host

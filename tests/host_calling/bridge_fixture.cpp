@@ -1,0 +1,77 @@
+#include "bridge_fixture.h"
+
+#include <array>
+
+namespace switchyard::test {
+namespace {
+
+class Unused final : public Activation {
+public:
+    using Activation::Activation;
+    at::Tensor forward(const ActivationInputs&, const ActivationParams&, Saved*) override { return {}; }
+};
+
+constexpr std::array<const char*, 2> input_names{"x", "y"};
+constexpr std::array<const char*, 2> output_names{"z", "count"};
+constexpr host::Signature signature{"test.forward", "test.backward", input_names, output_names, 0b01};
+
+class FunctionCall final : public host::KernelCall {
+public:
+    FunctionCall(std::shared_ptr<const Behaviour> behaviour, std::shared_ptr<host::BindingBase> binding,
+                 const std::vector<at::Tensor>* inputs)
+        : behaviour_(std::move(behaviour)), binding_(std::move(binding)), inputs_(inputs) {}
+
+    void forward(host::Tensors& outputs, Saved* saved) override {
+        behaviour_->forward(*inputs_, outputs, saved);
+        if (outputs.size() == 1) outputs.emplace_back();
+    }
+    host::Tensors backward(const Saved& saved, const host::Tensors& grads, host::Needs needs) override {
+        return behaviour_->backward(saved, grads, needs);
+    }
+    host::Tensors reference(const host::Tensors& inputs) override {
+        host::Tensors outputs = behaviour_->reference(inputs);
+        outputs.resize(2);
+        return outputs;
+    }
+    std::shared_ptr<host::KernelCall> keep() const override {
+        return std::make_shared<FunctionCall>(behaviour_, binding_, nullptr);
+    }
+    std::uint64_t versions() const override {
+        return behaviour_->parameter.defined() ? behaviour_->parameter._version() : 0;
+    }
+
+private:
+    std::shared_ptr<const Behaviour> behaviour_;
+    std::shared_ptr<host::BindingBase> binding_;
+    const std::vector<at::Tensor>* inputs_;
+};
+
+}  // namespace
+
+BridgeFixture::BridgeFixture(GradientMode mode, Behaviour behaviour)
+    : behaviour_(std::make_shared<const Behaviour>(std::move(behaviour))) {
+    const FakeComponent<Activation, Unused> fake(mode, "acme", "bridge_test");
+    host::BindingInfo info;
+    info.slot = "activation";
+    info.request = std::make_shared<ActivationRequest>();
+    // The component's table must live as long as the binding; this one has only static functions and a name.
+    static SwitchyardComponent entry = [&] {
+        SwitchyardComponent copy = fake.loaded().entry[0];
+        copy.id = "bridge_test";
+        return copy;
+    }();
+    host::LoadedComponent loaded = fake.loaded();
+    loaded.entry = &entry;
+    binding_ = std::make_shared<host::Binding<Activation>>(loaded, std::move(info));
+}
+
+std::vector<at::Tensor> BridgeFixture::operator()(const at::Tensor& x, const at::Tensor& y) const {
+    const std::vector<at::Tensor> inputs{x, y};
+    FunctionCall call(behaviour_, binding_, &inputs);
+    const std::array<const at::Tensor*, 2> pointers{&inputs[0], &inputs[1]};
+    host::Tensors outputs;
+    host::apply(*binding_, signature, call, pointers, outputs);
+    return {outputs.begin(), outputs.end()};
+}
+
+}  // namespace switchyard::test

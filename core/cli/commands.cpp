@@ -1,0 +1,49 @@
+#include <switchyard/cli/commands.h>
+
+#include <algorithm>
+
+namespace switchyard::cli {
+
+std::vector<Command> all_commands() {
+    return {
+        {"plan",
+         "show which component each part of a model gets, and why no other",
+         {"switchyard plan configs/demo.toml",
+          "switchyard plan configs/demo.toml --set attention.backend=naive --verbose",
+          "switchyard plan configs/llama-decode.toml --host h100 --json plan.json",
+          "switchyard plan configs/demo.toml --lock plan.lock"}},
+        {"bench",
+         "time components against each other, with their errors beside",
+         {"switchyard bench attention --backends naive,torch", "switchyard bench layer configs/demo.toml"}},
+        {"plugins list",
+         "the plugins that were found",
+         {"switchyard plugins list", "switchyard plugins list --json plugins.json"}},
+        {"plugins info",
+         "what one plugin says about itself and how it was judged",
+         {"switchyard plugins info torch"}},
+        {"plugins doctor",
+         "where plugins are looked for, what is wrong with them, what they serve on this machine",
+         {"switchyard plugins doctor", "switchyard plugins doctor --fresh"}},
+        {"plugins verify",
+         "run a plugin's components against the reference",
+         {"switchyard plugins verify", "switchyard plugins verify ./libmine.so --json verify.json"}},
+        {"config show",
+         "a configuration as it is understood",
+         {"switchyard config show configs/demo.toml --origin",
+          "switchyard config show configs/demo.toml --set optimizer.lr=3e-4"}},
+        {"config schema", "every key with type, default, range and meaning", {"switchyard config schema"}},
+        {"config check",
+         "report every mistake in a configuration",
+         {"switchyard config check configs/demo.toml"}},
+        {"version", "the versions of this program and of LibTorch", {"switchyard version"}},
+    };
+}
+
+void attach(std::vector<Command>& commands, std::string_view path, Setup setup) {
+    const auto found =
+        std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.path == path; });
+    if (found == commands.end()) throw std::logic_error("no command " + std::string(path));
+    found->setup = setup;
+}
+
+}  // namespace switchyard::cli

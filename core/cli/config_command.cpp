@@ -1,0 +1,87 @@
+// switchyard config show | schema | check
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/job.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/config/schema.h>
+#include <switchyard/config/show.h>
+#include <switchyard/host/host_info.h>
+
+namespace switchyard::cli {
+namespace {
+
+// Nothing of a plugin runs for a configuration: its manifest is enough.
+host::DiscoveryOptions manifests_only() {
+    host::DiscoveryOptions options;
+    options.run_probes = false;
+    return options;
+}
+
+Job load_job(const JobOptions& options) {
+    return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
+}
+
+}  // namespace
+
+Action setup_config_show(CLI::App& command) {
+    struct Options {
+        JobOptions job;
+        JsonOption json;
+        bool origin = false;
+    };
+    const auto options = std::make_shared<Options>();
+    add_job_options(command, options->job);
+    command.add_flag("--origin", options->origin, "say for each value where it came from");
+    add_json(command, options->json);
+    return [options] {
+        const auto job = load_job(options->job);
+        write_json(options->json, config::show_json(job.config));
+        if (!options->json.on_stdout()) config::show(std::cout, job.config, options->origin);
+        return Exit::fine;
+    };
+}
+
+Action setup_config_check(CLI::App& command) {
+    const auto options = std::make_shared<JobOptions>();
+    add_job_options(command, *options);
+    return [options] {
+        const auto job = load_job(*options);
+        std::cout << options->config << ": no mistakes (" << counted(job.files.size(), "file")
+                  << " read, fingerprint " << config::fingerprint(job.config) << ")\n";
+        return Exit::fine;
+    };
+}
+
+Action setup_config_schema(CLI::App& command) {
+    struct Options {
+        JsonOption json;
+        std::string markdown;
+    };
+    const auto options = std::make_shared<Options>();
+    add_json(command, options->json);
+    command
+        .add_option("--markdown", options->markdown,
+                    "write docs/config.md instead, which leaves out the plugins' options")
+        ->type_name("FILE");
+    return [options] {
+        if (!options->markdown.empty()) {
+            std::ostringstream text;
+            config::write_schema_markdown(text);
+            write_file(options->markdown, text.str());
+            return Exit::fine;
+        }
+        const auto schemas =
+            schemas_of(host::discover(manifests_only(), host::this_host(host::Look::cpu_only)));
+        write_json(options->json, config::schema_json(&schemas));
+        if (!options->json.on_stdout()) config::write_schema(std::cout, &schemas);
+        return Exit::fine;
+    };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,94 @@
+#include <switchyard/cli/job.h>
+
+#include <map>
+#include <set>
+
+#include <CLI/CLI.hpp>
+
+#include <switchyard/cli/command.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/host/program_paths.h>
+
+namespace switchyard::cli {
+namespace {
+
+config::LoadResult load(const JobOptions& options, const config::OptionSchemas* schemas) {
+    config::LoadRequest request;
+    request.path = options.config;
+    request.overrides = options.overrides;
+    request.preset_dirs = preset_dirs();
+    request.schemas = schemas;
+    return config::load(request);
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobOptions& options) {
+    command.add_option("CONFIG", options.config, "TOML file")->required()->type_name("");
+    command
+        .add_option("--set", options.overrides,
+                    "set one value, as in --set optimizer.lr=3e-4; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+}
+
+std::vector<std::string> preset_dirs() {
+    std::vector<std::string> dirs;
+    const auto ours = host::belonging_path("share/switchyard/configs/presets");
+    if (!ours.empty()) dirs.push_back(ours);
+    return dirs;
+}
+
+config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records) {
+    std::map<std::pair<Kind, std::string>, std::set<std::string>> plugins;
+    for (const auto& record : records) {
+        if (!record.manifest) continue;
+        for (const auto& component : record.manifest->components)
+            plugins[{component.kind, component.id}].insert(record.manifest->name);
+    }
+    config::OptionSchemas schemas;
+    for (const auto& record : records) {
+        if (!record.manifest) continue;
+        for (const auto& component : record.manifest->components) {
+            const bool unique = plugins[{component.kind, component.id}].size() == 1;
+            const auto name = unique ? component.id : record.manifest->name + "/" + component.id;
+            schemas.emplace(std::pair(component.kind, name), component.options);
+        }
+    }
+    return schemas;
+}
+
+Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery) {
+    // Which options there are is known to the plugins, and which plugins there are to the configuration.
+    const auto first = load(options, nullptr);
+    if (first.config) {
+        discovery.path = host::standard_search_path(first.config->plugins.paths);
+        discovery.disabled = first.config->plugins.disabled;
+    }
+    Job job;
+    job.records = host::discover(discovery, host);
+    const auto schemas = schemas_of(job.records);
+    auto result = load(options, &schemas);
+    if (!result.config) {
+        auto text = config::render(result.problems);
+        if (result.problems.size() > 1) text += counted(result.problems.size(), "error") + "\n";
+        throw Failure(text);
+    }
+    job.config = std::move(*result.config);
+    job.files = std::move(result.files);
+    return job;
+}
+
+std::string searched_places(const host::SearchPath& path) {
+    std::string text = "looked in:";
+    for (const auto& finding : host::scan(path)) {
+        text += "\n    " + finding.entry.path + " (" + finding.entry.origin + "): ";
+        text += !finding.error.empty() ? finding.error
+                : !finding.exists      ? "does not exist"
+                                       : counted(finding.libraries.size(), "library file");
+    }
+    return text;
+}
+
+}  // namespace switchyard::cli

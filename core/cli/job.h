@@ -1,0 +1,43 @@
+// What most commands begin with: a configuration, and the plugins that it may use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <switchyard/config/load.h>
+#include <switchyard/host/discovery.h>
+#include <switchyard/host/plugin_record.h>
+#include <switchyard/interfaces/host_info.h>
+
+namespace CLI {
+class App;
+}
+
+namespace switchyard::cli {
+
+// CONFIG and --set KEY=VALUE.
+struct JobOptions {
+    std::string config;
+    std::vector<std::string> overrides;
+};
+void add_job_options(CLI::App& command, JobOptions& options);
+
+struct Job {
+    config::Config config;
+    std::vector<host::PluginRecord> records;
+    std::vector<std::string> files;  // that the configuration was read from
+};
+
+// Throws Failure with every problem of the configuration. `discovery`: its path and list of disabled plugins are replaced by the configuration's.
+Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery = {});
+
+// Options that the components of these plugins declare, under the component's id, or "plugin/id" where several plugins have that id.
+config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records);
+
+// Where presets are, the user's working directory first.
+std::vector<std::string> preset_dirs();
+
+// "looked in:" and the search path with what is there, a line for each entry.
+std::string searched_places(const host::SearchPath& path);
+
+}  // namespace switchyard::cli

@@ -1,0 +1,125 @@
+// switchyard plugins info NAME
+#include <cstdio>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/job.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/cli/plugins_text.h>
+#include <switchyard/config/suggest.h>
+#include <switchyard/host/host_info.h>
+
+namespace switchyard::cli {
+namespace {
+
+std::string text_of(const OptionValue& value) {
+    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+    if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text + '"';
+    if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return "[" + joined(*list) + "]";
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%g", std::get<double>(value));
+    return digits;
+}
+
+std::string limits_of(const OptionSpec& spec) {
+    const auto number = [](double value) { return text_of(OptionValue(value)); };
+    if (!spec.choices.empty()) return ", one of " + joined(spec.choices);
+    if (spec.min && spec.max) return ", " + number(*spec.min) + " to " + number(*spec.max);
+    if (spec.min) return ", at least " + number(*spec.min);
+    return spec.max ? ", at most " + number(*spec.max) : "";
+}
+
+void print(const host::ComponentManifest& component, const host::ComponentProbe* probe) {
+    std::cout << "\n  " << paint(Color::bold, std::string(name(component.kind)) + " " + component.id);
+    if (!component.summary.empty()) std::cout << ": " << component.summary;
+    std::cout << "\n    rank " << component.rank << ", gradient " << name(component.gradient) << ", random "
+              << name(component.random) << ", accuracy " << name(component.accuracy);
+    if (component.accuracy == Accuracy::reduced)
+        std::cout << " (bound " << text_of(OptionValue(component.accuracy_bound)) << ")";
+    std::cout << '\n';
+    if (!component.variants.empty()) std::cout << "    variants: " << joined(component.variants) << '\n';
+    for (const auto& spec : component.options) {
+        std::cout << "    option " << spec.name << " = " << text_of(spec.default_value) << limits_of(spec)
+                  << (spec.help.empty() ? "" : ": " + spec.help) << '\n';
+    }
+    if (probe == nullptr) return;
+    if (probe->failure) std::cout << "    " << paint(Color::red, host::to_string(*probe->failure)) << '\n';
+    for (const auto& device : support_of(*probe)) {
+        std::cout << "    " << name(device.device) << " (" << device.host
+                  << "): " << (device.dtypes.empty() ? "nothing" : joined(device.dtypes)) << '\n';
+        for (const auto& refusal : device.refusals)
+            std::cout << paint(Color::dim, "      not " + refusal) << '\n';
+    }
+}
+
+void print(const host::PluginRecord& record) {
+    std::cout << paint(Color::bold, record.display_name()) << ": "
+              << paint(record.usable() ? Color::green : Color::red, state_of(record)) << "\n  path         "
+              << record.path << " (" << record.origin << ")\n";
+    if (record.manifest) {
+        const auto& m = *record.manifest;
+        std::cout << "  version      " << m.version << "\n  vendor       " << m.vendor << "\n  licence      "
+                  << m.license << "\n  summary      " << m.summary << "\n  interface    " << m.abi_major
+                  << "." << m.abi_minor << '\n';
+        if (!m.cpu_features.empty()) std::cout << "  cpu features " << joined(m.cpu_features) << '\n';
+        std::cout << "  built as\n";
+        for (const auto& [key, value] : m.fingerprint) std::cout << "    " << key << " = " << value << '\n';
+    }
+    std::cout << "  gates\n";
+    for (const auto& gate : record.gates) {
+        std::cout << "    " << name(gate.gate) << ": "
+                  << (gate.passed ? "passed" : paint(Color::red, "refused: " + gate.reason));
+        if (!gate.expected.empty()) std::cout << "; expected " << gate.expected;
+        if (!gate.got.empty()) std::cout << ", got " << gate.got;
+        if (!gate.hint.empty()) std::cout << "; " << gate.hint;
+        std::cout << '\n';
+    }
+    if (record.probe && !record.probe->output.empty())
+        std::cout << "  printed while it was probed\n    " << record.probe->output << '\n';
+    if (!record.manifest) return;
+    for (const auto& component : record.manifest->components) {
+        print(component, record.probe ? record.probe->find(component.kind, component.id) : nullptr);
+    }
+}
+
+}  // namespace
+
+Action setup_plugins_info(CLI::App& command) {
+    struct Options {
+        std::string plugin;
+        JsonOption json;
+    };
+    const auto options = std::make_shared<Options>();
+    command.add_option("NAME", options->plugin, "a plugin's name, or the path of a library")
+        ->required()
+        ->type_name("");
+    add_json(command, options->json);
+    return [options] {
+        host::DiscoveryOptions discovery;
+        const bool path = options->plugin.find('/') != std::string::npos;
+        if (path) discovery.path.entries = {{options->plugin, "the command line", true}};
+        const auto records = host::discover(discovery, host::this_host(host::Look::cpu_only));
+        std::vector<std::string> names;
+        auto list = nlohmann::ordered_json::array();
+        for (const auto& record : records) {
+            names.push_back(record.display_name());
+            if (!path && record.display_name() != options->plugin) continue;
+            if (!options->json.on_stdout()) print(record);
+            list.push_back(full_json(record));
+        }
+        if (list.empty()) {
+            const auto near = config::suggest(options->plugin, names);
+            throw Failure("no plugin is called \"" + options->plugin + "\"" +
+                          (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +
+                          searched_places(discovery.path));
+        }
+        write_json(options->json, {{"plugins", list}});
+        return Exit::fine;
+    };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,55 @@
+// switchyard plugins list
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/job.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/cli/plugins_text.h>
+#include <switchyard/host/host_info.h>
+
+namespace switchyard::cli {
+namespace {
+
+void print(const std::vector<host::PluginRecord>& records) {
+    Table table({"plugin", "version", "state", "components", "path"});
+    for (const auto& record : records) {
+        const auto color = record.usable() ? Color::green : Color::red;
+        table.row({record.display_name(), record.manifest ? record.manifest->version : "-",
+                   paint(color, state_of(record)), record.manifest ? components_of(*record.manifest) : "-",
+                   record.path});
+        const auto* failure = record.failure();
+        if (failure != nullptr)
+            table.note(failure->reason + (failure->hint.empty() ? "" : "; " + failure->hint));
+        if (failure != nullptr || !record.manifest) continue;
+        for (const auto& component : record.manifest->components) {
+            const auto fault = record.component_failure(component.kind, component.id);
+            if (!fault.empty()) table.note(fault);
+        }
+    }
+    std::cout << table.render();
+}
+
+}  // namespace
+
+Action setup_plugins_list(CLI::App& command) {
+    const auto json = std::make_shared<JsonOption>();
+    add_json(command, *json);
+    return [json] {
+        const host::DiscoveryOptions options;
+        const auto records = host::discover(options, host::this_host(host::Look::cpu_only));
+        auto list = nlohmann::ordered_json::array();
+        for (const auto& record : records) list.push_back(summary_json(record));
+        write_json(*json, {{"plugins", list}});
+        if (json->on_stdout()) return Exit::fine;
+        if (records.empty())
+            std::cout << "no plugins were found; " << searched_places(options.path) << '\n';
+        else
+            print(records);
+        return Exit::fine;
+    };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,41 @@
+// Plugin records as text and JSON, shared by the commands that show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <switchyard/host/plugin_record.h>
+
+namespace switchyard::cli {
+
+// "usable", or "refused: fingerprint".
+std::string state_of(const host::PluginRecord& record);
+
+// A plugin that is refused because the configuration says so, or because another of its name came first, is nobody's fault.
+bool is_fault(const host::PluginRecord& record);
+
+// "attention, loss" for components that are called as their plugin, "precision (fp32, bf16)" for others.
+std::string components_of(const host::Manifest& manifest);
+
+// Where it stands, whether it can be used and why not, its components.
+nlohmann::ordered_json summary_json(const host::PluginRecord& record);
+
+// The same with manifest, fingerprint, gates and what the probe found out.
+nlohmann::ordered_json full_json(const host::PluginRecord& record);
+
+// "float32 bfloat16" for a device, of what the probe was told; then why not the others, a line for each.
+struct DeviceSupport {
+    Device device = Device::cpu;
+    std::string host;  // whom it was asked for
+    std::vector<std::string>
+        dtypes;  // served: "float32", or "float32 (layer_norm)" where it serves some formulas only
+    std::vector<std::string> refusals;  // "float64: dtype: expected ..., got ..."
+};
+std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe);
+
+// "head_dim: expected a multiple of 8, got 20 (hint)"
+std::string reason_text(const Reason& reason);
+
+}  // namespace switchyard::cli

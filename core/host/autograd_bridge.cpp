@@ -365,15 +365,15 @@ void apply_differentiable(const BindingBase& binding, const Signature& signature
                           " has no gradient");
 }
 
-[[noreturn]] void refuse_gradient(const BindingBase& binding, const Signature& signature, Inputs inputs) {
+[[noreturn]] void refuse_gradient(const BindingBase& binding, const Signature& signature, Inputs inputs,
+                                  const char* why) {
     std::string names;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i]->defined() || !inputs[i]->requires_grad()) continue;
         names += (names.empty() ? "" : ", ") + std::string(signature.inputs[i]);
     }
-    throw std::invalid_argument(
-        binding.describe() + ": a gradient is needed for " + names +
-        ", and this component has none; call it without grad mode, or choose another backend");
+    throw std::invalid_argument(binding.describe() + ": a gradient is needed for " + names + ", and " + why +
+                                "; call it without grad mode, or choose another backend");
 }
 
 }  // namespace
@@ -381,6 +381,8 @@ void apply_differentiable(const BindingBase& binding, const Signature& signature
 void apply(const BindingBase& binding, const Signature& signature, KernelCall& call, Inputs inputs,
            Tensors& outputs) {
     if (!needs_grad(inputs)) return run_forward(binding, signature, call, outputs, nullptr);
+    if (!binding.request().needs_grad)
+        refuse_gradient(binding, signature, inputs, "it is bound for calls without");
     switch (binding.gradient()) {
         case GradientMode::kernel:
             return apply_kernel(binding, signature, call, inputs, outputs);
@@ -389,7 +391,7 @@ void apply(const BindingBase& binding, const Signature& signature, KernelCall& c
         case GradientMode::recompute:
             return apply_recompute(binding, signature, call, inputs, outputs);
         case GradientMode::none:
-            refuse_gradient(binding, signature, inputs);
+            refuse_gradient(binding, signature, inputs, "this component has none");
     }
 }
 

@@ -53,7 +53,9 @@ BridgeFixture::BridgeFixture(GradientMode mode, Behaviour behaviour)
     const FakeComponent<Activation, Unused> fake(mode, "acme", "bridge_test");
     host::BindingInfo info;
     info.slot = "activation";
-    info.request = std::make_shared<ActivationRequest>();
+    auto request = std::make_shared<ActivationRequest>();
+    request->needs_grad = true;
+    info.request = std::move(request);
     // The component's table must live as long as the binding; this one has only static functions and a name.
     static SwitchyardComponent entry = [&] {
         SwitchyardComponent copy = fake.loaded().entry[0];

@@ -1,4 +1,5 @@
-// The data loader that a plan chose. Contract: <switchyard/interfaces/data_loader.h>.
+// The data loader that a plan chose. What the source of samples throws comes out as it was thrown, not as the
+// plugin's error. Contract: <switchyard/interfaces/data_loader.h>.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@ public:
     DataLoaderOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                  const resolver::Composed& composed = {});
 
+    // `source` outlives the operation.
     void start(const SampleSource& source, const LoaderParams& params) const;
     std::int64_t batches() const;
     bool next(Batch& batch) const;
@@ -23,6 +25,9 @@ public:
     const host::BindingBase& binding() const { return *binding_; }
 
 private:
+    class WatchedSource;
+
+    std::shared_ptr<WatchedSource> source_;  // outlives the component
     std::shared_ptr<host::Binding<DataLoader>> binding_;
 };
 

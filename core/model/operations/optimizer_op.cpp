@@ -1,0 +1,114 @@
+#include <switchyard/model/operations/optimizer_op.h>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include <switchyard/model/operations/check.h>
+
+namespace switchyard::model {
+namespace {
+
+std::vector<at::Tensor> gradients_of(const std::vector<ParameterGroup>& groups) {
+    std::vector<at::Tensor> gradients;
+    for (const ParameterGroup& group : groups) {
+        for (const Parameter& parameter : group.parameters) {
+            if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
+        }
+    }
+    return gradients;
+}
+
+at::TensorOptions scalar_options(const std::vector<at::Tensor>& gradients) {
+    return gradients.front().options().dtype(at::kFloat).requires_grad(false);
+}
+
+// Divides in place. Float32 scalar: 1 if a gradient was not finite.
+at::Tensor unscale(std::vector<at::Tensor>& gradients, const StepParams& params) {
+    const at::TensorOptions options = scalar_options(gradients);
+    at::Tensor found_inf = at::zeros({}, options);
+    const at::Tensor inverse = params.grad_scale_tensor.defined()
+                                   ? params.grad_scale_tensor.to(options).reciprocal()
+                                   : at::full({}, 1.0 / params.grad_scale, options);
+    at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inverse);
+    return found_inf;
+}
+
+at::Tensor global_norm(const std::vector<at::Tensor>& gradients) {
+    std::vector<at::Tensor> norms;
+    for (const at::Tensor& norm : at::_foreach_norm(gradients, 2, at::kFloat))
+        norms.push_back(norm.to(at::kFloat));
+    return at::stack(norms).norm();
+}
+
+// Scales in place where the norm is finite: what is not finite is for the component to find.
+void clip(std::vector<at::Tensor>& gradients, const at::Tensor& norm, double max_grad_norm) {
+    const at::Tensor factor = (max_grad_norm / (norm + 1e-6)).clamp_max(1.0);
+    at::_foreach_mul_(gradients, at::where(norm.isfinite(), factor, at::ones_like(factor)));
+}
+
+const OptimizerRequest& request_of(const host::BindingBase& binding) {
+    return static_cast<const OptimizerRequest&>(binding.request());
+}
+
+}  // namespace
+
+OptimizerOp::OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                         const resolver::Composed& composed)
+    : binding_(std::make_shared<host::Binding<Optimizer>>(loaded, std::move(info))) {
+    for (const std::string& part : composed) {
+        if (part != "unscale" && part != "clip") refuse(*binding_, "cannot be composed with '", part, "'");
+    }
+    compose_clip_ = has_part(composed, "clip");
+    compose_unscale_ = has_part(composed, "unscale");
+}
+
+void OptimizerOp::bind(const std::vector<ParameterGroup>& groups) const {
+    binding_->run("optimizer.bind", [&] { binding_->interface().bind(groups); });
+}
+
+StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
+    const c10::AutoGradMode no_grad(false);
+    const bool scaled = params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
+    require(*binding_, params.max_grad_norm <= 0.0 || compose_clip_ || request_of(*binding_).clip,
+            "max_grad_norm is ", params.max_grad_norm, ", bound for steps without clipping");
+    require(*binding_, !scaled || compose_unscale_ || request_of(*binding_).unscale,
+            "gradients are scaled by ", params.grad_scale, ", bound for steps without unscaling");
+    StepParams rest = params;
+    StepResult made;
+    std::vector<at::Tensor> gradients;
+    if (compose_unscale_ || compose_clip_) gradients = gradients_of(groups);
+    if (compose_unscale_ && !gradients.empty()) {
+        made.found_inf = unscale(gradients, params);
+        rest.grad_scale = 1.0;
+        rest.grad_scale_tensor.reset();
+    }
+    const bool clips = compose_clip_ && params.max_grad_norm > 0.0;
+    if ((clips || compose_unscale_) && !gradients.empty()) made.grad_norm = global_norm(gradients);
+    if (made.found_inf.defined() && made.found_inf.item<float>() != 0.0F) return made;
+    if (clips && !gradients.empty()) clip(gradients, made.grad_norm, params.max_grad_norm);
+    if (compose_clip_) rest.max_grad_norm = 0.0;
+
+    StepResult inner =
+        binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
+    if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;
+    if (!made.found_inf.defined()) made.found_inf = inner.found_inf;
+    return made;
+}
+
+OptimizerState OptimizerOp::state() const {
+    return binding_->run("optimizer.state", [&] { return binding_->interface().state(); });
+}
+
+void OptimizerOp::load(const OptimizerState& state) const {
+    binding_->run("optimizer.load", [&] { binding_->interface().load(state); });
+}
+
+}  // namespace switchyard::model

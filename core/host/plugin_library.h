@@ -2,6 +2,8 @@
 // manifest, init.
 #pragma once
 
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +24,8 @@ struct LoadedComponent {
 
 // Holds what discovery found and loads a plugin when one of its components is first asked for. A library
 // stays loaded until the process ends, whatever becomes of the Registry: autograd nodes, thread locals and
-// static tensors cannot be unloaded safely. Thread-safe.
+// static tensors cannot be unloaded safely. Loading is thread-safe; it
+// appends the outcomes of its gates to records(), which nobody may read meanwhile.
 class Registry {
 public:
     explicit Registry(std::vector<PluginRecord> records);
@@ -41,6 +44,7 @@ public:
     std::optional<LoadedComponent> find(Kind kind, std::string_view plugin, std::string_view id);
 
 private:
+    std::mutex mutex_;
     std::vector<PluginRecord> records_;
 };
 
@@ -49,8 +53,11 @@ struct LoadedPlugin {
     std::vector<GateOutcome> gates;                // load, descriptor, init, as far as it got
 };
 
-// The same for one library and its manifest: what Registry and the probe program do. Called again for the
-// same file, it gives the same answer without doing anything.
-LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest);
+// Told before each gate is tried, for one who must know where a crash was.
+using EnterGate = std::function<void(Gate)>;
+
+// The same for one library and its manifest: what Registry and the probe program do. Called again for the same path, it gives
+// the same answer without doing anything.
+LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, const EnterGate& enter = {});
 
 }  // namespace switchyard::host

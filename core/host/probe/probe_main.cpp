@@ -1,0 +1,116 @@
+// switchyard-probe LIBRARY [--report-fd N]: loads one plugin as the host does, asks and calls each of its components, and writes a report
+// (probe_report.h) to descriptor N, or to standard output. Run for every plugin that is not known yet; a person may run it, too.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include <switchyard/host/elf_image.h>
+#include <switchyard/host/host_fingerprint.h>
+#include <switchyard/host/host_info.h>
+#include <switchyard/host/probe/component_probe.h>
+#include <switchyard/interfaces/fingerprint.h>
+
+namespace {
+
+using namespace switchyard;
+using namespace switchyard::host;
+
+// What this program is, for those who read its file (host_fingerprint.h).
+constexpr auto fingerprint = make_fingerprint("");
+__attribute__((section("switchyard_fingerprint"), used, retain)) constexpr auto fingerprint_bytes =
+    fingerprint.bytes;
+
+// The plugin may print, close descriptors and end the process: each line is written at once, to a descriptor that only this class knows.
+class Report {
+public:
+    explicit Report(int fd) : fd_(fd) {}
+    void enter(ProbePhase phase, const std::string& component) const {
+        if (fd_ >= 0) write_line("phase\t" + std::string(name(phase)) + "\t" + component);
+    }
+    void finish(const ProbeReport& report) const {
+        if (fd_ >= 0)
+            write_line("report\t" + to_json(report));
+        else
+            std::cout << to_json(report) << std::endl;
+    }
+
+private:
+    void write_line(std::string line) const {
+        line += '\n';
+        for (std::size_t done = 0; done < line.size();) {
+            const ssize_t count = ::write(fd_, line.data() + done, line.size() - done);
+            if (count <= 0) return;
+            done += static_cast<std::size_t>(count);
+        }
+    }
+    int fd_;
+};
+
+ProbePhase phase_of(Gate gate) {
+    return gate == Gate::load         ? ProbePhase::load
+           : gate == Gate::descriptor ? ProbePhase::descriptor
+                                      : ProbePhase::init;
+}
+
+ProbedHosts hosts_to_ask() {
+    ProbedHosts hosts{this_host(Look::with_devices), {}};
+    const auto described = describe("h100");
+    hosts.cuda = hosts.here.first(Device::cuda) == nullptr && described.host ? *described.host : hosts.here;
+    return hosts;
+}
+
+ProbeReport probe(const std::string& path, const Report& report) {
+    ProbeReport result;
+    const ElfResult elf = read_elf(path, {.section = manifest_section});
+    const ManifestResult manifest = parse_manifest(elf.image.section.value_or(""));
+    if (!manifest.manifest) {
+        result.failure = ProbeFailure{
+            ProbePhase::start, {}, path + " has no readable manifest: " + elf.message + manifest.error, {}};
+        return result;
+    }
+    const LoadedPlugin plugin =
+        load_plugin(path, *manifest.manifest, [&](Gate gate) { report.enter(phase_of(gate), ""); });
+    if (plugin.descriptor == nullptr) {
+        const GateOutcome& gate = plugin.gates.back();
+        std::string text = gate.reason;
+        if (!gate.expected.empty()) text += ", expected " + gate.expected;
+        if (!gate.got.empty()) text += ", got " + gate.got;
+        result.failure = ProbeFailure{phase_of(gate.gate), {}, text, gate.hint};
+        return result;
+    }
+    const ProbedHosts hosts = hosts_to_ask();
+    for (std::size_t i = 0; i < manifest.manifest->components.size(); ++i) {
+        const LoadedComponent component{manifest.manifest->name, &manifest.manifest->components[i],
+                                        plugin.descriptor->components[i], path};
+        result.components.push_back(
+            probe_component(component, hosts,
+                            [&](ProbePhase phase, const std::string& title) { report.enter(phase, title); }));
+    }
+    report.enter(ProbePhase::done, "");
+    return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool with_fd = argc == 4 && std::string(argv[2]) == "--report-fd";
+    if (argc != 2 && !with_fd) {
+        std::cerr << "usage: switchyard-probe LIBRARY [--report-fd N]\n";
+        return 2;
+    }
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    int fd = -1;
+    if (with_fd) {
+        fd = ::fcntl(std::atoi(argv[3]), F_DUPFD_CLOEXEC, 100);
+        ::close(std::atoi(argv[3]));
+    }
+    const Report report(fd);
+    const ProbeReport result = probe(argv[1], report);
+    report.finish(result);
+    return with_fd || !result.failure ? 0 : 1;
+}

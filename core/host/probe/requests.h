@@ -1,0 +1,27 @@
+// The standard requests: what the probe asks every component, so that a listing can say what it serves on which device and dtype.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/request.h>
+
+namespace switchyard::host {
+
+struct StandardRequest {
+    std::string formula;  // "layer_norm", "adamw", ...; empty where a kind has only one
+    std::shared_ptr<const Request> request;
+};
+
+// Devices and dtypes that the listing of a kind has rows for.
+std::vector<Device> probed_devices(Kind kind);
+std::vector<DType> probed_dtypes(Kind kind);
+
+// One for each formula of the kind: evaluation of a batch of 8 sequences of 128 tokens, 12 heads of 64, without masks or dropout.
+std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype);
+
+// The same for the tiny forward (forward.h), on the CPU.
+std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype);
+
+}  // namespace switchyard::host

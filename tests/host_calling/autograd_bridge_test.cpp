@@ -209,6 +209,35 @@ TEST_CASE("kernel: a second derivative is an error that names the plugin") {
         test::contains("plugin 'acme', component 'bridge_test'") && test::contains("second derivative"));
 }
 
+TEST_CASE("forward and backward of a component run without grad mode, under create_graph too") {
+    Behaviour behaviour = product();
+    const auto forward = behaviour.forward;
+    const auto backward = behaviour.backward;
+    int calls = 0;
+    behaviour.forward = [&, forward](const auto& inputs, host::Tensors& outputs, Saved* saved) {
+        ++calls;
+        CHECK_FALSE(c10::GradMode::is_enabled());
+        forward(inputs, outputs, saved);
+    };
+    behaviour.backward = [&, backward](const Saved& saved, const host::Tensors& grads, host::Needs needs) {
+        ++calls;
+        CHECK_FALSE(c10::GradMode::is_enabled());
+        return backward(saved, grads, needs);
+    };
+    const at::Tensor x = leaf({3});
+    const BridgeFixture kernel(GradientMode::kernel, behaviour);
+    grad({kernel.z(x, x).sum()}, {x}, {}, true, /*create_graph=*/true);
+    CHECK(calls == 2);
+    const auto saves_nothing = [&](const auto& inputs, host::Tensors& outputs, Saved*) {
+        CHECK_FALSE(c10::GradMode::is_enabled());
+        outputs.push_back(inputs[0] * inputs[1]);
+    };
+    behaviour.forward = saves_nothing;
+    const BridgeFixture recompute(GradientMode::recompute, behaviour);
+    CHECK(recompute.z(x, x).requires_grad());
+    CHECK(c10::GradMode::is_enabled());
+}
+
 TEST_CASE("kernel: a graph runs again only if it was retained") {
     const BridgeFixture op(GradientMode::kernel, product_of_sine());
     const at::Tensor x = leaf({3}), y = leaf({3}, 3);

@@ -1,0 +1,122 @@
+// Cross-entropy through components that take logits only, against the reference with its projection.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/tensor.h>
+
+#include <switchyard/model/operations/loss_op.h>
+
+#include "../host_calling/fake_component.h"
+#include "compare_gradients.h"
+#include "narrow_components.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using model::LossOp;
+using switchyard::test::FakeComponent;
+using switchyard::test::leaf;
+using Fake = FakeComponent<Loss, switchyard::test::TestLoss>;
+
+namespace {
+
+LossOp bound(const Fake& fake, bool projection, bool per_row, const resolver::Composed& composed = {}) {
+    auto request = std::make_shared<LossRequest>();
+    request->dtype = DType::float64;
+    request->needs_grad = true;
+    request->rows = {1, 20};
+    request->classes = 11;
+    request->width = projection ? 6 : 0;
+    request->projection = request->projection_bias = projection;
+    request->label_smoothing = 0.1;
+    request->z_loss = 1e-3;
+    request->per_row = per_row;
+    host::BindingInfo info;
+    info.slot = "loss";
+    info.request = request;
+    return LossOp(fake.loaded(), info, composed);
+}
+
+at::Tensor targets(std::vector<std::int64_t> values) {
+    return at::tensor(values, at::TensorOptions().dtype(at::kLong));
+}
+
+}  // namespace
+
+TEST_CASE("loss composed of projection and logits equals the reference of both, gradients too") {
+    const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
+    const auto reduction = GENERATE(Reduction::mean, Reduction::sum, Reduction::none);
+    const Fake fake(mode);
+    LossParams params;
+    params.reduction = reduction;
+    params.divisor = reduction == Reduction::sum ? 3.0 : 0.0;
+    params.label_smoothing = 0.1;
+    params.z_loss = 1e-3;
+    const at::Tensor labels = targets({3, -100, 10, 0, 7});
+    for (const bool composed : {false, true}) {
+        const LossOp op = bound(fake, !composed, reduction == Reduction::none,
+                                composed ? resolver::Composed{"projection"} : resolver::Composed{});
+        const auto difference = test::compare(
+            [&](const auto& i) {
+                const auto made = op({i[0], i[1], i[2], labels}, params);
+                return std::vector<at::Tensor>{made.loss, made.count};
+            },
+            [&](const auto& i) {
+                const auto made = reference::loss({i[0], i[1], i[2], labels}, params);
+                return std::vector<at::Tensor>{made.loss, made.count};
+            },
+            {leaf({5, 6}, 1), leaf({11, 6}, 2), leaf({11}, 3)});
+        CHECK(difference.outputs < 1e-14);
+        CHECK(difference.gradients < 1e-13);
+        CHECK(op.binding().executed().total() == 1);
+    }
+}
+
+TEST_CASE("loss: logits need no projection") {
+    const Fake fake(GradientMode::kernel);
+    const LossOp op = bound(fake, false, false);
+    const at::Tensor labels = targets({1, 2});
+    const auto difference = test::compare(
+        [&](const auto& i) {
+            return std::vector<at::Tensor>{op({i[0], {}, {}, labels}, {}).loss};
+        },
+        [&](const auto& i) {
+            return std::vector<at::Tensor>{reference::loss({i[0], {}, {}, labels}, {}).loss};
+        },
+        {leaf({2, 11}, 1)});
+    CHECK(difference.outputs == 0.0);
+    CHECK(difference.gradients < 1e-14);
+}
+
+TEST_CASE("loss: calls that do not fit are errors with their values") {
+    const Fake fake(GradientMode::kernel, "acme", "ce");
+    const LossOp op = bound(fake, true, false);
+    LossInputs in{leaf({3, 6}, 1), leaf({11, 6}, 2), {}, targets({1, 2, 3})};
+    LossParams params;
+    std::string expected;
+    SECTION("a label out of range") {
+        in.targets = targets({1, 11, 3});
+        expected = "targets[1] is 11, expected 0..10 or ignore_index (-100)";
+    }
+    SECTION("targets") {
+        in.targets = targets({1, 2});
+        expected = "targets must be int64 [3], one a row of x";
+    }
+    SECTION("weight") {
+        in.weight = leaf({11, 5}, 2);
+        expected = "weight must be [classes, 6], the width of x [3, 6], got [11, 5]";
+    }
+    SECTION("classes") {
+        in.weight = leaf({12, 6}, 2);
+        expected = "classes is 12, bound for 11";
+    }
+    SECTION("reduction") {
+        params.reduction = Reduction::none;
+        expected = "bound for the sum or mean of the rows' losses, called for one a row";
+    }
+    SECTION("no projection") {
+        in.weight.reset();
+        in.x = leaf({3, 11}, 1);
+        expected = "bound for a fused projection, called without its weight";
+    }
+    CHECK_THROWS_WITH(op(in, params),
+                      Catch::Matchers::Equals("loss (plugin 'acme', component 'ce'): " + expected));
+}

@@ -8,130 +8,148 @@
 namespace switchyard::config {
 namespace {
 
-bool in_range(const Shape& shape, double value) {
+std::string number_text(double value) {
+    const auto whole = static_cast<std::int64_t>(value);
+    return static_cast<double>(whole) == value ? std::to_string(whole) : to_toml(value);
+}
+
+// " >= 0 and < 1", or empty.
+std::string range_text(const Limits& limits) {
+    std::string text;
+    if (limits.low) text = (limits.low_open ? " > " : " >= ") + number_text(*limits.low);
+    if (limits.low && limits.high) text += " and";
+    if (limits.high) text += (limits.high_open ? " < " : " <= ") + number_text(*limits.high);
+    return text;
+}
+
+std::string choices_text(const Limits& limits, bool quotes) {
+    std::string text;
+    for (const auto choice : limits.choices) {
+        if (!text.empty()) text += ", ";
+        text += quotes ? toml_string(choice) : std::string(choice);
+    }
+    return text;
+}
+
+bool in_range(const Limits& limits, double value) {
     if (!std::isfinite(value)) return false;
-    if (shape.low && (shape.low_open ? value <= *shape.low : value < *shape.low)) return false;
-    return !shape.high || (shape.high_open ? value < *shape.high : value <= *shape.high);
+    if (limits.low && (limits.low_open ? value <= *limits.low : value < *limits.low)) return false;
+    return !limits.high || (limits.high_open ? value < *limits.high : value <= *limits.high);
 }
 
 bool is_word(std::string_view text) {
-    const auto inner = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-               c == '-' || c == '.';
-    };
-    return !text.empty() && std::all_of(text.begin(), text.end(), inner);
+    return !text.empty() &&
+           text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
+               std::string_view::npos;
 }
 
 // [plugin/]component[@variant]
 bool is_backend_name(std::string_view text) {
-    if (const auto slash = text.find('/'); slash != std::string_view::npos) {
-        if (!is_word(text.substr(0, slash))) return false;
-        text.remove_prefix(slash + 1);
-    }
-    if (const auto at = text.find('@'); at != std::string_view::npos) {
-        if (!is_word(text.substr(at + 1))) return false;
-        text = text.substr(0, at);
-    }
-    return is_word(text);
+    const auto slash = text.find('/');
+    if (slash != std::string_view::npos && !is_word(text.substr(0, slash))) return false;
+    if (slash != std::string_view::npos) text.remove_prefix(slash + 1);
+    const auto at = text.find('@');
+    return is_word(text.substr(0, at)) && (at == std::string_view::npos || is_word(text.substr(at + 1)));
 }
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string_view>& choices) {
-    const std::string best = suggest(word, {choices.begin(), choices.end()});
-    return best.empty() ? "" : "did you mean " + toml_string(best) + "?";
-}
-
-std::optional<Value> check_scalar(const Shape& shape, const Node& node, std::string& hint) {
-    switch (shape.type) {
-        case Type::boolean:
-            if (node.kind == Node::Kind::boolean) return std::get<bool>(node.scalar);
-            break;
-        case Type::integer:
-            if (node.kind != Node::Kind::integer) break;
-            if (!in_range(shape, static_cast<double>(std::get<std::int64_t>(node.scalar)))) break;
-            return std::get<std::int64_t>(node.scalar);
-        case Type::number: {
-            double value = NAN;
-            if (node.kind == Node::Kind::number) value = std::get<double>(node.scalar);
-            if (node.kind == Node::Kind::integer)
-                value = static_cast<double>(std::get<std::int64_t>(node.scalar));
-            if (in_range(shape, value)) return value;
-            break;
-        }
-        default: {
-            if (node.kind != Node::Kind::string) break;
-            const auto& text = std::get<std::string>(node.scalar);
-            if (shape.type == Type::text) return text;
-            if (shape.type == Type::backend
-                    ? is_backend_name(text)
-                    : std::count(shape.choices.begin(), shape.choices.end(), text) > 0) {
-                return text;
-            }
-            hint = did_you_mean(text, shape.choices);
-        }
-    }
+// Of the type of one value of `shape`; a text that is none of the choices leaves a hint.
+std::optional<Value> check_scalar(Type type, const Limits& limits, const Node& node, std::string& hint) {
+    const auto* integer = std::get_if<std::int64_t>(&node.scalar);
+    const auto* number = std::get_if<double>(&node.scalar);
+    const auto* text = std::get_if<std::string>(&node.scalar);
+    if (type == Type::boolean && node.kind == Node::Kind::boolean) return std::get<bool>(node.scalar);
+    if (type == Type::integer && integer != nullptr && in_range(limits, static_cast<double>(*integer)))
+        return *integer;
+    if (type == Type::number && integer != nullptr && in_range(limits, static_cast<double>(*integer)))
+        return static_cast<double>(*integer);
+    if (type == Type::number && number != nullptr && in_range(limits, *number)) return *number;
+    if (type < Type::text || text == nullptr) return std::nullopt;
+    if (type == Type::text || (type == Type::backend && is_backend_name(*text))) return *text;
+    if (std::ranges::count(limits.choices, *text) > 0) return *text;
+    const std::string near = suggest(*text, {limits.choices.begin(), limits.choices.end()});
+    hint = did_you_mean(near.empty() ? "" : toml_string(near));
     return std::nullopt;
 }
 
 Type member_type(const Shape& list) {
     if (list.type == Type::numbers) return Type::number;
     if (list.type == Type::backend) return Type::backend;
-    return list.choices.empty() ? Type::text : Type::choice;
+    return list.limits.choices.empty() ? Type::text : Type::choice;
 }
 
 std::optional<Value> check_list(const Shape& shape, const Node& node, const std::string& key,
                                 const Complain& complain) {
-    Shape member = shape;
-    member.type = member_type(shape);
-    const bool names_only_once = shape.type == Type::backend || shape.type == Type::choices;
+    const Shape member{member_type(shape), shape.limits};
+    const bool each_once = shape.type == Type::backend || shape.type == Type::choices;
     std::vector<std::string> texts;
     std::vector<double> numbers;
-    bool good = true;
     for (std::size_t i = 0; i < node.children.size(); ++i) {
         const Node& child = node.children[i];
         std::string hint;
-        const auto value = check_scalar(member, child, hint);
-        const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-        const bool again =
-            text != nullptr && names_only_once && std::count(texts.begin(), texts.end(), *text) > 0;
-        const bool auto_in_list =
-            text != nullptr && shape.type == Type::backend && *text == "auto" && node.children.size() > 1;
-        if (!value || again || auto_in_list) {
-            const std::string expected = again          ? "each name once"
-                                         : auto_in_list ? "names, or \"auto\" alone"
-                                                        : expected_text(member);
-            complain(child, key + '[' + std::to_string(i) + ']', expected, hint);
-            good = false;
-        } else if (text != nullptr) {
+        const auto value = check_scalar(member.type, member.limits, child, hint);
+        std::string expected = value ? "" : expected_text(member);
+        if (const auto* text = value ? std::get_if<std::string>(&*value) : nullptr) {
+            if (each_once && std::ranges::count(texts, *text) > 0) expected = "each name once";
+            if (shape.type == Type::backend && *text == "auto" && node.children.size() > 1)
+                expected = "names, or \"auto\" alone";
             texts.push_back(*text);
-        } else {
+        } else if (value) {
             numbers.push_back(std::get<double>(*value));
         }
+        if (!expected.empty()) complain(child, key + '[' + std::to_string(i) + ']', expected, hint);
     }
-    if (!good) return std::nullopt;
     if (shape.type == Type::numbers) return numbers;
     return texts;
 }
 
 }  // namespace
 
+std::string_view type_name(Type type) {
+    constexpr std::string_view texts[] = {"boolean",         "integer",       "number",
+                                          "string",          "one of",        "list of strings",
+                                          "list of numbers", "list of names", "string or list"};
+    return texts[static_cast<std::size_t>(type)];
+}
+
+std::string short_text(const Shape& shape) {
+    const auto& [type, limits] = shape;
+    if (type == Type::numbers && limits.count > 0) {
+        return "list of " + std::to_string(limits.count) + " numbers" + range_text(limits);
+    }
+    if (limits.choices.empty()) return std::string(type_name(type)) + range_text(limits);
+    return (type == Type::choice ? "one of " : "list of ") + choices_text(limits, false);
+}
+
+std::string expected_text(const Shape& shape) {
+    if (shape.type == Type::boolean) return "true or false";
+    if (shape.type == Type::backend) return "[plugin/]component[@variant], a list of them, or \"auto\"";
+    if (shape.type == Type::choice) return "one of " + choices_text(shape.limits, true);
+    if (!shape.limits.choices.empty()) return "a list of some of " + choices_text(shape.limits, true);
+    return (shape.type == Type::integer ? "an " : "a ") + short_text(shape);
+}
+
 std::optional<Value> check_value(const Shape& shape, const Node& node, const std::string& key,
                                  const Complain& complain) {
-    const bool list_wanted = shape.type >= Type::texts;
-    if (list_wanted && node.kind == Node::Kind::array) {
-        const bool empty =
-            node.children.empty() && (shape.type == Type::backend || shape.type == Type::choices);
-        const bool wrong_length = shape.count != 0 && node.children.size() != shape.count;
-        if (!empty && !wrong_length) return check_list(shape, node, key, complain);
-        complain(node, key, expected_text(shape),
-                 wrong_length ? "it has " + std::to_string(node.children.size()) : "");
-        return std::nullopt;
-    }
     std::string hint;
-    if (!list_wanted || shape.type == Type::backend) {
-        if (auto value = check_scalar(shape, node, hint)) {
-            if (shape.type == Type::backend) return std::vector<std::string>{std::get<std::string>(*value)};
-            return value;
+    if (shape.type >= Type::texts && node.kind == Node::Kind::array) {
+        const std::size_t size = node.children.size();
+        const bool needs_one = shape.type == Type::backend || shape.type == Type::choices;
+        if (shape.limits.count != 0 && size != shape.limits.count) hint = "it has " + std::to_string(size);
+        if (hint.empty() && (size > 0 || !needs_one)) {
+            bool good = true;
+            const auto noted = [&](const Node& member, const std::string& path, const std::string& expected,
+                                   const std::string& tip) {
+                good = false;
+                complain(member, path, expected, tip);
+            };
+            auto list = check_list(shape, node, key, noted);
+            return good ? list : std::nullopt;
         }
+    } else if (shape.type < Type::texts || shape.type == Type::backend) {
+        const auto value = check_scalar(shape.type, shape.limits, node, hint);
+        if (value && shape.type == Type::backend)
+            return std::vector<std::string>{std::get<std::string>(*value)};
+        if (value) return value;
     }
     complain(node, key, expected_text(shape), hint);
     return std::nullopt;
@@ -139,36 +157,26 @@ std::optional<Value> check_value(const Shape& shape, const Node& node, const std
 
 Shape shape_of(const OptionSpec& spec) {
     constexpr Type types[] = {Type::boolean, Type::integer, Type::number, Type::text, Type::texts};
-    Shape shape{.type = types[static_cast<std::size_t>(spec.type)], .low = spec.min, .high = spec.max};
-    shape.choices = {spec.choices.begin(), spec.choices.end()};
-    if (shape.type == Type::text && !shape.choices.empty()) shape.type = Type::choice;
+    Shape shape{types[static_cast<std::size_t>(spec.type)], {.low = spec.min, .high = spec.max}};
+    shape.limits.choices.assign(spec.choices.begin(), spec.choices.end());
+    if (shape.type == Type::text && !spec.choices.empty()) shape.type = Type::choice;
     return shape;
 }
 
 Shape shape_of(const Node& node) {
-    switch (node.kind) {
-        case Node::Kind::boolean:
-            return {.type = Type::boolean};
-        case Node::Kind::integer:
-            return {.type = Type::integer};
-        case Node::Kind::number:
-            return {.type = Type::number};
-        case Node::Kind::array:
-            return {.type = Type::texts};
-        default:
-            return {.type = Type::text};
-    }
+    constexpr Type types[] = {Type::boolean, Type::integer, Type::number, Type::text,
+                              Type::text,    Type::texts,   Type::text};
+    return {types[static_cast<std::size_t>(node.kind)]};
 }
 
 OptionValue to_option(const Value& value) {
-    return std::visit(
-        [](const auto& held) -> OptionValue {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(held)>, std::vector<double>>)
-                return std::vector<std::string>{};
-            else
-                return held;
-        },
-        value);
+    const auto convert = [](const auto& held) -> OptionValue {
+        if constexpr (requires { OptionValue(held); })
+            return held;
+        else
+            return {};
+    };
+    return std::visit(convert, value);
 }
 
 Value from_option(const OptionValue& value) {

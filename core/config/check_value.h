@@ -12,6 +12,13 @@
 
 namespace switchyard::config {
 
+// "integer", "list of strings", ...
+std::string_view type_name(Type type);
+// "integer >= 1 and <= 1000", "one of pre, post"
+std::string short_text(const Shape& shape);
+// The same as the end of a sentence: "an integer >= 1", `one of "pre", "post"`.
+std::string expected_text(const Shape& shape);
+
 // Told of each mistake: the value (or member of a list) in question, its key, what was expected, what may
 // have been meant.
 using Complain = std::function<void(const Node&, const std::string& key, const std::string& expected,

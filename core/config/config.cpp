@@ -8,37 +8,16 @@ namespace switchyard::config {
 
 std::string to_string(const Origin& origin) {
     const std::string place = ':' + std::to_string(origin.line) + ':' + std::to_string(origin.column);
-    switch (origin.source) {
-        case Origin::Source::standard:
-            return origin.name.empty() ? "default" : "default (" + origin.name + ')';
-        case Origin::Source::file:
-            return origin.name + place;
-        case Origin::Source::preset:
-            return "preset " + origin.name + place;
-        case Origin::Source::override:
-            return origin.name;
-    }
-    return {};
+    if (origin.source == Origin::Source::file) return origin.name + place;
+    if (origin.source == Origin::Source::preset) return "preset " + origin.name + place;
+    if (origin.source == Origin::Source::override) return origin.name;
+    return origin.name.empty() ? "default" : "default (" + origin.name + ')';
 }
 
 const SlotConfig& Config::slot(Kind kind) const {
-    switch (kind) {
-        case Kind::attention:
-            return attention;
-        case Kind::normalization:
-            return normalization;
-        case Kind::activation:
-            return activation;
-        case Kind::loss:
-            return loss;
-        case Kind::optimizer:
-            return optimizer;
-        case Kind::precision:
-            return precision;
-        case Kind::data_loader:
-            break;
-    }
-    return data_loader;
+    const SlotConfig* const slots[] = {&attention, &normalization, &activation, &loss,
+                                       &optimizer, &precision,     &data_loader};
+    return *slots[static_cast<std::size_t>(kind)];
 }
 
 SlotConfig& Config::slot(Kind kind) { return const_cast<SlotConfig&>(std::as_const(*this).slot(kind)); }
@@ -55,7 +34,7 @@ LayerConfig Config::layer(const LayerId& id) const {
     here.normalization = normalization;
     here.activation = activation;
     for (const auto& rule : layers) {
-        if (!std::binary_search(rule.layers.begin(), rule.layers.end(), id)) continue;
+        if (!std::ranges::binary_search(rule.layers, id)) continue;
         for (const auto& assignment : rule.values) apply(here, assignment);
     }
     return {here.model, here.attention, here.normalization, here.activation};

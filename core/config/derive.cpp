@@ -1,7 +1,6 @@
 #include <switchyard/config/derive.h>
 
 #include <algorithm>
-#include <map>
 
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/layer_pattern.h>
@@ -12,32 +11,39 @@ namespace {
 
 using Key = std::string;
 
+std::string text(std::int64_t value) { return std::to_string(value); }
+
 class Deriver {
 public:
-    Deriver(Reading& reading, bool complete) : reading_(reading), complete_(complete) {
-        for (const auto& assignment : reading.assignments) {
-            if (assignment.component.empty()) last_[assignment.key] = &assignment;
-        }
-    }
+    // From a model of an unknown type nothing can be concluded either.
+    Deriver(Reading& reading, bool complete)
+        : reading_(reading), complete_(complete && reading.doubtful.count("model.type") == 0) {}
 
     Config run(const OptionSchemas* schemas) {
         if (schemas != nullptr) fill_options(*schemas);
-        if (const auto type = last_.find("model.type"); type != last_.end()) apply(config_, *type->second);
-        for (const auto& section : sections()) {
-            for (const auto& field : section.fields) set_usual(field);
-        }
         for (const auto& assignment : reading_.assignments) {
             apply(config_, assignment);
             config_.origins[full_key(assignment)] = assignment.origin;
         }
+        for (const auto& section : sections()) {
+            for (const auto& field : section.fields) set_usual(field);
+        }
         derive_sizes();
-        if (complete_) check();
-        resolve_rules();
+        if (complete_) {
+            check_heads();
+            check_lengths();
+            check_type();
+            resolve_rules();
+        }
         return std::move(config_);
     }
 
 private:
-    bool written(const Key& key) const { return last_.count(key) > 0; }
+    bool written(const Key& key) const {
+        const auto origin = config_.origins.find(key);
+        return origin != config_.origins.end() && origin->second.source != Origin::Source::standard;
+    }
+    bool doubtful(const Key& key) const { return reading_.doubtful.count(key) > 0; }
 
     void fill_options(const OptionSchemas& schemas) {
         for (const auto& [id, schema] : schemas) {
@@ -47,7 +53,7 @@ private:
     }
 
     void set_usual(const Field& field) {
-        if (field.usual.empty() || written(field.key)) return;
+        if (field.notes.usual.empty() || written(field.key)) return;
         field.set(config_, default_value(field, config_.model.type));
         config_.origins[field.key] = {.name = std::string(name(config_.model.type))};
     }
@@ -55,7 +61,7 @@ private:
     void follow(const Key& key, std::int64_t& target, std::int64_t value) {
         if (written(key)) return;
         target = value;
-        config_.origins[key] = {.name = std::string(find_field(key)->derived)};
+        config_.origins[key] = {.name = std::string(find_field(key)->notes.derived)};
     }
 
     void derive_sizes() {
@@ -67,43 +73,25 @@ private:
         follow("batch.max_length", config_.batch.max_length, model.max_positions);
     }
 
-    // A mistake in `keys` together, told at the first of them that was written; says nothing if one of them
-    // is in doubt.
+    // A mistake in `keys` together, told at the first of them that was written; says nothing if one of
+    // them is in doubt.
     void require(bool good, const std::vector<Key>& keys, const std::string& message,
                  const std::string& expected) {
-        if (good) return;
-        for (const auto& key : keys) {
-            if (reading_.doubtful.count(key) > 0) return;
-        }
-        const auto place =
-            std::find_if(keys.begin(), keys.end(), [this](const Key& key) { return written(key); });
+        if (good || std::ranges::any_of(keys, [this](const Key& key) { return doubtful(key); })) return;
+        const auto place = std::ranges::find_if(keys, [this](const Key& key) { return written(key); });
         const Key& key = place == keys.end() ? keys.front() : *place;
-        const auto origin = config_.origins.find(key);
-        report(origin == config_.origins.end() ? Origin{} : origin->second, key, message, expected);
+        report(written(key) ? config_.origins[key] : Origin{}, key, message, expected);
     }
 
     void report(const Origin& origin, const Key& key, const std::string& message,
                 const std::string& expected) {
-        const bool has_place = origin.source != Origin::Source::standard;
-        const std::string file =
-            origin.source == Origin::Source::preset ? "preset " + origin.name : origin.name;
-        reading_.problems.push_back({.file = has_place ? file : "",
-                                     .line = origin.line,
-                                     .column = origin.column,
-                                     .key = key,
-                                     .message = message,
-                                     .expected = expected});
-    }
-
-    void check() {
-        check_heads();
-        check_lengths();
-        check_type();
+        const std::string prefix = origin.source == Origin::Source::preset ? "preset " : "";
+        reading_.problems.push_back(
+            {prefix + origin.name, origin.line, origin.column, key, message, expected});
     }
 
     void check_heads() {
         const ModelConfig& m = config_.model;
-        const auto text = [](std::int64_t value) { return std::to_string(value); };
         require(written("model.head_dim") || m.hidden_size % m.heads == 0,
                 {"model.heads", "model.hidden_size", "model.type"},
                 text(m.heads) + " heads do not divide a hidden_size of " + text(m.hidden_size),
@@ -120,30 +108,26 @@ private:
     void check_lengths() {
         const ModelConfig& m = config_.model;
         const BatchConfig& batch = config_.batch;
-        const auto text = [](std::int64_t value) { return std::to_string(value); };
+        const std::string positions = text(m.max_positions) + " positions";
         require(batch.min_length <= batch.max_length, {"batch.min_length", "batch.max_length"},
                 "min_length " + text(batch.min_length) + " is above max_length " + text(batch.max_length),
                 "min_length <= max_length");
         require(batch.max_length <= m.max_positions, {"batch.max_length", "model.max_positions"},
-                "sequences of " + text(batch.max_length) + " tokens do not fit into " +
-                    text(m.max_positions) + " positions",
+                "sequences of " + text(batch.max_length) + " tokens do not fit into " + positions,
                 "max_length <= model.max_positions");
         require(m.prefix <= m.max_positions, {"model.prefix", "model.max_positions"},
-                "a prefix of " + text(m.prefix) + " tokens is longer than " + text(m.max_positions) +
-                    " positions",
+                "a prefix of " + text(m.prefix) + " tokens is longer than " + positions,
                 "prefix <= model.max_positions");
     }
 
     void check_type() {
         const ModelConfig& m = config_.model;
         const std::string type(name(m.type));
-        if (m.type == ModelType::t5) {
-            require(m.decoder_layers >= 1, {"model.decoder_layers"}, "a t5 has a decoder", "at least 1");
-        } else {
-            require(m.decoder_layers == 0, {"model.decoder_layers", "model.type"},
-                    "a " + type + " has one stack, of model.layers layers",
-                    "model.type = \"t5\", or this key left out");
-        }
+        const bool t5 = m.type == ModelType::t5;
+        require(!t5 || m.decoder_layers >= 1, {"model.decoder_layers"}, "a t5 has a decoder", "at least 1");
+        require(t5 || m.decoder_layers == 0, {"model.decoder_layers", "model.type"},
+                "a " + type + " has one stack, of model.layers layers",
+                "model.type = \"t5\", or this key left out");
         require(m.prefix == 0 || m.type == ModelType::gpt, {"model.prefix", "model.type"},
                 "only a causal decoder has a prefix, not a " + type, "model.type = \"gpt\", or prefix = 0");
         for (const Phase phase : config_.run.phases) {
@@ -155,12 +139,8 @@ private:
     }
 
     void resolve_rules() {
-        const Key keys[] = {"model.type", "model.layers", "model.decoder_layers"};
-        const bool certain =
-            complete_ && std::none_of(std::begin(keys), std::end(keys),
-                                      [this](const Key& key) { return reading_.doubtful.count(key) > 0; });
+        if (doubtful("model.layers") || doubtful("model.decoder_layers")) return;
         for (auto& rule : reading_.rules) {
-            if (!certain) continue;
             auto [layers, message, expected] = match_layers(rule.match, config_.model);
             if (!message.empty()) report(rule.origin, "layer.match", message, expected);
             rule.layers = std::move(layers);
@@ -171,7 +151,6 @@ private:
     Reading& reading_;
     const bool complete_;
     Config config_;
-    std::map<Key, const Assignment*> last_;
 };
 
 }  // namespace

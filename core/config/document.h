@@ -32,8 +32,7 @@ std::string describe(const Node& node);
 
 struct Document {
     Node root;
-    std::vector<Problem> problems;  // what the parser rejects; then `root` holds what could still be read
-    int reliable_lines = 0;         // what stands in later lines may have been misunderstood after an error
+    std::vector<Problem> problems;  // what the parser rejects; then `root` holds what can still be relied on
 };
 
 // `text` must have passed guard_text. After a syntax error the line is left out and the rest is read again,

@@ -21,7 +21,10 @@ std::vector<Problem> guard_text(std::string_view text, const std::string& file);
 // True if neither a string nor a bracket is open after `text`.
 bool closed_at_end(std::string_view text);
 
-// Line `number` (1-based) for display; empty where there is none or it is too long to show.
+// Line `number` (1-based) without its end; empty where there is none.
+std::string_view line_of(std::string_view text, int number);
+
+// The same for display; empty if it is too long to show or holds control characters.
 std::string line_for_display(std::string_view text, int number);
 
 struct FileText {

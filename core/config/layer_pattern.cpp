@@ -20,18 +20,14 @@ struct Span {
 
 std::optional<std::int64_t> number(std::string_view text) {
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc{} && end == text.data() + text.size() && value >= 0;
-    return whole ? std::optional(value) : std::nullopt;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(' ');
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(' ') - first + 1);
+    const auto* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    return read.ec == std::errc{} && read.ptr == end && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
 std::optional<Span> span(std::string_view item, std::int64_t count) {
+    const auto start = std::min(item.find_first_not_of(' '), item.size());
+    item = item.substr(start, item.find_last_not_of(' ') + 1 - start);
     if (item == "*") return Span{0, count - 1};
     const auto dash = item.find('-');
     const auto first = number(item.substr(0, dash));
@@ -69,16 +65,16 @@ PatternResult match_layers(std::string_view pattern, const ModelConfig& model) {
     const auto stack = parse<Stack>(pattern.substr(0, dot));
     if (!stack || dot == std::string_view::npos) return wrong(pattern, "is no pattern of layers", grammar);
     const std::int64_t count = model.layers_of(*stack);
-    const std::string stack_name(name(*stack));
     if (count == 0) {
+        const auto other = name(*stack == Stack::encoder ? Stack::decoder : Stack::encoder);
         return wrong(pattern, "matches no layer",
-                     std::string(name(*stack == Stack::encoder ? Stack::decoder : Stack::encoder)) +
-                         ".*: a " + std::string(name(model.type)) + " has no " + stack_name);
+                     std::string(other) + ".*: a " + std::string(name(model.type)) + " has no " +
+                         std::string(name(*stack)));
     }
     std::string_view rest = pattern.substr(dot + 1);
     for (bool more = true; more;) {
         const auto comma = rest.find(',');
-        const auto range = span(trimmed(rest.substr(0, comma)), count);
+        const auto range = span(rest.substr(0, comma), count);
         more = comma != std::string_view::npos;
         rest.remove_prefix(more ? comma + 1 : rest.size());
         if (!range) return wrong(pattern, "is no pattern of layers", grammar);

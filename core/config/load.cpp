@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <system_error>
 #include <tuple>
 
 #include <switchyard/config/check_value.h>
@@ -13,7 +12,6 @@
 #include <switchyard/config/override.h>
 #include <switchyard/config/reader.h>
 #include <switchyard/config/suggest.h>
-#include <switchyard/config/table.h>
 
 namespace switchyard::config {
 namespace {
@@ -23,19 +21,28 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_files = 64;
 constexpr std::size_t deepest_include = 16;
 
+std::string canonical(const std::string& path) {
+    std::error_code error;
+    const auto result = fs::weakly_canonical(path, error);
+    return error ? path : result.string();
+}
+
 class Loader {
 public:
     explicit Loader(const LoadRequest& request) : request_(request) {}
 
     LoadResult run() {
         if (request_.text) {
-            add_problems(guard_text(*request_.text, request_.path));
-            if (reading_.problems.empty()) read_text(main_source(*request_.text));
+            FileText text{*request_.text, guard_text(*request_.text, request_.path)};
+            read_text(std::move(text), request_.path, {Origin::Source::file, request_.path});
         } else if (!request_.path.empty()) {
-            read_main_file();
+            read_text(read(request_.path), request_.path, {Origin::Source::file, request_.path});
         }
-        for (std::size_t i = 0; i < request_.overrides.size(); ++i)
-            read_override(request_.overrides[i], i + 1);
+        for (std::size_t i = 0; i < request_.overrides.size(); ++i) {
+            const std::string name = "--set #" + std::to_string(i + 1);
+            const TextSource source{name, request_.overrides[i], "", {Origin::Source::override, name}};
+            read_document(parse_override(source.text, name), source);
+        }
         Config config = derive(reading_, request_.schemas, complete_);
         finish_problems();
         LoadResult result{std::nullopt, std::move(reading_.problems), std::move(files_)};
@@ -44,168 +51,129 @@ public:
     }
 
 private:
-    TextSource main_source(std::string text) const {
-        return {request_.path,
-                std::move(text),
-                fs::path(request_.path).parent_path().string(),
-                {.source = Origin::Source::file, .name = request_.path}};
+    FileText read(const std::string& path) {
+        files_.push_back(path);
+        return read_guarded(path);
     }
 
-    void add_problems(std::vector<Problem> problems) {
+    void add_problems(const std::vector<Problem>& problems) {
         complete_ = complete_ && problems.empty();
-        for (auto& problem : problems) reading_.problems.push_back(std::move(problem));
+        reading_.problems.insert(reading_.problems.end(), problems.begin(), problems.end());
     }
 
-    void read_main_file() {
-        FileText file = read_guarded(request_.path);
-        files_.push_back(request_.path);
-        if (!file.problems.empty()) return add_problems(std::move(file.problems));
-        chain_.push_back(canonical(request_.path));
-        read_text(main_source(std::move(file.text)));
+    void read_text(FileText file, const std::string& path, const Origin& origin) {
+        order_.push_back(path);
+        if (!file.problems.empty()) return add_problems(file.problems);
+        chain_.push_back(canonical(path));
+        const TextSource source{path, std::move(file.text), fs::path(path).parent_path().string(), origin};
+        read_document(parse_document(source.text, path), source);
         chain_.pop_back();
     }
 
-    static std::string canonical(const std::string& path) {
-        std::error_code error;
-        const auto result = fs::weakly_canonical(path, error);
-        return error ? path : result.string();
-    }
-
-    void read_text(const TextSource& source) {
-        remember(source);
-        read_document(parse_document(source.text, source.file), source);
-    }
-
-    void read_override(const std::string& text, std::size_t number) {
-        const std::string name = "--set #" + std::to_string(number);
-        const TextSource source{name, text, "", {.source = Origin::Source::override, .name = name}};
-        remember(source);
-        read_document(parse_override(text, name), source);
-    }
-
-    void read_document(Document document, const TextSource& source) {
-        add_problems(std::move(document.problems));
+    void read_document(const Document& document, const TextSource& source) {
+        const bool preset = source.origin.source == Origin::Source::preset;
+        texts_[preset ? "preset " + source.origin.name : source.file] = source.text;
+        order_.push_back(source.file);
+        add_problems(document.problems);
         for (const auto& node : document.root.children) {
-            if (node.name == "preset" && node.name_place.line < document.reliable_lines)
-                read_preset(node, source);
+            if (node.name == "preset") read_preset(node, source);
         }
         for (const auto& node : document.root.children) {
-            if (node.name == "include" && node.name_place.line < document.reliable_lines)
-                read_includes(node, source);
+            if (node.name == "include") read_includes(node, source);
         }
-        read_tree(document, source, request_.schemas, reading_);
+        read_tree(document.root, source, request_.schemas, reading_);
     }
 
     void report(const TextSource& source, Place place, const std::string& key, const std::string& message,
-                const std::string& expected = {}, const std::string& hint = {}) {
-        complete_ = false;
-        reading_.problems.push_back(problem_at(source, place, key, message, expected, hint));
+                const std::string& expected, const std::string& hint = {}) {
+        add_problems({problem_at(source, place, key, message, expected, hint)});
+    }
+
+    std::optional<Value> check(const TextSource& source, Type type, const Node& node) {
+        return check_value(
+            {type}, node, node.name,
+            [&](const Node& part, const std::string& key, const std::string& expected, const std::string&) {
+                report(source, part.place, key, "got " + describe(part), expected);
+            });
     }
 
     void read_preset(const Node& node, const TextSource& source) {
-        const auto value = check_value({.type = Type::text}, node, "preset", complain(source));
+        const auto value = check(source, Type::text, node);
         if (!value) return;
         const auto& preset = std::get<std::string>(*value);
         const auto names = preset_names(request_.preset_dirs);
-        if (std::find(names.begin(), names.end(), preset) == names.end()) {
-            std::string list;
+        if (std::ranges::count(names, preset) == 0) {
+            std::string list = names.empty() ? "none: no presets are installed" : "";
             for (const auto& name : names) list += (list.empty() ? "one of " : ", ") + name;
             const auto near = suggest(preset, names);
-            return report(source, node.place, "preset", "there is no preset " + toml_string(preset),
-                          list.empty() ? "none: no presets are installed" : list,
-                          near.empty() ? "" : "did you mean " + toml_string(near) + "?");
+            return report(source, node.place, "preset", "there is no preset " + toml_string(preset), list,
+                          did_you_mean(near.empty() ? "" : toml_string(near)));
         }
-        for (const auto& dir : request_.preset_dirs) {
-            const auto path = fs::path(dir) / (preset + ".toml");
-            std::error_code ignored;
-            if (!fs::exists(path, ignored)) continue;
-            return read_file(path.string(), {.source = Origin::Source::preset, .name = preset}, node, source);
-        }
+        const auto path = [&](const std::string& dir) {
+            return (fs::path(dir) / (preset + ".toml")).string();
+        };
+        std::error_code ignored;
+        const auto dir = std::ranges::find_if(
+            request_.preset_dirs, [&](const std::string& dir) { return fs::exists(path(dir), ignored); });
+        if (dir != request_.preset_dirs.end())
+            read_named(path(*dir), {Origin::Source::preset, preset}, "preset", node, source);
     }
 
     void read_includes(const Node& node, const TextSource& source) {
-        const Type type = node.kind == Node::Kind::array ? Type::texts : Type::text;
-        const auto value = check_value({.type = type}, node, "include", complain(source));
-        if (!value) return;
-        if (type == Type::text) return read_include(node, std::get<std::string>(*value), source);
-        const auto& paths = std::get<std::vector<std::string>>(*value);
-        for (std::size_t i = 0; i < paths.size(); ++i) read_include(node.children[i], paths[i], source);
+        const bool list = node.kind == Node::Kind::array;
+        if (!check(source, list ? Type::texts : Type::text, node)) return;
+        for (const auto& path : list ? node.children : std::vector<Node>{node}) {
+            const std::string file =
+                (fs::path(source.directory) / std::get<std::string>(path.scalar)).lexically_normal().string();
+            read_named(file, {Origin::Source::file, file}, "include", path, source);
+        }
     }
 
-    void read_include(const Node& node, const std::string& path, const TextSource& source) {
-        const std::string file = (fs::path(source.directory) / path).lexically_normal().string();
-        read_file(file, {.source = Origin::Source::file, .name = file}, node, source);
-    }
-
-    // Reads what `node` in `from` names, a preset or an include.
-    void read_file(const std::string& path, const Origin& origin, const Node& node, const TextSource& from) {
-        const std::string key = origin.source == Origin::Source::preset ? "preset" : "include";
-        const std::string identity = canonical(path);
-        const auto before = std::find(chain_.begin(), chain_.end(), identity);
+    // Reads the file that `node` in `from` names.
+    void read_named(const std::string& path, const Origin& origin, const std::string& key, const Node& node,
+                    const TextSource& from) {
+        const auto before = std::ranges::find(chain_, canonical(path));
         if (before != chain_.end()) {
-            std::string cycle;
+            std::string circle;
             for (auto step = before; step != chain_.end(); ++step)
-                cycle += fs::path(*step).filename().string() + " -> ";
+                circle += fs::path(*step).filename().string() + " -> ";
             return report(
                 from, node.place, key,
-                "files include each other in a circle: " + cycle + fs::path(path).filename().string(),
+                "files include each other in a circle: " + circle + fs::path(path).filename().string(),
                 "files that do not lead back to themselves");
         }
         if (chain_.size() > deepest_include) {
             return report(from, node.place, key, "includes are nested too deeply",
                           "at most " + std::to_string(deepest_include) + " levels");
         }
-        if (files_.size() >= most_files) {
-            if (!std::exchange(too_many_files_, true)) {
-                report(from, node.place, key, "too many files are read",
-                       "at most " + std::to_string(most_files));
-            }
-            return;
+        if (files_.size() == most_files) {
+            if (std::exchange(too_many_files_, true)) return;
+            return report(from, node.place, key, "too many files are read",
+                          "at most " + std::to_string(most_files));
         }
-        FileText file = read_guarded(path);
-        files_.push_back(path);
-        if (!file.problems.empty() && file.problems.front().line == 0) {
-            return report(from, node.place, key, path + " " + file.problems.front().message,
-                          file.problems.front().expected);
-        }
-        if (!file.problems.empty()) return add_problems(std::move(file.problems));
-        chain_.push_back(identity);
-        read_text({path, std::move(file.text), fs::path(path).parent_path().string(), origin});
-        chain_.pop_back();
+        FileText file = read(path);
+        const bool unreadable = !file.problems.empty() && file.problems.front().line == 0;
+        if (!unreadable) return read_text(std::move(file), path, origin);
+        report(from, node.place, key, path + " " + file.problems.front().message,
+               file.problems.front().expected);
     }
 
-    Complain complain(const TextSource& source) {
-        return [this, &source](const Node& node, const std::string& key, const std::string& expected,
-                               const std::string& hint) {
-            report(source, node.place, key, "got " + describe(node), expected, hint);
-        };
-    }
-
-    // Problems of several values together know their origin, not the text: it is kept under the name that
-    // they use.
-    void remember(const TextSource& source) {
-        const bool preset = source.origin.source == Origin::Source::preset;
-        order_.push_back(source.file);
-        texts_.emplace(preset ? "preset " + source.origin.name : source.file, source.text);
-    }
-
+    // Sorts by place. Problems of several values together know their origin, but not yet the line to show.
     void finish_problems() {
         auto& problems = reading_.problems;
-        const auto rank = [this](const Problem& problem) {
-            return std::find(order_.begin(), order_.end(), problem.file) - order_.begin();
-        };
         for (auto& problem : problems) {
+            const bool override = problem.file.starts_with("--set #");
             const auto text = texts_.find(problem.file);
-            if (problem.file.empty()) problem.file = request_.path;
-            const bool override = problem.file.rfind("--set #", 0) == 0;
             const int line = override ? 1 : problem.line;
+            if (text != texts_.end() && line > 0) problem.source = line_for_display(text->second, line);
             if (override) problem.line = 0;
-            if (problem.source.empty() && text != texts_.end() && line > 0)
-                problem.source = line_for_display(text->second, line);
+            if (problem.file.empty()) problem.file = request_.path;
         }
-        std::stable_sort(problems.begin(), problems.end(), [&](const Problem& a, const Problem& b) {
-            return std::tuple(rank(a), a.line, a.column) < std::tuple(rank(b), b.line, b.column);
-        });
+        const auto place = [this](const Problem& problem) {
+            return std::tuple(std::ranges::find(order_, problem.file) - order_.begin(), problem.line,
+                              problem.column);
+        };
+        std::ranges::stable_sort(problems, {}, place);
         if (reading_.untold > 0) {
             problems.push_back(
                 {.file = request_.path,
@@ -215,11 +183,11 @@ private:
 
     const LoadRequest& request_;
     Reading reading_;
-    bool complete_ = true;
+    bool complete_ = true;  // all texts could be read to their ends
     bool too_many_files_ = false;
     std::vector<std::string> files_;
     std::vector<std::string> chain_;  // files being read, outermost first
-    std::vector<std::string> order_;
+    std::vector<std::string> order_;  // of all texts
     std::map<std::string, std::string> texts_;
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <switchyard/config/check_value.h>
-#include <switchyard/config/guard_text.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/config/table.h>
 
@@ -15,14 +15,14 @@ std::string joined(const std::string& path, const std::string& name) {
     return path.empty() ? key_text(name) : path + '.' + key_text(name);
 }
 
-bool is_section(const std::string& path, bool per_layer) {
-    for (const auto& section : sections()) {
-        const bool reached = section.name == path &&
-                             (!per_layer || std::any_of(section.fields.begin(), section.fields.end(),
-                                                        [](const Field& field) { return field.per_layer; }));
-        if (reached) return true;
-    }
-    return false;
+std::string one_of(const std::vector<std::string>& known) {
+    std::string list;
+    for (const auto& name : known) list += (list.empty() ? "one of " : ", ") + name;
+    return list;
+}
+
+bool is_section(const std::string& path) {
+    return std::ranges::count(sections(), std::string_view(path), &Section::name) > 0;
 }
 
 bool has_word(std::string_view words, std::string_view word) {
@@ -33,32 +33,30 @@ bool has_word(std::string_view words, std::string_view word) {
 // The key that was probably meant by `name` in section `path`, or empty.
 std::string meant(const std::string& path, const std::string& name, bool per_layer) {
     std::vector<std::string> siblings, all;
-    std::string other_name_here, elsewhere;
+    std::string elsewhere;
     for (const auto& section : sections()) {
-        if (path.empty() && is_section(std::string(section.name), per_layer))
-            siblings.emplace_back(section.name);
         for (const auto& field : section.fields) {
-            if (per_layer && !field.per_layer) continue;
+            if (per_layer && !field.notes.per_layer) continue;
             const std::string leaf = field.key.substr(section.name.size() + 1);
+            const bool other_name = has_word(field.notes.also, name);
+            if (section.name == path && other_name) return field.key;
             if (section.name == path) siblings.push_back(leaf);
-            if (section.name == path && has_word(field.also, name)) other_name_here = field.key;
-            if (elsewhere.empty() && (leaf == name || has_word(field.also, name))) elsewhere = field.key;
+            if (path.empty() && (siblings.empty() || siblings.back() != section.name))
+                siblings.emplace_back(section.name);
+            if (elsewhere.empty() && (leaf == name || other_name)) elsewhere = field.key;
             all.push_back(field.key);
         }
     }
-    if (path.empty() && !per_layer)
-        siblings.insert(siblings.end(), std::begin(directives), std::end(directives));
     if (path.empty() && per_layer) siblings.emplace_back("match");
-    if (!other_name_here.empty()) return other_name_here;
+    if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer"});
     if (const auto near = suggest(name, siblings); !near.empty()) return joined(path, near);
-    if (!elsewhere.empty()) return elsewhere;
-    return suggest(joined(path, name), all);
+    return elsewhere.empty() ? suggest(joined(path, name), all) : elsewhere;
 }
 
 class Reader {
 public:
-    Reader(const Document& document, const TextSource& source, const OptionSchemas* schemas, Reading& reading)
-        : source_(source), schemas_(schemas), reading_(reading), reliable_lines_(document.reliable_lines) {
+    Reader(const TextSource& source, const OptionSchemas* schemas, Reading& reading)
+        : source_(source), schemas_(schemas), reading_(reading) {
         complain_ = [this](const Node& node, const std::string& key, const std::string& expected,
                            const std::string& hint) {
             report(node.place, key, "got " + describe(node), expected, hint);
@@ -71,11 +69,13 @@ public:
             if (node.name == "layer")
                 read_rules(node);
             else
-                read_member(node, "", nullptr);
+                read_member(node, "", reading_.assignments, false);
         }
     }
 
 private:
+    using Assignments = std::vector<Assignment>;
+
     Origin origin_at(Place place) const {
         Origin origin = source_.origin;
         origin.line = place.line;
@@ -83,56 +83,53 @@ private:
         return origin;
     }
 
+    bool full() const { return reading_.problems.size() >= most_problems; }
+
     void report(Place place, const std::string& key, std::string message, std::string expected = {},
                 std::string hint = {}) {
-        if (reading_.problems.size() >= most_problems) {
+        if (full())
             ++reading_.untold;
-            return;
-        }
-        reading_.problems.push_back(
-            problem_at(source_, place, key, std::move(message), std::move(expected), std::move(hint)));
+        else
+            reading_.problems.push_back(
+                problem_at(source_, place, key, std::move(message), std::move(expected), std::move(hint)));
     }
 
-    void read_member(const Node& node, const std::string& path, LayerRule* rule) {
-        if (node.name_place.line >= reliable_lines_) return;
+    // `node` is a member of the section `path` (of the file itself: empty); `in_rule`: of a [[layer]].
+    void read_member(const Node& node, const std::string& path, Assignments& target, bool in_rule) {
         const std::string key = joined(path, node.name);
         const auto kind = kind_of_options(key);
         const Field* field = find_field(key);
         const bool for_all_layers =
-            (kind && *kind > Kind::activation) || (field != nullptr && !field->per_layer);
-        if (rule != nullptr && for_all_layers) {
+            (kind && *kind > Kind::activation) || (field != nullptr && !field->notes.per_layer);
+        if (in_rule && for_all_layers)
             return report(node.name_place, key, "cannot differ from layer to layer");
+        if (kind) return read_components(node, *kind, key, target);
+        if (field != nullptr) return read_value(node, *field, target);
+        if (!is_section(key)) return unknown(node, path, key, in_rule);
+        if (node.kind == Node::Kind::table) {
+            for (const auto& child : node.children) read_member(child, key, target, in_rule);
+        } else {
+            const bool slot = find_field(key + ".backend") != nullptr;
+            report(node.place, key, "got " + describe(node), "a section with keys",
+                   did_you_mean(slot ? key + ".backend" : ""));
         }
-        if (kind) return read_components(node, *kind, key, rule);
-        if (field != nullptr) return read_value(node, *field, rule);
-        if (!is_section(key, false)) return unknown(node, path, key, rule != nullptr);
-        if (node.kind != Node::Kind::table) {
-            return report(node.place, key, "got " + describe(node), "a section with keys",
-                          find_field(key + ".backend") != nullptr ? "did you mean " + key + ".backend?" : "");
-        }
-        for (const auto& child : node.children) read_member(child, key, rule);
     }
 
-    void unknown(const Node& node, const std::string& path, const std::string& key, bool per_layer) {
-        const bool told = reading_.problems.size() < most_problems;
-        const std::string near = told ? meant(path, node.name, per_layer) : "";
+    void unknown(const Node& node, const std::string& path, const std::string& key, bool in_rule) {
+        const std::string near = full() ? "" : meant(path, node.name, in_rule);
         if (!near.empty()) reading_.doubtful.insert(near);
         report(node.name_place, key, node.kind == Node::Kind::table ? "unknown section" : "unknown key", {},
-               near.empty() ? "`switchyard config schema` lists all keys" : "did you mean " + near + "?");
+               near.empty() ? "`switchyard config schema` lists all keys" : did_you_mean(near));
     }
 
-    void keep(Assignment assignment, LayerRule* rule) {
-        (rule != nullptr ? rule->values : reading_.assignments).push_back(std::move(assignment));
-    }
-
-    void read_value(const Node& node, const Field& field, LayerRule* rule) {
+    void read_value(const Node& node, const Field& field, Assignments& target) {
         auto value = check_value(field.shape, node, field.key, complain_);
         if (!value) {
             reading_.doubtful.insert(field.key);
             return;
         }
         if (field.key == "plugins.paths") make_absolute(*value);
-        keep({field.key, {}, {}, std::move(*value), origin_at(node.name_place)}, rule);
+        target.push_back({field.key, {}, {}, std::move(*value), origin_at(node.name_place)});
     }
 
     void make_absolute(Value& paths) const {
@@ -142,7 +139,7 @@ private:
         }
     }
 
-    void read_components(const Node& node, Kind kind, const std::string& key, LayerRule* rule) {
+    void read_components(const Node& node, Kind kind, const std::string& key, Assignments& target) {
         if (node.kind != Node::Kind::table)
             return report(node.place, key, "got " + describe(node), "a table for each component");
         for (const auto& component : node.children) {
@@ -152,103 +149,83 @@ private:
                        "a table of options of the component " + component.name);
                 continue;
             }
-            const OptionSchema* schema = nullptr;
-            if (schemas_ != nullptr && !find_schema(component, kind, path, schema)) continue;
-            for (const auto& option : component.children)
-                read_option(option, component.name, schema, key, rule);
+            const OptionSchema* schema = schemas_ == nullptr ? nullptr : find_schema(component, kind, path);
+            if (schemas_ != nullptr && schema == nullptr) continue;
+            for (const auto& option : component.children) {
+                const auto shape =
+                    schema == nullptr ? shape_of(option) : find_shape(option, component.name, *schema, path);
+                auto value =
+                    shape ? check_value(*shape, option, joined(path, option.name), complain_) : std::nullopt;
+                if (value)
+                    target.push_back(
+                        {key, component.name, option.name, std::move(*value), origin_at(option.name_place)});
+            }
         }
     }
 
-    bool find_schema(const Node& component, Kind kind, const std::string& path, const OptionSchema*& schema) {
-        const auto slash = component.name.find('/');
-        auto found = schemas_->find({kind, component.name});
-        if (found == schemas_->end() && slash != std::string::npos)
-            found = schemas_->find({kind, component.name.substr(slash + 1)});
-        if (found != schemas_->end()) {
-            schema = &found->second;
-            return true;
-        }
+    // nullptr after a complaint.
+    const OptionSchema* find_schema(const Node& component, Kind kind, const std::string& path) {
         std::vector<std::string> known;
-        std::string list;
-        for (const auto& [id, unused] : *schemas_) {
-            if (id.first != kind) continue;
-            known.push_back(id.second);
-            list += (list.empty() ? "" : ", ") + id.second;
+        const std::string id = component.name.substr(component.name.find('/') + 1);
+        for (const auto& [owner, schema] : *schemas_) {
+            if (owner.first != kind) continue;
+            if (owner.second == component.name || owner.second == id) return &schema;
+            known.push_back(owner.second);
         }
-        const auto near = suggest(component.name, known);
         report(component.name_place, path,
-               "no plugin has a component of this name for " + std::string(name(kind)),
-               list.empty() ? "" : "one of " + list, near.empty() ? "" : "did you mean " + near + "?");
-        return false;
+               "no plugin has a component of this name for " + std::string(name(kind)), one_of(known),
+               did_you_mean(suggest(component.name, known)));
+        return nullptr;
     }
 
-    void read_option(const Node& node, const std::string& component, const OptionSchema* schema,
-                     const std::string& key, LayerRule* rule) {
-        const std::string path = joined(joined(key, component), node.name);
-        Shape shape = shape_of(node);
-        if (schema != nullptr) {
-            const auto spec = std::find_if(schema->begin(), schema->end(),
-                                           [&](const OptionSpec& s) { return s.name == node.name; });
-            if (spec == schema->end()) return unknown_option(node, component, *schema, path);
-            shape = shape_of(*spec);
-        }
-        auto value = check_value(shape, node, path, complain_);
-        if (value) keep({key, component, node.name, std::move(*value), origin_at(node.name_place)}, rule);
-    }
-
-    void unknown_option(const Node& node, const std::string& component, const OptionSchema& schema,
-                        const std::string& path) {
+    std::optional<Shape> find_shape(const Node& node, const std::string& component,
+                                    const OptionSchema& schema, const std::string& path) {
         std::vector<std::string> known;
-        std::string list;
         for (const auto& spec : schema) {
+            if (spec.name == node.name) return shape_of(spec);
             known.push_back(spec.name);
-            list += (list.empty() ? "" : ", ") + spec.name;
         }
-        const auto near = suggest(node.name, known);
-        report(node.name_place, path, component + " has no such option",
-               list.empty() ? "none: it has no options" : "one of " + list,
-               near.empty() ? "" : "did you mean " + near + "?");
+        report(node.name_place, joined(path, node.name), component + " has no such option",
+               known.empty() ? "none: it has no options" : one_of(known),
+               did_you_mean(suggest(node.name, known)));
+        return std::nullopt;
     }
 
     void read_rules(const Node& node) {
-        if (node.name_place.line >= reliable_lines_) return;
-        const bool tables = node.kind == Node::Kind::array &&
-                            std::all_of(node.children.begin(), node.children.end(),
-                                        [](const Node& n) { return n.kind == Node::Kind::table; });
-        if (!tables)
+        const auto is_table = [](const Node& rule) { return rule.kind == Node::Kind::table; };
+        if (node.kind != Node::Kind::array || !std::ranges::all_of(node.children, is_table)) {
             return report(node.place, "layer", "got " + describe(node),
                           "[[layer]] tables, each with `match`");
+        }
         for (const auto& table : node.children) read_rule(table);
     }
 
     void read_rule(const Node& table) {
-        if (table.place.line >= reliable_lines_) return;
         LayerRule rule;
-        bool matched = false;
-        for (const auto& node : table.children) {
-            if (node.name != "match") {
-                read_member(node, "", &rule);
-                continue;
-            }
-            matched = true;
-            const auto pattern = check_value({.type = Type::text}, node, "layer.match", complain_);
-            if (pattern) rule.match = std::get<std::string>(*pattern);
-            rule.origin = origin_at(node.place);
-        }
-        if (!matched)
+        std::optional<Value> pattern;
+        const auto match = std::ranges::find(table.children, "match", &Node::name);
+        if (match == table.children.end()) {
             report(table.place, "layer.match", "is missing",
                    "the layers that the rule is for, such as \"encoder.0-3\"");
+        } else {
+            pattern = check_value({Type::text}, *match, "layer.match", complain_);
+            rule.origin = origin_at(match->place);
+        }
+        for (const auto& node : table.children) {
+            if (node.name != "match") read_member(node, "", rule.values, true);
+        }
         if (reading_.rules.size() == most_rules) {
             return report(table.place, "layer", "there are too many rules",
                           "at most " + std::to_string(most_rules));
         }
-        if (!rule.match.empty()) reading_.rules.push_back(std::move(rule));
+        if (!pattern) return;
+        rule.match = std::get<std::string>(*pattern);
+        reading_.rules.push_back(std::move(rule));
     }
 
     const TextSource& source_;
     const OptionSchemas* schemas_;
     Reading& reading_;
-    int reliable_lines_;
     Complain complain_;
 };
 
@@ -263,16 +240,12 @@ Problem problem_at(const TextSource& source, Place place, std::string key, std::
                    std::string expected, std::string hint) {
     constexpr std::size_t longest_key = 160;
     if (key.size() > longest_key) key = key.substr(0, longest_key) + "...";
-    const bool in_file = source.origin.source != Origin::Source::override;
-    return {source.file,        in_file ? place.line : 0,
-            place.column,       std::move(key),
-            std::move(message), std::move(expected),
-            std::move(hint),    line_for_display(source.text, place.line)};
+    return {source.file,        place.line,          place.column,   std::move(key),
+            std::move(message), std::move(expected), std::move(hint)};
 }
 
-void read_tree(const Document& document, const TextSource& source, const OptionSchemas* schemas,
-               Reading& reading) {
-    Reader(document, source, schemas, reading).read(document.root);
+void read_tree(const Node& root, const TextSource& source, const OptionSchemas* schemas, Reading& reading) {
+    Reader(source, schemas, reading).read(root);
 }
 
 }  // namespace switchyard::config

@@ -20,8 +20,8 @@ struct Reading {
     std::vector<LayerRule> rules;  // `layers` still empty
     std::vector<Problem> problems;
     std::size_t untold = 0;  // problems beyond most_problems
-    std::set<std::string>
-        doubtful;  // keys for which something wrong was written: no conclusions from their values
+    // Keys for which something wrong was written: no conclusions are drawn from their values.
+    std::set<std::string> doubtful;
 };
 
 inline constexpr std::size_t most_problems = 100;
@@ -37,14 +37,10 @@ struct TextSource {
 // "attention.options.chunked.chunk_size"
 std::string full_key(const Assignment& assignment);
 
-// Keys that stand at the top of a file and are no settings.
-inline constexpr std::string_view directives[] = {"preset", "include", "layer"};
-
 // Reads all but `preset` and `include`.
-void read_tree(const Document& document, const TextSource& source, const OptionSchemas* schemas,
-               Reading& reading);
+void read_tree(const Node& root, const TextSource& source, const OptionSchemas* schemas, Reading& reading);
 
-// The Problem at a place of a text, with its line for display.
+// The Problem at a place of a text; load() adds the line for display.
 Problem problem_at(const TextSource& source, Place place, std::string key, std::string message,
                    std::string expected = {}, std::string hint = {});
 

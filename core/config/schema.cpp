@@ -1,7 +1,7 @@
 #include <switchyard/config/schema.h>
 
-#include <array>
 #include <ostream>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -12,85 +12,62 @@
 namespace switchyard::config {
 namespace {
 
-// A key as all three forms show it.
-struct Row {
-    std::string key;
-    std::string help;
-    Shape shape;
+std::string default_text(const Field& field) {
+    if (!field.notes.derived.empty()) return std::string(field.notes.derived);
+    std::string text;
+    std::set<std::string> different;
+    for (const auto type : names<ModelType>) {
+        const std::string value = to_toml(default_value(field, *parse<ModelType>(type)));
+        text += (text.empty() ? "" : ", ") + value + " (" + std::string(type) + ')';
+        different.insert(value);
+    }
+    return different.size() == 1 ? *different.begin() : text;
+}
+
+// The options of a component as fields; `standard`: their defaults.
+struct Option {
+    Field field;
     Value standard;
-    std::string_view derived;
-    std::array<Value, 3> usual;  // meaningful if by_type
-    bool by_type = false;
-    bool per_layer = false;
 };
 
-Row row_of(const Field& field) {
-    Row row{field.key,
-            std::string(field.help),
-            field.shape,
-            default_value(field, ModelType::bert),
-            field.derived,
-            {},
-            !field.usual.empty(),
-            field.per_layer};
-    for (std::size_t i = 0; i < row.usual.size(); ++i)
-        row.usual[i] = default_value(field, static_cast<ModelType>(i));
-    return row;
-}
-
-Row row_of(const OptionSpec& spec, Kind kind, const std::string& component) {
-    const std::string key = full_key({std::string(name(kind)) + ".options", component, spec.name, {}, {}});
-    return {key, spec.help, shape_of(spec), from_option(spec.default_value),
-            {},  {},        false,          kind <= Kind::activation};
-}
-
-std::string default_text(const Row& row) {
-    if (!row.derived.empty()) return std::string(row.derived);
-    if (!row.by_type) return to_toml(row.standard);
-    if (row.usual[0] == row.usual[1] && row.usual[1] == row.usual[2]) return to_toml(row.usual[0]);
-    std::string text;
-    for (std::size_t i = 0; i < row.usual.size(); ++i) {
-        text += (i == 0 ? "" : ", ") + to_toml(row.usual[i]) + " (" + std::string(names<ModelType>[i]) + ')';
+std::vector<Option> options_of(Kind kind, const std::string& component, const OptionSchema& schema) {
+    std::vector<Option> options;
+    for (const auto& spec : schema) {
+        const std::string key =
+            full_key({std::string(name(kind)) + ".options", component, spec.name, {}, {}});
+        options.push_back({{key, spec.help, shape_of(spec), {.per_layer = kind <= Kind::activation}},
+                           from_option(spec.default_value)});
     }
-    return text;
+    return options;
 }
 
-// "integer >= 1 and <= 1000", "one of pre, post"
-std::string type_and_range(const Row& row) {
-    std::string text(row.shape.choices.empty()        ? type_text(row.shape.type)
-                     : row.shape.type == Type::choice ? "one of"
-                                                      : "list of");
-    if (row.shape.count != 0) text = "list of " + std::to_string(row.shape.count) + " numbers";
-    std::string choices;
-    for (const auto choice : row.shape.choices)
-        choices += (choices.empty() ? " " : ", ") + std::string(choice);
-    const std::string range = range_text(row.shape);
-    return text + choices + (range.empty() ? "" : ' ' + range);
-}
-
-void write_row(std::ostream& out, const Row& row, const std::string& key) {
-    out << "  " << key << " = " << default_text(row) << '\n';
-    out << "      " << type_and_range(row) << (row.per_layer ? "; also in [[layer]]" : "") << '\n';
-    if (!row.help.empty()) out << "      " << row.help << '\n';
+void write_entry(std::ostream& out, const Field& field, std::string_view name, const std::string& standard) {
+    out << "  " << name << " = " << standard << '\n';
+    out << "      " << short_text(field.shape) << (field.notes.per_layer ? "; also in [[layer]]" : "")
+        << '\n';
+    if (!field.help.empty()) out << "      " << field.help << '\n';
 }
 
 nlohmann::json json_of(const Value& value) {
     return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
 }
 
-nlohmann::json json_of(const Row& row) {
-    nlohmann::json entry{{"key", row.key},
-                         {"type", type_text(row.shape.type)},
-                         {"help", row.help},
-                         {"per_layer", row.per_layer}};
-    entry["default"] = row.derived.empty() ? json_of(row.standard) : nlohmann::json(nullptr);
-    if (!row.derived.empty()) entry["derived"] = row.derived;
-    for (std::size_t i = 0; row.by_type && i < row.usual.size(); ++i) {
-        entry["usual"][std::string(names<ModelType>[i])] = json_of(row.usual[i]);
+nlohmann::json json_of(const Field& field, const Value& standard) {
+    const auto& [low, high, low_open, high_open, count, choices] = field.shape.limits;
+    nlohmann::json entry{{"key", field.key},
+                         {"type", type_name(field.shape.type)},
+                         {"help", field.help},
+                         {"per_layer", field.notes.per_layer}};
+    entry["default"] = field.notes.derived.empty() ? json_of(standard) : nlohmann::json(nullptr);
+    if (!field.notes.derived.empty()) entry["derived"] = field.notes.derived;
+    for (std::size_t i = 0; i < field.notes.usual.size(); ++i) {
+        entry["usual"][std::string(names<ModelType>[i])] =
+            json_of(default_value(field, static_cast<ModelType>(i)));
     }
-    if (row.shape.low) entry[row.shape.low_open ? "above" : "min"] = *row.shape.low;
-    if (row.shape.high) entry[row.shape.high_open ? "below" : "max"] = *row.shape.high;
-    if (!row.shape.choices.empty()) entry["choices"] = row.shape.choices;
+    if (low) entry[low_open ? "above" : "min"] = *low;
+    if (high) entry[high_open ? "below" : "max"] = *high;
+    if (count > 0) entry["length"] = count;
+    if (!choices.empty()) entry["choices"] = choices;
     return entry;
 }
 
@@ -128,27 +105,22 @@ All mistakes are told in one pass, each with its place. A file has at most 1 MiB
 ## Keys
 )";
 
-std::string in_cell(std::string_view text) {
-    std::string result;
-    for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
-    return result;
-}
-
 }  // namespace
 
 void write_schema(std::ostream& out, const OptionSchemas* schemas) {
     for (const auto& section : sections()) {
         out << '[' << section.name << "]  " << section.help << '\n';
         for (const auto& field : section.fields)
-            write_row(out, row_of(field), field.key.substr(section.name.size() + 1));
+            write_entry(out, field, field.key.substr(section.name.size() + 1), default_text(field));
         out << '\n';
     }
-    if (schemas == nullptr) return;
-    for (const auto& [id, schema] : *schemas) {
+    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
         if (schema.empty()) continue;
-        out << '[' << name(id.first) << ".options." << key_text(id.second) << "]\n";
-        for (const auto& spec : schema)
-            write_row(out, row_of(spec, id.first, id.second), key_text(spec.name));
+        const std::string section = std::string(name(id.first)) + ".options." + key_text(id.second);
+        out << '[' << section << "]\n";
+        for (const auto& [field, standard] : options_of(id.first, id.second, schema)) {
+            write_entry(out, field, field.key.substr(section.size() + 1), to_toml(standard));
+        }
         out << '\n';
     }
 }
@@ -159,28 +131,27 @@ void write_schema_markdown(std::ostream& out) {
         out << "\n### [" << section.name << "]\n\n"
             << section.help << "\n\n| key | type | default | meaning |\n|---|---|---|---|\n";
         for (const auto& field : section.fields) {
-            const Row row = row_of(field);
-            const std::string standard = default_text(row);
-            out << "| `" << field.key.substr(section.name.size() + 1) << "` | "
-                << in_cell(type_and_range(row)) << " | "
-                << (row.derived.empty() && !row.by_type ? '`' + standard + '`' : in_cell(standard)) << " | "
-                << in_cell(row.help) << (row.per_layer ? " (layer)" : "") << " |\n";
+            const bool one_value = field.notes.derived.empty() && field.notes.usual.empty();
+            const std::string quote = one_value ? "`" : "";
+            out << "| `" << field.key.substr(section.name.size() + 1) << "` | " << short_text(field.shape)
+                << " | " << quote << default_text(field) << quote << " | " << field.help
+                << (field.notes.per_layer ? " (layer)" : "") << " |\n";
         }
-        if (parse<Kind>(section.name)) {
-            out << "\n`[" << section.name
-                << ".options.COMPONENT]` holds the options of a component, as its plugin declares them.\n";
-        }
+        if (!parse<Kind>(section.name)) continue;
+        out << "\n`[" << section.name
+            << ".options.COMPONENT]` holds the options of a component, as its plugin declares them.\n";
     }
 }
 
 nlohmann::json schema_json(const OptionSchemas* schemas) {
     nlohmann::json rows = nlohmann::json::array();
     for (const auto& section : sections()) {
-        for (const auto& field : section.fields) rows.push_back(json_of(row_of(field)));
+        for (const auto& field : section.fields)
+            rows.push_back(json_of(field, default_value(field, ModelType::bert)));
     }
-    if (schemas == nullptr) return rows;
-    for (const auto& [id, schema] : *schemas) {
-        for (const auto& spec : schema) rows.push_back(json_of(row_of(spec, id.first, id.second)));
+    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
+        for (const auto& [field, standard] : options_of(id.first, id.second, schema))
+            rows.push_back(json_of(field, standard));
     }
     return rows;
 }

@@ -1,9 +1,9 @@
-// The seven slots: who computes. One section of the TOML for each component kind, all with the same three keys:
+// The seven slots: who computes. One section of the TOML for each component kind, all with these three keys:
 //
 //     [attention]
 //     backend = "flash"              # [plugin/]component[@variant], an ordered list of them, or "auto"
 //     allow_reduced = false          # may a component of Accuracy::reduced be taken?
-//     [attention.options.chunked]    # options of the component `chunked`, used when it is the one that is chosen
+//     [attention.options.chunked]    # options of the component `chunked`, used when it is chosen
 //     chunk_size = 256
 #pragma once
 

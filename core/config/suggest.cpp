@@ -55,4 +55,6 @@ std::string suggest(std::string_view word, const std::vector<std::string>& candi
     return best;
 }
 
+std::string did_you_mean(const std::string& what) { return what.empty() ? "" : "did you mean " + what + "?"; }
+
 }  // namespace switchyard::config

@@ -12,4 +12,7 @@ namespace switchyard::config {
 // be what was meant.
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates);
 
+// "did you mean WHAT?", or nothing for nothing.
+std::string did_you_mean(const std::string& what);
+
 }  // namespace switchyard::config

@@ -102,6 +102,8 @@ TEST_CASE("rules of included files and presets come first") {
 }
 
 TEST_CASE("mistakes in rules") {
+    CHECK_THAT(errors("[[layer]]\nmatch = \"\"\n"),
+               switchyard::test::contains("run.toml:2:9: error: layer.match: \"\" is no pattern"));
     CHECK(errors("[[layer]]\nmatch = \"encoder.0-12\"\n") ==
           "run.toml:2:9: error: layer.match: \"encoder.0-12\" names layer 12, which is not there; expected "
           "layers from "

@@ -191,6 +191,10 @@ TEST_CASE("values from different places that do not go together") {
 }
 
 TEST_CASE("nothing is concluded from a value that is in doubt") {
+    CHECK(errors("model.type = \"gtp\"\nbatch.max_length = 1000\n[[layer]]\nmatch = \"decoder.0\"") ==
+          "run.toml:1:14: error: model.type: got the string \"gtp\"; expected one of \"bert\", \"gpt\", "
+          "\"t5\"; did you mean "
+          "\"gpt\"?\n");
     CHECK(errors("[model]\nhidden_size = \"x\"\nheads = 7") ==
           "run.toml:2:15: error: model.hidden_size: got the string \"x\"; expected an integer >= 1 and <= "
           "1048576\n");

@@ -41,7 +41,7 @@ TEST_CASE("every default passes the check of its own key") {
         std::string text = "model.type = \"" + std::string(type) + "\"\n";
         for (const auto& section : sections()) {
             for (const auto& field : section.fields) {
-                if (field.key == "model.type" || !field.derived.empty()) continue;
+                if (field.key == "model.type" || !field.notes.derived.empty()) continue;
                 text += field.key + " = " + to_toml(default_value(field, *parse<ModelType>(type))) + '\n';
             }
         }

@@ -11,8 +11,8 @@
 namespace switchyard::config {
 namespace {
 
-// Follows strings, comments and brackets as TOML 1.0 has them. Where the text is no valid TOML, it agrees with
-// the parser up to the parser's first error, which is all that a guard needs.
+// Follows strings, comments and brackets as TOML 1.0 has them. Where the text is no valid TOML, it agrees
+// with the parser up to the parser's first error, which is all that a guard needs.
 class Scanner {
 public:
     explicit Scanner(std::string_view text) : text_(text) {}

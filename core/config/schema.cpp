@@ -17,7 +17,7 @@ std::string default_text(const Field& field) {
     std::string text;
     std::set<std::string> different;
     for (const auto type : names<ModelType>) {
-        const std::string value = to_toml(default_value(field, *parse<ModelType>(type)));
+        const std::string value = value_text(field, default_value(field, *parse<ModelType>(type)));
         text += (text.empty() ? "" : ", ") + value + " (" + std::string(type) + ')';
         different.insert(value);
     }
@@ -73,14 +73,15 @@ nlohmann::json json_of(const Field& field, const Value& standard) {
 
 constexpr char introduction[] = R"(# Configuration
 
-Made from the tables in `core/config` by `switchyard config schema --markdown`; do not edit by hand.
+Made from the tables in `core/config` by
+`switchyard config schema --markdown docs/config.md`; do not edit by hand.
 
 A configuration is a TOML file. Every key has a default; a key that is not listed here is an error.
 `switchyard config show CONFIG --origin` prints every value that holds and where it came from.
 
 ## Where values come from
 
-Later wins: defaults, then the preset, then included files in their order, then the file itself, then `--set`.
+Later wins: defaults, the preset, included files in their order, the file itself, `--set`.
 
 ```toml
 preset = "gpt2"                 # sizes of a known model: a file of configs/presets

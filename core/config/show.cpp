@@ -62,14 +62,6 @@ void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
     }
 }
 
-// A single backend as it is usually written: without brackets.
-std::string value_text(const Field& field, const Config& config) {
-    const Value value = field.get(config);
-    const auto* list = std::get_if<std::vector<std::string>>(&value);
-    const bool single = field.shape.type == Type::backend && list != nullptr && list->size() == 1;
-    return single ? toml_string(list->front()) : to_toml(value);
-}
-
 nlohmann::json json_of(const Value& value) {
     return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
 }
@@ -97,8 +89,9 @@ void show(std::ostream& out, const Config& config, bool origin) {
         if (!lines.empty()) lines.push_back({"", ""});
         lines.push_back({'[' + std::string(section.name) + ']', ""});
         for (const auto& field : section.fields) {
-            lines.push_back({field.key.substr(section.name.size() + 1) + " = " + value_text(field, config),
-                             config.where(field.key)});
+            lines.push_back(
+                {field.key.substr(section.name.size() + 1) + " = " + value_text(field, field.get(config)),
+                 config.where(field.key)});
         }
         if (const auto kind = parse<Kind>(section.name)) add_options(lines, config, *kind);
     }

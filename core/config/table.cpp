@@ -239,6 +239,12 @@ Value default_value(const Field& field, ModelType type) {
     return std::visit(to_value, field.notes.usual[static_cast<std::size_t>(type)]);
 }
 
+std::string value_text(const Field& field, const Value& value) {
+    const auto* list = std::get_if<std::vector<std::string>>(&value);
+    const bool single = field.shape.type == Type::backend && list != nullptr && list->size() == 1;
+    return single ? toml_string(list->front()) : to_toml(value);
+}
+
 std::optional<Kind> kind_of_options(std::string_view path) {
     constexpr std::string_view suffix = ".options";
     if (!path.ends_with(suffix)) return std::nullopt;

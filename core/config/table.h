@@ -1,5 +1,5 @@
 // Every key of the configuration, once (table.cpp): path, type, range, default, meaning, and the member that
-// holds it. Parsing, validation, suggestions, `config schema`, `config show` and docs/config.md are made from it.
+// holds it. Parsing, validation, suggestions, `config schema`, `config show` and docs/config.md come from it.
 // A new key is one entry there.
 #pragma once
 
@@ -62,6 +62,8 @@ const std::vector<Section>& sections();
 const Field* find_field(std::string_view key);
 // What a field is by default in a model of that type.
 Value default_value(const Field& field, ModelType type);
+// As TOML text; a single backend without brackets, as it is usually written.
+std::string value_text(const Field& field, const Value& value);
 // The kind whose options stand under `path` ("attention.options").
 std::optional<Kind> kind_of_options(std::string_view path);
 

@@ -19,9 +19,12 @@ using Blocks = std::vector<std::optional<double>>;
 
 namespace {
 
-nlohmann::json fixture() {
-    std::ifstream file(switchyard::test::source_dir() / "tests/compare/fixtures/statistics.json");
-    return nlohmann::json::parse(file);
+const nlohmann::json& fixture() {
+    static const nlohmann::json read = [] {
+        std::ifstream file(switchyard::test::source_dir() / "tests/compare/fixtures/statistics.json");
+        return nlohmann::json::parse(file);
+    }();
+    return read;
 }
 
 // Standard normal, from two uniforms (Box & Muller 1958).

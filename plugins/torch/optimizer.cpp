@@ -8,6 +8,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/_foreach_div.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/empty_like.h>
@@ -46,10 +47,19 @@ Tensor scalar_like(double value, const Tensor& tensor) {
     return at::scalar_tensor(value, tensor.options().dtype(at::kFloat).requires_grad(false));
 }
 
-Tensor inverse_scale(const StepParams& params, const Tensor& like) {
-    return params.grad_scale_tensor.defined()
-               ? params.grad_scale_tensor.to(at::kDouble).reciprocal().to(at::kFloat)
-               : scalar_like(1.0 / params.grad_scale, like);
+// As GradScaler.unscale_; its kernel takes the scale as float32, which is not enough for float64.
+void unscale(const std::vector<Tensor>& gradients, const StepParams& params, Tensor& found_inf) {
+    const auto& scale = params.grad_scale_tensor;
+    if (gradients[0].scalar_type() != at::kDouble) {
+        const auto inverse = scale.defined() ? scale.to(at::kDouble).reciprocal().to(at::kFloat)
+                                             : scalar_like(1.0 / params.grad_scale, found_inf);
+        return at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inverse);
+    }
+    at::_foreach_div_(gradients, scale.defined()
+                                     ? scale.to(at::kDouble)
+                                     : at::scalar_tensor(params.grad_scale, gradients[0].options()));
+    for (const auto& gradient : gradients) found_inf.add_(gradient.isfinite().all().logical_not());
+    found_inf.clamp_max_(1.0);
 }
 
 // As torch.nn.utils.get_total_norm.
@@ -135,11 +145,8 @@ StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors,
     const auto& like = state_.step_count();
     found_inf = scalar_like(0.0, like);
     if (asks_unscale(params)) {
-        const auto inverse = inverse_scale(params, like);
         for (const auto& group : tensors) {
-            if (!group.gradients.empty()) {
-                at::_amp_foreach_non_finite_check_and_unscale_(group.gradients, found_inf, inverse);
-            }
+            if (!group.gradients.empty()) unscale(group.gradients, params, found_inf);
         }
         result.found_inf = found_inf;
     }
@@ -154,8 +161,7 @@ StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors,
         }
     }
     if (clip) {
-        const auto coefficient =
-            result.grad_norm.add(1e-6).reciprocal().mul(params.max_grad_norm).clamp_max(1.0);
+        const auto coefficient = norm.add(1e-6).reciprocal().mul(params.max_grad_norm).clamp_max(1.0);
         for (const auto& group : tensors) {
             if (!group.gradients.empty()) at::_foreach_mul_(group.gradients, coefficient);
         }
@@ -183,10 +189,7 @@ StepResult TorchOptimizer::step(std::vector<ParameterGroup>& groups, const StepP
         executed(fused_ ? "fused" : "foreach");
         fused_ ? fused_step(algorithm_, groups[i].hyper, group)
                : foreach_step(algorithm_, groups[i].hyper, group);
-        for (const auto& parameter : groups[i].parameters) {
-            if (parameter.master.defined() && parameter.gradient.defined())
-                parameter.value.copy_(parameter.master);
-        }
+        if (!group.rounded.empty()) at::_foreach_copy_(group.rounded, group.masters);
     }
     if (found_inf.defined()) step_count.sub_(found_inf);
     return result;

@@ -128,14 +128,14 @@ Tensor log_sum_exp(const SdpaArguments& a) {
         scores.masked_fill_(at::ones({a.q.size(2), k.size(2)}, a.q.options().dtype(at::kBool)).triu_(1),
                             none);
     }
-    return at::logsumexp(scores, {-1}).to(at::kFloat);
+    return at::logsumexp(scores, {-1});
 }
 
 // The flash kernel gives 0 for a query without a key, where the contract wants -inf.
 Tensor with_empty_rows(const Tensor& lse, const std::optional<Tensor>& mask) {
     const at::NoGradGuard no_grad;
     constexpr auto none = -std::numeric_limits<double>::infinity();
-    const auto result = lse.detach().to(at::kFloat);
+    const auto result = lse.detach();
     return mask ? result.masked_fill(at::amax(*mask, {-1}).eq(none), none) : result;
 }
 

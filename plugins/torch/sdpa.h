@@ -26,7 +26,7 @@ struct SdpaArguments {
 
 struct SdpaResult {
     at::Tensor out;
-    at::Tensor lse;           // float32 [B, H, N] if it was wanted
+    at::Tensor lse;           // float32 (float64 for float64) [B, H, N] if it was wanted
     const char* kernel = "";  // a variant of plugin.toml
 };
 

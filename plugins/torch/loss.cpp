@@ -1,6 +1,7 @@
 #include "loss.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -17,14 +18,14 @@ namespace {
 
 using at::Tensor;
 
-// int64 scalar on the targets' device. On CPU the targets are read where they lie: a reduction costs as much
-// as a small loss.
-Tensor count_rows(const Tensor& targets, std::int64_t ignore_index) {
-    if (!targets.is_cpu()) return targets.ne(ignore_index).sum();
+// Rows whose target counts. On CPU the targets are read where they lie: a reduction costs as much as a small loss.
+std::int64_t count_on_host(const Tensor& targets, std::int64_t ignore_index) {
     const auto dense = targets.contiguous();
-    const auto* first = dense.const_data_ptr<std::int64_t>();
-    const auto ignored = std::count(first, first + dense.numel(), ignore_index);
-    return at::scalar_tensor(dense.numel() - ignored, targets.options());
+    const auto* target = dense.const_data_ptr<std::int64_t>();
+    const auto rows = dense.numel();
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < rows; ++i) count += target[i] != ignore_index;
+    return count;
 }
 
 Tensor z_term(const Tensor& logits, const LossInputs& inputs, const LossParams& params) {
@@ -34,16 +35,12 @@ Tensor z_term(const Tensor& logits, const LossInputs& inputs, const LossParams& 
 }
 
 // LibTorch's own mean divides by the rows that count; where there are none it gives NaN, and the contract 0.
-Tensor cross_entropy(const Tensor& logits, const LossInputs& inputs, const LossParams& params,
-                     const Tensor& count) {
-    const auto entropy = [&](at::Reduction::Reduction reduction) {
-        return at::cross_entropy_loss(logits, inputs.targets, {}, reduction, params.ignore_index,
-                                      params.label_smoothing);
-    };
-    if (params.reduction == Reduction::none) return entropy(at::Reduction::None);
-    if (params.reduction == Reduction::sum) return entropy(at::Reduction::Sum);
-    if (!count.is_cpu()) return entropy(at::Reduction::Sum).div(count.clamp_min(1));
-    return entropy(count.item<std::int64_t>() > 0 ? at::Reduction::Mean : at::Reduction::Sum);
+Tensor cross_entropy(const Tensor& logits, const LossInputs& inputs, const LossParams& params, bool mean) {
+    const auto reduction = params.reduction == Reduction::none ? at::Reduction::None
+                           : mean                              ? at::Reduction::Mean
+                                                               : at::Reduction::Sum;
+    return at::cross_entropy_loss(logits, inputs.targets, {}, reduction, params.ignore_index,
+                                  params.label_smoothing);
 }
 
 }  // namespace
@@ -62,17 +59,26 @@ LossOutputs TorchLoss::forward(const LossInputs& inputs, const LossParams& param
             inputs.bias.defined() ? std::optional<Tensor>(as_type(inputs.bias, inputs.x)) : std::nullopt;
         logits = at::linear(inputs.x, as_type(inputs.weight, inputs.x), bias);
     }
-    if (logits.scalar_type() != at::kDouble) logits = logits.to(at::kFloat);
+    const auto type = logits.scalar_type();
+    if (type != at::kDouble && type != at::kFloat) logits = logits.to(at::kFloat);
 
     LossOutputs outputs;
-    outputs.count = count_rows(inputs.targets, params.ignore_index);
-    outputs.loss = cross_entropy(logits, inputs, params, outputs.count);
+    bool mean = false;  // taken by LibTorch
+    if (inputs.targets.is_cpu()) {
+        const auto count = count_on_host(inputs.targets, params.ignore_index);
+        outputs.count = at::scalar_tensor(count, inputs.targets.options());
+        mean = params.reduction == Reduction::mean && count > 0;
+    } else {
+        outputs.count = inputs.targets.ne(params.ignore_index).sum();
+    }
+    const auto divided = [&](const Tensor& sum) {
+        return params.reduction == Reduction::mean ? sum.div(outputs.count.clamp_min(1)) : sum;
+    };
+    outputs.loss = cross_entropy(logits, inputs, params, mean);
+    if (!mean) outputs.loss = divided(outputs.loss);
     if (params.z_loss > 0.0) {
         const auto z = z_term(logits, inputs, params);
-        outputs.loss =
-            outputs.loss.add(params.reduction == Reduction::none  ? z
-                             : params.reduction == Reduction::sum ? z.sum()
-                                                                  : z.sum().div(outputs.count.clamp_min(1)));
+        outputs.loss = outputs.loss.add(params.reduction == Reduction::none ? z : divided(z.sum()));
     }
     if (params.reduction == Reduction::sum && params.divisor > 0.0)
         outputs.loss = outputs.loss.div(params.divisor);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <ATen/ScalarOps.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linear.h>
@@ -66,7 +67,7 @@ LossOutputs TorchLoss::forward(const LossInputs& inputs, const LossParams& param
     bool mean = false;  // taken by LibTorch
     if (inputs.targets.is_cpu()) {
         const auto count = count_on_host(inputs.targets, params.ignore_index);
-        outputs.count = at::scalar_tensor(count, inputs.targets.options());
+        outputs.count = at::scalar_to_tensor(count);  // int64, as the targets
         mean = params.reduction == Reduction::mean && count > 0;
     } else {
         outputs.count = inputs.targets.ne(params.ignore_index).sum();

@@ -95,10 +95,12 @@ TEST_CASE("two folders of one layer may not depend on each other in a circle") {
     CHECK_THAT(text, switchyard::test::contains("core/config/c.h:1: config includes host"));
 }
 
-TEST_CASE("a plugin's name in core is found outside comments") {
+TEST_CASE("a plugin's name in core is found outside comments and help texts") {
     const auto root = temporary_dir("names");
     write(root / "plugins/quick/a.cpp", "");
     write(root / "core/model/a.cpp", "// \"quick\"\nauto name = \"quicker\";\nif (name == \"quick\") {}\n");
+    CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
+    write(root / "core/model/a.cpp", "auto help = R\"(like\nbackend = \"quick\"\n)\" + f(\"quick\");\n");
     CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
 }
 

@@ -99,6 +99,30 @@ std::string list_of(const std::string& part) {
     return text.empty() ? "nothing" : text;
 }
 
+/// The lines of a file without comments and without raw strings, which hold text for people: examples, help.
+std::vector<std::string> code_lines(const fs::path& file) {
+    static const std::regex raw_string("R\"([^( ]*)\\(");
+    std::vector<std::string> lines;
+    std::ifstream stream(file);
+    std::string end_of_raw;
+    std::smatch match;
+    for (std::string line; std::getline(stream, line);) {
+        if (!end_of_raw.empty()) {
+            const auto end = line.find(end_of_raw);
+            line = end == std::string::npos ? "" : line.substr(end + end_of_raw.size());
+            if (end != std::string::npos) end_of_raw.clear();
+        }
+        line = line.substr(0, line.find("//"));
+        if (std::regex_search(line, match, raw_string)) {
+            const std::string end = ")" + match[1].str() + "\"";
+            if (match.suffix().str().find(end) == std::string::npos) end_of_raw = end;
+            line = match.prefix();
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
 struct Include {
     std::string place;  // "path:line"
     std::string header;
@@ -244,13 +268,11 @@ Problems check_plugin_names(const fs::path& root) {
     for (const auto& file : sources_below(root, {"core"})) {
         const std::string name = relative_to(root, file);
         if (part_of(name) == "cli") continue;
-        std::ifstream stream(file);
-        std::string line;
-        for (int number = 1; std::getline(stream, line); ++number) {
-            const std::string code = line.substr(0, line.find("//"));
+        const auto lines = code_lines(file);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
             for (const auto& plugin : plugins) {
-                if (code.find('"' + plugin + '"') == std::string::npos) continue;
-                problems.push_back(name + ":" + std::to_string(number) + ": core names the plugin \"" +
+                if (lines[i].find('"' + plugin + '"') == std::string::npos) continue;
+                problems.push_back(name + ":" + std::to_string(i + 1) + ": core names the plugin \"" +
                                    plugin + "\"");
             }
         }

@@ -41,7 +41,8 @@ struct AttentionParams {
 };
 
 struct AttentionOutputs {
-    at::Tensor out;  // padded [B, H, N, E], packed [T, H, E]; dtype of q; dense, in q's order of strides
+    // padded [B, H, N, E], packed [T, H, E]; dtype of q; dense, best in q's order of strides (then what follows reads it without a copy)
+    at::Tensor out;
     // If want_lse: float32 (float64 for float64 inputs) [B, H, N] or [T, H], natural log of the sum of exp(s); -inf where no key
     // is visible. It has no gradient.
     at::Tensor lse;

@@ -6,7 +6,8 @@
 //     adam   Kingma & Ba 2015 (arXiv:1412.6980), L2: g += weight_decay * w
 //     sgd    with momentum and L2, as torch.optim.SGD (first step: buffer = g), optional Nesterov
 //     lion   Chen et al. 2023 (arXiv:2302.06675)     lamb  You et al. 2020 (arXiv:1904.00962)     muon  Jordan et al. 2024
-// If any gradient is not finite, nothing is changed - no parameter, no state, no step count - and `found_inf` says so.
+// Where unscaling or clipping is asked for and any gradient is not finite, nothing is changed - no parameter, no state, no step count -
+// and `found_inf` says so. A plain step need not look: that would be a pass over the gradients of its own.
 #pragma once
 
 #include <cstdint>

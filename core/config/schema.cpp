@@ -88,18 +88,18 @@ preset = "gpt2"                 # sizes of a known model: a file of configs/pres
 include = ["base.toml"]         # other files, relative to this one
 
 [attention]
-backend = "torch"               # [plugin/]component[@variant], a list in order of preference, or "auto"
+backend = "mine"                # [plugin/]component[@variant], a list in order of preference, or "auto"
 
-[attention.options.chunked]     # options of one component; they count where it is the one that is chosen
-chunk_size = 256
+[attention.options.mine]        # options of one component; they count where it is the one that is chosen
+block = 256
 
 [[layer]]                       # other values for some layers; later rules win
 match = "decoder.0-3,11"        # "*", or encoder or decoder with numbers, ranges or *
-attention.backend = "naive"     # the keys marked "layer" below
+attention.backend = "theirs"    # the keys marked "layer" below
 ```
 
 `--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string:
-`--set optimizer.lr=3e-4`, `--set attention.backend=[flash,chunked]`, `--set preset=gpt2`.
+`--set optimizer.lr=3e-4`, `--set attention.backend=[mine,theirs]`, `--set preset=gpt2`.
 
 All mistakes are told in one pass, each with its place. A file has at most 1 MiB.
 

@@ -73,7 +73,7 @@ void print_component(const host::ComponentProbe& component) {
         std::cout << "    " << name(device.device)
                   << (device.host == "this host" ? "" : " (as on " + device.host + ")") << ": "
                   << (device.dtypes.empty() ? paint(Color::red, "nothing")
-                                            : paint(Color::green, joined(device.dtypes)))
+                                            : paint(Color::green, served_text(device)))
                   << '\n';
         for (const auto& line : grouped(device.refusals))
             std::cout << paint(Color::dim, "      not " + line) << '\n';

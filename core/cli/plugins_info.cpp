@@ -50,7 +50,7 @@ void print(const host::ComponentManifest& component, const host::ComponentProbe*
     if (probe->failure) std::cout << "    " << paint(Color::red, host::to_string(*probe->failure)) << '\n';
     for (const auto& device : support_of(*probe)) {
         std::cout << "    " << name(device.device) << " (" << device.host
-                  << "): " << (device.dtypes.empty() ? "nothing" : joined(device.dtypes)) << '\n';
+                  << "): " << (device.dtypes.empty() ? "nothing" : served_text(device)) << '\n';
         for (const auto& refusal : device.refusals)
             std::cout << paint(Color::dim, "      not " + refusal) << '\n';
     }

@@ -157,13 +157,20 @@ std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe) {
         device.device = cell.device;
         device.host = cell.host;
         const std::string dtype(name(cell.dtype));
-        if (cell.ok)
-            device.dtypes.push_back(dtype + (cell.serves.empty() ? "" : " (" + joined(cell.serves) + ")"));
+        if (cell.ok) device.dtypes[joined(cell.serves)].push_back(dtype);
         for (const auto& reason : cell.reasons) {
             if (!cell.ok) device.refusals.push_back(dtype + ": " + reason_text(reason));
         }
     }
     return devices;
+}
+
+std::string served_text(const DeviceSupport& device) {
+    std::vector<std::string> texts;
+    for (const auto& [formulas, dtypes] : device.dtypes) {
+        texts.push_back(joined(dtypes) + (formulas.empty() ? "" : " (" + formulas + ")"));
+    }
+    return joined(texts, "; ");
 }
 
 std::string reason_text(const Reason& reason) {

@@ -1,6 +1,7 @@
 // Plugin records as text and JSON, shared by the commands that show them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,16 @@ nlohmann::ordered_json summary_json(const host::PluginRecord& record);
 // The same with manifest, fingerprint, gates and what the probe found out.
 nlohmann::ordered_json full_json(const host::PluginRecord& record);
 
-// "float32 bfloat16" for a device, of what the probe was told; then why not the others, a line for each.
+// What one component serves on one device, of what the probe asked it.
 struct DeviceSupport {
     Device device = Device::cpu;
     std::string host;  // whom it was asked for
-    std::vector<std::string>
-        dtypes;  // served: "float32", or "float32 (layer_norm)" where it serves some formulas only
+    std::map<std::string, std::vector<std::string>>
+        dtypes;                         // by the formulas served with them, where a kind has several
     std::vector<std::string> refusals;  // "float64: dtype: expected ..., got ..."
 };
+// "float32, bfloat16 (layer_norm, rms_norm)"; empty if nothing is.
+std::string served_text(const DeviceSupport& device);
 std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe);
 
 // "head_dim: expected a multiple of 8, got 20 (hint)"

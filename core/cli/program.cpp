@@ -135,7 +135,7 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
 int told(const std::string& text, int code) {
     std::cout.flush();
     const auto line = text.substr(0, text.find('\n'));
-    const bool has_place = line.find(": error: ") != std::string::npos;
+    const bool has_place = line.starts_with("error: ") || line.find(": error: ") != std::string::npos;
     std::cerr << (has_place ? "" : "error: ") << text << (text.ends_with('\n') ? "" : "\n");
     return code;
 }

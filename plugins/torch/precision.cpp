@@ -19,7 +19,7 @@ void require_float32(Verdict& verdict, const PrecisionRequest& request, const Ho
             "float32 (parameters as the model stores them)", name(request.dtype));
     REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,
             "device", "cpu, or cuda on a host that has such a device", name(request.device),
-            "set runtime.device = \"cpu\", or plan for a host with a device");
+            "set run.device = \"cpu\", or plan for a host with a device");
     REQUIRE(verdict, !request.loss_scaling, Code::Option, "loss_scaling",
             "false (its range needs no loss scale)", "true");
 }

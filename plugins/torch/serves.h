@@ -19,7 +19,7 @@ inline void require_native(Verdict& verdict, const Request& request, const HostI
             "float32, float64, bfloat16 or float16", name(request.dtype));
     REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,
             "device", "cpu, or cuda on a host that has such a device", name(request.device),
-            "set runtime.device = \"cpu\", or plan for a host with a device");
+            "set run.device = \"cpu\", or plan for a host with a device");
 }
 
 }  // namespace switchyard

@@ -1,0 +1,20 @@
+// A plan for people.
+#pragma once
+
+#include <string>
+
+#include <switchyard/resolver/plan.h>
+
+namespace switchyard::cli {
+
+// "h100 (described): Intel ..., 52 cores, LibTorch 2.11.0, NVIDIA H100"
+std::string host_line(const HostInfo& host);
+
+// Each slot with what was chosen and how, what the core composes around it, and why nothing else. Phases that differ in nothing share a
+// row. `verbose`: also requests, options, libraries.
+std::string plan_text(const resolver::Plan& plan, bool verbose);
+
+// What could not be served, for stderr, with the place in the configuration; empty if the plan is ok.
+std::string plan_problems(const resolver::Plan& plan);
+
+}  // namespace switchyard::cli

@@ -1,0 +1,19 @@
+// switchyard-run: the commands that need LibTorch. Started by switchyard, with the same arguments.
+#include <string>
+#include <vector>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/program.h>
+#include <switchyard/host/crash_handler.h>
+
+int main(int argc, char** argv) {
+    using namespace switchyard;
+    host::install_crash_handler();
+    auto commands = cli::all_commands();
+    attach(commands, "plan", cli::setup_plan);
+    return cli::run_program(commands, {argv + 1, argv + argc},
+                            [](const std::vector<std::string>& arguments) -> int {
+                                throw cli::Failure("this program runs commands that need LibTorch; for \"" +
+                                                   arguments.front() + "\" use `switchyard`");
+                            });
+}

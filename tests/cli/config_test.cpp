@@ -1,0 +1,122 @@
+// switchyard config show | schema | check, as a user runs them. What each mistake is called is tested in tests/config.
+#include "run_switchyard.h"
+
+#include "json_schema.h"
+
+#include <algorithm>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using test::run;
+
+namespace {
+
+const char* const ten_mistakes = R"([run]
+sed = 1
+device = "gpu"
+[model]
+type = "brt"
+layers = -1
+heads = "twelve"
+[batch]
+size = 0
+layout = "paded"
+[attention]
+bakend = "naive"
+[optimizer]
+algorithm = "adamv"
+lr = "fast"
+)";
+
+const std::vector<std::string> no_faults;
+
+}  // namespace
+
+TEST_CASE(
+    "every mistake of a configuration is told in one go, and nothing is printed on the standard output") {
+    const auto file = write_temporary("ten.toml", ten_mistakes);
+    for (const auto& command : std::vector<std::vector<std::string>>{
+             {"config", "check", file}, {"config", "show", file}, {"plan", file}}) {
+        const auto outcome = run(command);
+        INFO(outcome.err);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        for (const int line : {2, 3, 5, 6, 7, 9, 10, 12, 14, 15}) {
+            CHECK_THAT(outcome.err, contains(file + ":" + std::to_string(line) + ":"));
+        }
+        CHECK_THAT(outcome.err, contains("10 errors\n"));
+        CHECK_THAT(outcome.err, contains("attention.bakend: unknown key; did you mean attention.backend?"));
+    }
+}
+
+TEST_CASE("an option of a component is checked against what its plugin declares") {
+    const auto file = write_temporary("options.toml", "[attention.options.naive]\nnonsense = 3\n");
+    const auto outcome = run({"config", "check", file});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains(file + ":2:"));
+    CHECK_THAT(outcome.err, contains("nonsense"));
+    const auto unknown =
+        run({"config", "check", write_temporary("options.toml", "[attention.options.naiv]\nx = 3\n")});
+    CHECK(unknown.code == 2);
+    CHECK_THAT(unknown.err, contains("naive"));
+}
+
+TEST_CASE("what is no configuration is said to be none") {
+    const auto missing = run({"config", "check", "no-such-file.toml"});
+    CHECK(missing.code == 2);
+    CHECK(missing.err == "no-such-file.toml: error: cannot be read: No such file or directory\n");
+    const auto folder = run({"config", "check", "configs"});
+    CHECK(folder.code == 2);
+    CHECK(folder.err == "configs: error: is a folder; expected a TOML file\n");
+}
+
+TEST_CASE("a good configuration is said to have no mistakes") {
+    for (const char* file : {"configs/demo.toml", "configs/mixed-layers.toml", "configs/llama-decode.toml",
+                             "configs/auto-gpt.toml"}) {
+        const auto outcome = run({"config", "check", file});
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK_THAT(outcome.out, contains(std::string(file) + ": no mistakes"));
+    }
+}
+
+TEST_CASE("a shown configuration says where each value came from, and loads to the same again") {
+    const auto shown = run({"config", "show", "configs/demo.toml", "--origin", "--set", "optimizer.lr=3e-4"});
+    CHECK(shown.code == 0);
+    CHECK_THAT(shown.out, contains("--set #1"));
+    CHECK_THAT(shown.out, contains("configs/demo.toml:"));
+    CHECK_THAT(shown.out, contains("preset minilm-l6"));
+    const auto again = run(
+        {"config", "show", write_temporary("again.toml", run({"config", "show", "configs/demo.toml"}).out)});
+    CHECK(again.out == run({"config", "show", "configs/demo.toml"}).out);
+}
+
+TEST_CASE("configuration and schema have a JSON form") {
+    const auto shown = run_json({"config", "show", "configs/mixed-layers.toml"});
+    CHECK(JsonSchema(source_dir() / "docs/schema/config_show.json").faults(shown) == no_faults);
+    CHECK(shown.at("layers").size() == 2);
+    const auto schema = run_json({"config", "schema"});
+    CHECK(JsonSchema(source_dir() / "docs/schema/config_schema.json").faults(schema) == no_faults);
+    CHECK(std::any_of(schema.begin(), schema.end(),
+                      [](const auto& key) { return key.at("key") == "attention.backend"; }));
+    CHECK_THAT(run({"config", "schema"}).out, contains("\n[attention]"));
+}
+
+TEST_CASE("a JSON file that cannot be written is an error that names it") {
+    const auto outcome = run({"config", "show", "configs/demo.toml", "--json", "/no/such/folder/x.json"});
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, contains("/no/such/folder/x.json"));
+    CHECK_THAT(outcome.err, contains("No such file or directory"));
+}
+
+TEST_CASE("docs/config.md is what the tables make") {
+    const auto file = write_temporary("config.md", "");
+    CHECK(run({"config", "schema", "--markdown", file}).code == 0);
+    const auto read = [](const std::string& path) {
+        std::ifstream stream(path);
+        return std::string(std::istreambuf_iterator<char>(stream), {});
+    };
+    CHECK(read(file) == read((source_dir() / "docs/config.md").string()));
+}

@@ -1,0 +1,122 @@
+// switchyard plugins list | info | doctor, with the plugins of this build and with bad ones beside them.
+#include "run_switchyard.h"
+
+#include "json_schema.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using test::run;
+
+namespace {
+
+const std::vector<std::string> no_faults;
+
+std::vector<std::string> schema_faults(const std::string& name, const nlohmann::json& json) {
+    return JsonSchema(source_dir() / "docs/schema" / name).faults(json);
+}
+
+// The build's plugins and, before them, a folder with a file that is none.
+RunOptions with_broken_plugin() {
+    const auto folder = temporary_dir("broken");
+    std::ofstream(folder / "libbroken.so") << "this is no library";
+    return {{{"SWITCHYARD_PLUGIN_PATH",
+              folder.string() + ":" + (build_dir() / "lib/switchyard/plugins").string()}},
+            {},
+            {}};
+}
+
+const nlohmann::json& plugin(const nlohmann::json& json, const std::string& name) {
+    for (const auto& each : json.at("plugins")) {
+        if (each.at("name") == name) return each;
+    }
+    throw std::runtime_error("no plugin " + name + " in " + json.dump());
+}
+
+}  // namespace
+
+TEST_CASE("the list has every plugin with its state") {
+    const auto text = run({"plugins", "list"});
+    INFO(text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("naive"));
+    CHECK_THAT(text.out, contains("libtorch.so"));
+    CHECK_THAT(text.out, contains("usable"));
+    const auto json = run_json({"plugins", "list"});
+    CHECK(schema_faults("plugins_list.json", json) == no_faults);
+    CHECK(plugin(json, "naive").at("usable") == true);
+    CHECK(plugin(json, "torch").at("components").size() >= 7);
+}
+
+TEST_CASE(
+    "a plugin that is none is listed with its path, its gate and what to do, and the others still work") {
+    const auto options = with_broken_plugin();
+    const auto json = run_json({"plugins", "list"}, 0, options);
+    CHECK(schema_faults("plugins_list.json", json) == no_faults);
+    const auto& broken = plugin(json, "libbroken.so");
+    CHECK(broken.at("usable") == false);
+    CHECK(broken.at("gate") == "manifest");
+    CHECK(broken.at("origin") == "SWITCHYARD_PLUGIN_PATH");
+    CHECK_THAT(broken.at("reason").get<std::string>(), contains("no ELF file"));
+    CHECK(plugin(json, "naive").at("usable") == true);
+    const auto text = run({"plugins", "list"}, options);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("refused: manifest"));
+    CHECK_THAT(text.out, contains("no ELF file"));
+}
+
+TEST_CASE("the doctor shows the search path in order and what each component serves on each device") {
+    const auto text = run({"plugins", "doctor"});
+    INFO(text.out << text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("Search path, in order\n  1. "));
+    CHECK_THAT(text.out, contains("(SWITCHYARD_PLUGIN_PATH): "));
+    CHECK_THAT(text.out, contains("attention naive\n    cpu: float32"));
+    CHECK_THAT(text.out, contains("nothing wrong with them"));
+    const auto json = run_json({"plugins", "doctor"});
+    CHECK(schema_faults("plugins_doctor.json", json) == no_faults);
+    CHECK(json.at("ok") == true);
+    const auto& probed = plugin(json, "naive").at("probe").at("components");
+    CHECK(std::any_of(probed.begin(), probed.end(), [](const auto& c) { return c.at("ran") == true; }));
+}
+
+TEST_CASE("the doctor finds the plugin with a fault, says what to do, and exits with 1") {
+    const auto options = with_broken_plugin();
+    const auto text = run({"plugins", "doctor"}, options);
+    CHECK(text.code == 1);
+    CHECK_THAT(text.out, contains("libbroken.so: refused: manifest"));
+    CHECK_THAT(text.out, contains("what to do: build or copy it again"));
+    CHECK_THAT(text.out, contains("1 with faults"));
+    const auto json = run_json({"plugins", "doctor"}, 1, options);
+    CHECK(schema_faults("plugins_doctor.json", json) == no_faults);
+    CHECK(json.at("ok") == false);
+}
+
+TEST_CASE("info shows manifest, fingerprint, gates and probe of one plugin") {
+    const auto text = run({"plugins", "info", "torch"});
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("libtorch = "));
+    CHECK_THAT(text.out, contains("attention torch"));
+    CHECK_THAT(text.out, contains("variants: "));
+    CHECK_THAT(text.out, contains("manifest: passed"));
+    const auto json = run_json({"plugins", "info", "torch"});
+    CHECK(schema_faults("plugins_doctor.json", json) == no_faults);
+    CHECK(json.at("plugins").size() == 1);
+    const auto by_path =
+        run_json({"plugins", "info", (build_dir() / "lib/switchyard/plugins/libnaive.so").string()});
+    CHECK(by_path.at("plugins").at(0).at("name") == "naive");
+}
+
+TEST_CASE("info on an unknown plugin suggests one and says where it looked") {
+    const auto outcome = run({"plugins", "info", "navie"});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err,
+               contains("error: no plugin is called \"navie\"; did you mean \"naive\"?\nlooked in:\n"));
+    const auto path = run({"plugins", "info", "./no-such.so"});
+    CHECK_THAT(path.out, contains("does not exist"));
+}

@@ -2,6 +2,7 @@
 
 #include <switchyard/host/cpu_features.h>
 #include <switchyard/host/nvidia_driver.h>
+#include <switchyard/host/probe_cache.h>
 
 namespace switchyard::host {
 
@@ -10,7 +11,9 @@ HostInfo this_host(Look look) {
     host.name = "this host";
     host.libtorch_version = SWITCHYARD_LIBTORCH_VERSION;
     describe_this_cpu(host);
-    if (look == Look::with_devices) host.devices = nvidia_devices();
+    if (look == Look::with_devices) {
+        host.devices = remembered_devices(standard_cache_folder(), nvidia_state(), nvidia_devices);
+    }
     return host;
 }
 

@@ -8,8 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/host/atomic_file.h>
 
 namespace switchyard::host {
+
+using nlohmann::json;
 
 namespace {
 
@@ -53,6 +60,43 @@ Driver open_driver() {
     return driver;
 }
 
+std::string read_file(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+json json_of(const DeviceInfo& device) {
+    return {{"index", device.index},
+            {"name", device.name},
+            {"compute_capability", device.compute_capability},
+            {"memory_bytes", device.memory_bytes},
+            {"multiprocessors", device.multiprocessors},
+            {"shared_memory_per_block_bytes", device.shared_memory_per_block_bytes}};
+}
+
+DeviceInfo device_from(const json& value) {
+    return {Device::cuda,
+            value.at("index"),
+            value.at("name"),
+            value.at("compute_capability"),
+            value.at("memory_bytes"),
+            value.at("multiprocessors"),
+            value.at("shared_memory_per_block_bytes")};
+}
+
+// nullopt: not known for this state, or the file cannot be understood.
+std::optional<std::vector<DeviceInfo>> recall(const std::string& file, const std::string& state) {
+    try {
+        const json known = json::parse(read_file(file));
+        if (known.at("state") != state) return std::nullopt;
+        std::vector<DeviceInfo> devices;
+        for (const json& device : known.at("devices")) devices.push_back(device_from(device));
+        return devices;
+    } catch (const json::exception&) {
+        return std::nullopt;
+    }
+}
+
 DeviceInfo device_info(const Driver& driver, int index) {
     DeviceInfo info;
     info.index = index;
@@ -85,9 +129,9 @@ std::vector<DeviceInfo> nvidia_devices() {
 }
 
 std::string nvidia_state() {
-    std::ifstream version("/proc/driver/nvidia/version");
-    std::string state{std::istreambuf_iterator<char>(version), {}};
-    if (state.empty()) return "no driver";
+    std::string state = read_file("/proc/driver/nvidia/version");
+    if (state.empty()) return state;
+    state += read_file("/proc/sys/kernel/random/boot_id");
     std::vector<std::string> gpus;
     std::error_code error;
     for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", error), end; !error && at != end;
@@ -98,6 +142,21 @@ std::string nvidia_state() {
     for (const std::string& gpu : gpus) state += gpu + "\n";
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     return state + "visible " + (visible == nullptr ? "all" : visible);
+}
+
+std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std::string& state,
+                                           const std::function<std::vector<DeviceInfo>()>& ask) {
+    if (folder.empty() || state.empty()) return ask();
+    const std::string file = folder + "/nvidia_devices.json";
+    if (auto known = recall(file, state)) return *known;
+    const std::vector<DeviceInfo> devices = ask();
+    json list = json::array();
+    for (const DeviceInfo& device : devices) list.push_back(json_of(device));
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    const json known = {{"state", state}, {"devices", list}};
+    if (!error) (void)write_file_atomically(file, known.dump(-1, ' ', false, json::error_handler_t::replace));
+    return devices;
 }
 
 }  // namespace switchyard::host

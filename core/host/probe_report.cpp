@@ -79,10 +79,10 @@ ComponentProbe component_from(const json& value) {
 }  // namespace
 
 std::string to_string(const ProbeFailure& failure) {
-    std::string text = failure.phase == ProbePhase::start ? "before anything of it ran"
-                                                          : "in " + std::string(name(failure.phase));
-    if (!failure.component.empty()) text += " of " + failure.component;
-    return text + ": " + failure.text;
+    if (failure.phase == ProbePhase::start) return "before anything of it ran: " + failure.text;
+    if (failure.phase == ProbePhase::done) return "when the process ended: " + failure.text;
+    const std::string of = failure.component.empty() ? "" : " of " + failure.component;
+    return "in " + std::string(name(failure.phase)) + of + ": " + failure.text;
 }
 
 const ComponentProbe* ProbeReport::find(Kind kind, std::string_view id) const {

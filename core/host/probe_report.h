@@ -59,7 +59,7 @@ struct ProbeReport {
     std::optional<ProbeFailure> failure;  // the plugin must not be loaded
     std::vector<ComponentProbe> components;
     std::int64_t milliseconds = 0;
-    std::string output;  // the first KiB that the plugin printed
+    std::string output;  // the last KiB that the plugin printed
     bool from_cache = false;
 
     const ComponentProbe* find(Kind kind, std::string_view id) const;

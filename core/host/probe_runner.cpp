@@ -51,18 +51,24 @@ struct Pipe {
 };
 
 // Takes what is there; false once all writers have gone.
-bool drain(int fd, std::string& into, std::size_t most) {
+bool drain(int fd, std::string& into) {
     std::array<char, 4096> chunk;
     while (true) {
         const ssize_t got = ::read(fd, chunk.data(), chunk.size());
         if (got > 0)
-            into.append(chunk.data(),
-                        std::min(static_cast<std::size_t>(got), most - std::min(most, into.size())));
+            into.append(chunk.data(), static_cast<std::size_t>(got));
         else if (got < 0 && errno == EINTR)
             continue;
         else
             return got < 0 && errno == EAGAIN;
+        if (into.size() > most_lines) return true;
     }
+}
+
+bool drain_last(int fd, std::string& into) {
+    const bool open = drain(fd, into);
+    if (into.size() > most_output) into.erase(0, into.size() - most_output);
+    return open;
 }
 
 int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& child) {
@@ -98,21 +104,20 @@ void follow(pid_t child, const Pipe& report, const Pipe& output, ProbeTranscript
     std::array<pollfd, 2> pipes{pollfd{report.read_end, POLLIN, 0}, pollfd{output.read_end, POLLIN, 0}};
     while (true) {
         ::poll(pipes.data(), pipes.size(), static_cast<int>(slice.count()));
-        if (!drain(report.read_end, transcript.lines, most_lines)) pipes[0].fd = -1;
-        if (!drain(output.read_end, transcript.output, most_output)) pipes[1].fd = -1;
-        transcript.too_long = transcript.lines.size() >= most_lines;
-        const pid_t ended = ::waitpid(child, &transcript.wait_status, WNOHANG);
-        if (ended == child || (ended < 0 && errno != EINTR)) break;
-        transcript.timed_out = Clock::now() >= end;
-        if (!transcript.timed_out && !transcript.too_long) continue;
-        ::kill(-child, SIGKILL);
-        while (::waitpid(child, &transcript.wait_status, 0) < 0 && errno == EINTR) {
-        }
-        break;
+        if (!drain(report.read_end, transcript.lines)) pipes[0].fd = -1;
+        if (!drain_last(output.read_end, transcript.output)) pipes[1].fd = -1;
+        transcript.too_long = transcript.lines.size() > most_lines;
+        siginfo_t ended{};
+        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+        transcript.timed_out = ended.si_pid == 0 && Clock::now() >= end;
+        if (ended.si_pid != 0 || transcript.timed_out || transcript.too_long) break;
     }
-    ::kill(-child, SIGKILL);  // what the plugin has started
-    drain(report.read_end, transcript.lines, most_lines);
-    drain(output.read_end, transcript.output, most_output);
+    ::kill(-child,
+           SIGKILL);  // with what the plugin has started; the number is ours until it has been waited for
+    while (::waitpid(child, &transcript.wait_status, 0) < 0 && errno == EINTR) {
+    }
+    drain(report.read_end, transcript.lines);
+    drain_last(output.read_end, transcript.output);
 }
 
 ProbeReport could_not_start(const std::string& program, int error) {

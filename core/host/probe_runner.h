@@ -22,7 +22,7 @@ ProbeReport run_probe(const ProbeRun& run);
 // phase, at the end "report<TAB>JSON".
 struct ProbeTranscript {
     std::string lines;
-    std::string output;  // what the plugin printed, cut
+    std::string output;  // the last KiB that the plugin printed
     bool timed_out = false;
     bool too_long = false;  // more lines than any probe writes
     int wait_status = 0;    // of waitpid

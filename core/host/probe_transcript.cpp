@@ -46,6 +46,15 @@ std::string ending(const ProbeTranscript& transcript) {
     return "ended the process with exit code " + std::to_string(WEXITSTATUS(transcript.wait_status));
 }
 
+// What a library says before it gives up is often the best explanation: "terminate called after throwing an instance of 'int'".
+std::string last_words(std::string_view output) {
+    constexpr std::size_t longest = 200;
+    while (!output.empty() && (output.back() == '\n' || output.back() == '\r')) output.remove_suffix(1);
+    const auto line = output.find_last_of('\n');
+    if (line != std::string_view::npos) output.remove_prefix(line + 1);
+    return output.empty() ? "" : ", after printing \"" + std::string(output.substr(0, longest)) + "\"";
+}
+
 std::string advice(ProbePhase phase, const ProbeTranscript& transcript) {
     if (transcript.timed_out) return "SWITCHYARD_PROBE_TIMEOUT_MS sets another limit";
     if (phase == ProbePhase::start) return "run the probe program by hand to see why";
@@ -79,7 +88,7 @@ ProbeReport read_transcript(const ProbeTranscript& transcript) {
                             WIFEXITED(transcript.wait_status) && WEXITSTATUS(transcript.wait_status) == 0;
     if (complete && (ended_well || report.failure)) return report;
     if (complete) last = {ProbePhase::done, {}, {}, {}};
-    last.text = ending(transcript);
+    last.text = ending(transcript) + last_words(transcript.output);
     last.hint = advice(last.phase, transcript);
     report.failure = last;
     return report;

@@ -62,7 +62,7 @@ std::vector<Problem> TomlReport::sorted() && {
 }
 
 const Node* TomlTable::find(const std::string& key) {
-    known_.push_back(key);
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
     const auto found = std::find_if(node_.children.begin(), node_.children.end(),
                                     [&](const Node& child) { return child.name == key; });
     return found == node_.children.end() ? nullptr : &*found;

@@ -173,6 +173,10 @@ PluginToml read_root(const Node& root, const std::string& target, TomlReport& re
     manifest.license = table.text("license", a_line);
     manifest.summary = table.text("summary", a_line);
     manifest.cpu_features = table.list("cpu_features", a_name);
+    if (table.find("init") != nullptr) plugin.init = {table.text("init", a_class), table.text("init_header", a_line)};
+    if (const Node* header = table.find("init_header"); header != nullptr && plugin.init.header.empty()) {
+        table.conflict(*header, "init_header", "stands without init");
+    }
     if (!target.empty() && !manifest.name.empty() && manifest.name != target) {
         table.wrong(*table.find("name"), "name",
                     "'" + target + "', the name of the CMake target and of the library");

@@ -1,0 +1,1 @@
+// For plugins whose manifest is all there is to them.

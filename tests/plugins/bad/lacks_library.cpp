@@ -1,0 +1,3 @@
+// Needs a library that is not where the loader looks.
+int lacking();
+int (*volatile lacks_library_keep)() = lacking;

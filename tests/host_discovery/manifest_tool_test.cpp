@@ -141,6 +141,6 @@ TEST_CASE("the plugin is called as its target, and LibTorch must be where it is 
     CHECK_THAT(ran.output, contains("/nonexistent/libtorch_cpu.so: error: cannot be read"));
     CHECK(run(quoted(manifest_program()) + " --manifest /nonexistent.toml --libtorch /x --output /x")
               .exit_code == 2);
-    CHECK(run(quoted(manifest_program()) + "").exit_code == 2);
+    CHECK(run(quoted(manifest_program())).exit_code == 2);
     CHECK(run(quoted(manifest_program()) + " --help").exit_code == 0);
 }

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/output.h>
-#include <switchyard/cli/plugins_text.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/config/problem.h>
 #include <switchyard/resolver/plan_json.h>
@@ -53,7 +52,7 @@ void add_refused(const PlanRow& row, Lines& lines) {
     for (const auto& outcome : row.candidates) {
         if (outcome.ok) continue;
         Lines reasons;
-        for (const auto& reason : outcome.reasons) reasons.push_back(reason_text(reason));
+        for (const auto& reason : outcome.reasons) reasons.push_back(resolver::to_text(reason));
         lines.push_back(full_name(outcome) + " does not serve it: " + joined(reasons, "; "));
         if (outcome.nearest) lines.push_back("    it would serve: " + *outcome.nearest);
     }
@@ -87,7 +86,7 @@ Lines notes_of(const PlanRow& row, bool verbose) {
 }
 
 struct Entry {
-    Lines cells;  // slot, layers, chosen, how
+    Lines cells;  // slot, layers, dtype, chosen, how
     Lines notes;
     Lines phases;
 };
@@ -96,7 +95,8 @@ std::vector<Entry> entries_of(const resolver::Plan& plan, bool verbose) {
     std::vector<Entry> entries;
     for (const auto& row : plan.rows) {
         Entry entry;
-        entry.cells = {row.use.slot, row.use.layers, row.chosen ? chosen_text(*row.chosen) : "none", row.how};
+        entry.cells = {row.use.slot, row.use.layers, std::string(name(row.use.request->dtype)),
+                       row.chosen ? chosen_text(*row.chosen) : "none", row.how};
         entry.notes = notes_of(row, verbose);
         const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
             return e.cells == entry.cells && e.notes == entry.notes;
@@ -169,11 +169,11 @@ std::string host_line(const HostInfo& host) {
 }
 
 std::string plan_text(const resolver::Plan& plan, bool verbose) {
-    Table table({"slot", "layers", "phase", "chosen", "how"});
+    Table table({"slot", "layers", "phase", "dtype", "chosen", "how"});
     for (const auto& entry : entries_of(plan, verbose)) {
-        const auto color = entry.cells[2] == "none" ? Color::red : Color::green;
-        table.row({entry.cells[0], entry.cells[1], joined(entry.phases), paint(color, entry.cells[2]),
-                   entry.cells[3]});
+        const auto& cells = entry.cells;
+        table.row({cells[0], cells[1], joined(entry.phases), cells[2],
+                   paint(cells[3] == "none" ? Color::red : Color::green, cells[3]), cells[4]});
         for (const auto& note : entry.notes) table.note(paint(Color::dim, note));
     }
     return table.render();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/output.h>
+#include <switchyard/resolver/plan.h>
 
 namespace switchyard::cli {
 namespace {
@@ -159,7 +160,7 @@ std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe) {
         const std::string dtype(name(cell.dtype));
         if (cell.ok) device.dtypes[joined(cell.serves)].push_back(dtype);
         for (const auto& reason : cell.reasons) {
-            if (!cell.ok) device.refusals.push_back(dtype + ": " + reason_text(reason));
+            if (!cell.ok) device.refusals.push_back(dtype + ": " + resolver::to_text(reason));
         }
     }
     return devices;
@@ -171,13 +172,6 @@ std::string served_text(const DeviceSupport& device) {
         texts.push_back(joined(dtypes) + (formulas.empty() ? "" : " (" + formulas + ")"));
     }
     return joined(texts, "; ");
-}
-
-std::string reason_text(const Reason& reason) {
-    std::string text = reason.field.empty() ? std::string(name(reason.code)) : reason.field;
-    if (!reason.expected.empty()) text += ": expected " + reason.expected;
-    if (!reason.got.empty()) text += (reason.expected.empty() ? ": " : ", got ") + reason.got;
-    return text + (reason.hint.empty() ? "" : " (" + reason.hint + ")");
 }
 
 }  // namespace switchyard::cli

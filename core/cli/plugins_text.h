@@ -38,7 +38,4 @@ struct DeviceSupport {
 std::string served_text(const DeviceSupport& device);
 std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe);
 
-// "head_dim: expected a multiple of 8, got 20 (hint)"
-std::string reason_text(const Reason& reason);
-
 }  // namespace switchyard::cli

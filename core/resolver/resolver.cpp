@@ -102,13 +102,6 @@ CandidateOutcome outcome_of(const Answer& answer) {
     return outcome;
 }
 
-std::string text_of(const Reason& reason) {
-    std::string text = reason.field.empty() ? std::string(name(reason.code)) : reason.field;
-    if (!reason.expected.empty()) text += ": expected " + reason.expected;
-    if (!reason.got.empty()) text += (reason.expected.empty() ? ": " : ", got ") + reason.got;
-    return text + (reason.hint.empty() ? "" : " (" + reason.hint + ")");
-}
-
 // One use on its way to a row.
 class Row {
 public:
@@ -247,7 +240,7 @@ private:
             const auto full = outcome.plugin + "/" + outcome.component;
             if (outcome.ok) others += (others.empty() ? "" : ", ") + full;
             if (named_ && !was_named(outcome)) continue;
-            for (const auto& reason : outcome.reasons) row_.error += "\n    " + full + ": " + text_of(reason);
+            for (const auto& reason : outcome.reasons) row_.error += "\n    " + full + ": " + to_text(reason);
             if (outcome.nearest) row_.error += "\n    " + full + " would serve: " + *outcome.nearest;
         }
         if (!named_ || !options_.explain) return;

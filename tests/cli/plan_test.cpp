@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <switchyard_test.h>
 
@@ -101,6 +102,23 @@ TEST_CASE("swapping in the file does what --set does") {
         for (auto& slot : json->at("slots")) slot.erase("from");
     }
     CHECK(by_file == by_set);
+}
+
+TEST_CASE("the precision policy that is chosen decides the dtypes of the other slots") {
+    std::map<std::string, std::string> dtypes;
+    const auto json = plan({"--set", "precision.backend=bf16"});
+    for (const auto& slot : json.at("slots")) dtypes[slot.at("slot")] = slot.at("request").at("dtype");
+    CHECK(dtypes.at("attention") == "bfloat16");
+    CHECK(dtypes.at("activation") == "bfloat16");
+    CHECK(dtypes.at("normalization") == "float32");
+    CHECK(dtypes.at("loss") == "float32");
+    CHECK(dtypes.at("optimizer") == "float32");
+    const auto written = plan({"--set", "precision.compute_dtype=float16"});
+    for (const auto& slot : written.at("slots")) {
+        if (slot.at("slot") == "attention") CHECK(slot.at("request").at("dtype") == "float16");
+    }
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--set", "precision.backend=bf16"}).out,
+               contains("  bfloat16  torch/torch"));
 }
 
 TEST_CASE("a plan for a GPU host is made without a device") {

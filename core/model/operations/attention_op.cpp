@@ -140,6 +140,10 @@ void check_mask(const host::BindingBase& binding, const AttentionInputs& in, con
         require_lengths(binding, "key_lengths", mask.key_lengths, s.batch, s.keys);
     if (mask.kinds.has(MaskKind::prefix))
         require_lengths(binding, "prefix_lengths", mask.prefix_lengths, s.batch, s.keys);
+    if (mask.query_offsets.defined() && params.layout == Layout::padded) {
+        require(binding, mask.query_offsets.dim() == 1 && mask.query_offsets.size(0) == s.batch,
+                "query_offsets must be [", s.batch, "], one a sequence");
+    }
     if (mask.kinds.has(MaskKind::alibi)) {
         const at::Tensor& slopes = mask.alibi_slopes;
         require(binding, slopes.defined() && slopes.dim() == 1 && slopes.size(0) == s.heads,

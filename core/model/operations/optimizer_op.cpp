@@ -1,13 +1,14 @@
 #include <switchyard/model/operations/optimizer_op.h>
 
+#include <cmath>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/ones_like.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -41,17 +42,23 @@ at::Tensor unscale(std::vector<at::Tensor>& gradients, const StepParams& params)
     return found_inf;
 }
 
+// In float64 where a gradient is, else in float32.
 at::Tensor global_norm(const std::vector<at::Tensor>& gradients) {
-    std::vector<at::Tensor> norms;
-    for (const at::Tensor& norm : at::_foreach_norm(gradients, 2, at::kFloat))
-        norms.push_back(norm.to(at::kFloat));
+    bool wide = false;
+    for (const at::Tensor& gradient : gradients) wide = wide || gradient.scalar_type() == at::kDouble;
+    std::vector<at::Tensor> norms = at::_foreach_norm(gradients, 2, wide ? at::kDouble : at::kFloat);
     return at::stack(norms).norm();
 }
 
-// Scales in place where the norm is finite: what is not finite is for the component to find.
+bool any_not_finite(const std::vector<at::Tensor>& gradients) {
+    for (const at::Tensor& gradient : gradients) {
+        if (!gradient.isfinite().all().item<bool>()) return true;
+    }
+    return false;
+}
+
 void clip(std::vector<at::Tensor>& gradients, const at::Tensor& norm, double max_grad_norm) {
-    const at::Tensor factor = (max_grad_norm / (norm + 1e-6)).clamp_max(1.0);
-    at::_foreach_mul_(gradients, at::where(norm.isfinite(), factor, at::ones_like(factor)));
+    at::_foreach_mul_(gradients, (max_grad_norm / (norm + 1e-6)).clamp_max(1.0));
 }
 
 const OptimizerRequest& request_of(const host::BindingBase& binding) {
@@ -74,6 +81,26 @@ void OptimizerOp::bind(const std::vector<ParameterGroup>& groups) const {
     binding_->run("optimizer.bind", [&] { binding_->interface().bind(groups); });
 }
 
+// What the component does not do itself. True if a gradient is not finite: then the step ends here.
+bool OptimizerOp::prepare(const std::vector<ParameterGroup>& groups, const StepParams& params,
+                          StepResult& made) const {
+    const bool clips = compose_clip_ && params.max_grad_norm > 0.0;
+    if (!clips && !compose_unscale_) return false;
+    std::vector<at::Tensor> gradients = gradients_of(groups);
+    if (gradients.empty()) return false;
+    if (compose_unscale_) made.found_inf = unscale(gradients, params);
+    const at::Tensor norm = global_norm(gradients);
+    made.grad_norm = norm.to(at::kFloat);
+    if (made.found_inf.defined() && made.found_inf.item<float>() != 0.0F) return true;
+    if (!clips) return false;
+    if (!std::isfinite(norm.item<double>()) && any_not_finite(gradients)) {
+        made.found_inf = at::ones({}, scalar_options(gradients));
+        return true;
+    }
+    clip(gradients, norm, params.max_grad_norm);
+    return false;
+}
+
 StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
     const c10::AutoGradMode no_grad(false);
     const bool scaled = params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
@@ -82,20 +109,13 @@ StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepPara
     require(*binding_, !scaled || compose_unscale_ || request_of(*binding_).unscale,
             "gradients are scaled by ", params.grad_scale, ", bound for steps without unscaling");
     StepParams rest = params;
-    StepResult made;
-    std::vector<at::Tensor> gradients;
-    if (compose_unscale_ || compose_clip_) gradients = gradients_of(groups);
-    if (compose_unscale_ && !gradients.empty()) {
-        made.found_inf = unscale(gradients, params);
+    if (compose_unscale_) {
         rest.grad_scale = 1.0;
         rest.grad_scale_tensor.reset();
     }
-    const bool clips = compose_clip_ && params.max_grad_norm > 0.0;
-    if ((clips || compose_unscale_) && !gradients.empty()) made.grad_norm = global_norm(gradients);
-    if (made.found_inf.defined() && made.found_inf.item<float>() != 0.0F) return made;
-    if (clips && !gradients.empty()) clip(gradients, made.grad_norm, params.max_grad_norm);
     if (compose_clip_) rest.max_grad_norm = 0.0;
-
+    StepResult made;
+    if (prepare(groups, params, made)) return made;
     StepResult inner =
         binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
     if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;

@@ -25,6 +25,8 @@ public:
     const host::BindingBase& binding() const { return *binding_; }
 
 private:
+    bool prepare(const std::vector<ParameterGroup>& groups, const StepParams& params, StepResult& made) const;
+
     std::shared_ptr<host::Binding<Optimizer>> binding_;
     bool compose_unscale_ = false;
     bool compose_clip_ = false;

@@ -1,6 +1,7 @@
 #include "optimizer.h"
 
 #include <cmath>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,9 +35,10 @@ Tensor as_target(const Parameter& parameter) {
         throw std::invalid_argument("torch optimizer: the gradient of '" + parameter.name + "' is sparse");
     }
     if (gradient.sizes() != target.sizes()) {
-        throw std::invalid_argument("torch optimizer: the gradient of '" + parameter.name + "' has " +
-                                    std::to_string(gradient.numel()) +
-                                    " values in another shape than its parameter");
+        std::ostringstream text;
+        text << "torch optimizer: the gradient of '" << parameter.name << "' has shape " << gradient.sizes()
+             << ", its parameter " << target.sizes();
+        throw std::invalid_argument(text.str());
     }
     if (gradient.scalar_type() == target.scalar_type() && gradient.strides() == target.strides())
         return gradient;

@@ -1,0 +1,92 @@
+#include "builtin.h"
+
+#include <stdexcept>
+
+#include <switchyard/host/discovery.h>
+
+#include <switchyard_test.h>
+
+namespace switchyard::test {
+namespace {
+
+host::Registry& registry() {
+    static host::Registry found([] {
+        host::DiscoveryOptions options;
+        options.run_probes = false;
+        options.probe_program = (build_dir() / "libexec/switchyard/switchyard-probe").string();
+        const auto folder = build_dir() / "lib/switchyard/plugins";
+        options.path.entries = {{(folder / "libnaive.so").string(), "test", true},
+                                {(folder / "libtorch.so").string(), "test", true}};
+        return host::discover(options, laptop());
+    }());
+    return found;
+}
+
+std::vector<host::LoadedComponent> load(const std::string& plugin) {
+    const auto* record = registry().find(plugin);
+    if (record == nullptr) throw std::runtime_error("plugin '" + plugin + "' was not found");
+    auto loaded = registry().load(*record);
+    if (loaded.empty()) {
+        const auto* failure = record->failure();
+        throw std::runtime_error("plugin '" + plugin +
+                                 "': " + (failure == nullptr ? "not loaded" : failure->reason));
+    }
+    return loaded;
+}
+
+}  // namespace
+
+std::vector<host::LoadedComponent> all_components() {
+    auto all = load("naive");
+    for (auto& loaded : load("torch")) all.push_back(std::move(loaded));
+    return all;
+}
+
+host::LoadedComponent component(Kind kind, const std::string& plugin, const std::string& id) {
+    for (auto& loaded : load(plugin)) {
+        if (loaded.manifest->kind == kind && loaded.manifest->id == id) return loaded;
+    }
+    throw std::runtime_error("plugin '" + plugin + "' has no " + std::string(name(kind)) + " '" + id + "'");
+}
+
+const HostInfo& laptop() {
+    static const HostInfo host = [] {
+        HostInfo made;
+        made.name = "laptop";
+        made.cores = 2;
+        return made;
+    }();
+    return host;
+}
+
+const HostInfo& h100() {
+    static const HostInfo host = [] {
+        HostInfo made = laptop();
+        made.name = "h100";
+        made.described = true;
+        DeviceInfo device;
+        device.compute_capability = 90;
+        made.devices.push_back(device);
+        return made;
+    }();
+    return host;
+}
+
+Options default_options(const host::LoadedComponent& loaded) {
+    Options options;
+    for (const auto& spec : loaded.manifest->options) options.set(spec.name, spec.default_value);
+    return options;
+}
+
+std::string refusals(const host::LoadedComponent& loaded, const Request& request, const HostInfo& host,
+                     const std::string& variant) {
+    std::string text;
+    for (const auto& reason :
+         host::supports(loaded, request, host, default_options(loaded), variant).reasons) {
+        text += (text.empty() ? "" : "\n") + reason.field + ": expected " + reason.expected + ", got " +
+                reason.got;
+    }
+    return text;
+}
+
+}  // namespace switchyard::test

@@ -1,0 +1,62 @@
+// The plugins naive and torch as this build made them, loaded through the host.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <switchyard/host/component_handle.h>
+#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/services.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard::test {
+
+// Throws std::runtime_error with the gate's reason if the plugin can't be loaded.
+host::LoadedComponent component(Kind kind, const std::string& plugin, const std::string& id);
+
+// All components of both plugins.
+std::vector<host::LoadedComponent> all_components();
+
+// A host with a CPU, and one that also has a described H100.
+const HostInfo& laptop();
+const HostInfo& h100();
+
+// The component's options with their defaults.
+Options default_options(const host::LoadedComponent& loaded);
+
+// "field: expected X, got Y" for every reason, one a line; "" if the request is served.
+std::string refusals(const host::LoadedComponent& loaded, const Request& request,
+                     const HostInfo& host = laptop(), const std::string& variant = "");
+
+// A component with its executions counted.
+template <class Interface>
+struct Made {
+    std::unique_ptr<host::ExecutionCounter> counter;
+    host::Handle<Interface> handle;
+    Interface* operator->() const { return handle.get(); }
+    Interface& operator*() const { return *handle; }
+};
+
+// `request` outlives it.
+template <class Interface>
+Made<Interface> make(const std::string& plugin, const std::string& id, const Request& request,
+                     const std::string& variant = "", const Options& changed = {}) {
+    const auto loaded = component(host::kind_of<Interface>, plugin, id);
+    Made<Interface> made;
+    made.counter = std::make_unique<host::ExecutionCounter>();
+    CreateInfo info;
+    info.request = &request;
+    info.variant = variant;
+    info.options = default_options(loaded);
+    for (const auto& [name, value] : changed.values()) info.options.set(name, value);
+    info.host = &laptop();
+    info.services = host::services();
+    info.token = made.counter.get();
+    made.handle = host::create<Interface>(loaded, info);
+    return made;
+}
+
+}  // namespace switchyard::test

@@ -1,0 +1,147 @@
+// What the plugins refuse, and in which words. To add a case: the request with one thing changed, and the whole text.
+#include "builtin.h"
+
+#include <switchyard/interfaces/request.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using switchyard::test::component;
+using switchyard::test::h100;
+using switchyard::test::laptop;
+using switchyard::test::refusals;
+
+TEST_CASE("every component serves a plain request on the CPU") {
+    for (const auto& loaded : test::all_components()) {
+        INFO(loaded.plugin << " " << name(loaded.manifest->kind) << " " << loaded.manifest->id);
+        const AttentionRequest attention;
+        const NormalizationRequest normalization;
+        const ActivationRequest activation;
+        const LossRequest loss;
+        const OptimizerRequest optimizer;
+        const PrecisionRequest precision;
+        const DataLoaderRequest data_loader;
+        const Request* requests[] = {&attention, &normalization, &activation, &loss,
+                                     &optimizer, &precision,     &data_loader};
+        CHECK(refusals(loaded, *requests[static_cast<int>(loaded.manifest->kind)]) == "");
+    }
+}
+
+TEST_CASE("a device that the host lacks is a reason, and none on a host that has it") {
+    AttentionRequest request;
+    request.device = Device::cuda;
+    const std::string lacking = "device: expected cpu, or cuda on a host that has such a device, got cuda";
+    for (const std::string plugin : {"naive", "torch"}) {
+        CHECK(refusals(component(Kind::attention, plugin, plugin), request, laptop()) == lacking);
+        CHECK(refusals(component(Kind::attention, plugin, plugin), request, h100()) == "");
+    }
+}
+
+TEST_CASE("all reasons come at once") {
+    AttentionRequest request;
+    request.dtype = DType::float8_e4m3fn;
+    request.masks = {MaskKind::soft_cap, MaskKind::causal};
+    request.paged_cache = true;
+    CHECK(refusals(component(Kind::attention, "torch", "torch"), request) ==
+          "dtype: expected float32, float64, bfloat16 or float16, got float8_e4m3fn\n"
+          "masks: expected any but soft_cap (SDPA has none), got soft_cap\n"
+          "paged_cache: expected false (SDPA reads contiguous keys and values), got true");
+}
+
+TEST_CASE("torch attention: a dense bias is for the padded layout") {
+    AttentionRequest request;
+    request.layout = Layout::packed;
+    request.masks = {MaskKind::documents, MaskKind::dense_bias};
+    const std::string text = "layout: expected padded with a dense bias, got packed";
+    CHECK(refusals(component(Kind::attention, "torch", "torch"), request) == text);
+    CHECK(refusals(component(Kind::attention, "naive", "naive"), request) == text);
+}
+
+TEST_CASE("torch attention: deterministic gradients are refused on cuda alone") {
+    AttentionRequest request;
+    request.deterministic = true;
+    request.needs_grad = true;
+    CHECK(refusals(component(Kind::attention, "torch", "torch"), request, h100()) == "");
+    request.device = Device::cuda;
+    CHECK(refusals(component(Kind::attention, "torch", "torch"), request, h100()) ==
+          "deterministic: expected false on cuda with gradients (backward kernels add atomically), got true");
+}
+
+TEST_CASE("torch attention: the flash kernel of the CPU can be asked for where it serves the request") {
+    const auto loaded = component(Kind::attention, "torch", "torch");
+    AttentionRequest request;
+    CHECK(refusals(loaded, request, laptop(), "flash") == "");
+    CHECK(refusals(loaded, request, laptop(), "math") == "");
+    CHECK(refusals(loaded, request, laptop(), "cudnn") ==
+          "variant: expected none, math, or flash on cpu: LibTorch picks the others by itself, got cudnn");
+    request.dropout = 0.1;
+    request.v_head_dim = 32;
+    request.bias_gradient = true;
+    request.kv_length = {0, 8};
+    CHECK(refusals(loaded, request, laptop(), "flash") ==
+          "dropout: expected 0 (LibTorch's flash kernel of the CPU has none), got 0.1\n"
+          "v_head_dim: expected head_dim for the flash kernel, got 32\n"
+          "bias_gradient: expected false (the flash kernel has none for its mask), got true\n"
+          "q_length, kv_length: expected 1 or more for the flash kernel, got 0");
+    CHECK(refusals(loaded, request, laptop(), "math") == "");
+    AttentionRequest on_device;
+    on_device.device = Device::cuda;
+    CHECK(refusals(loaded, on_device, h100(), "flash") ==
+          "variant: expected no variant on cuda but math: LibTorch picks the kernel, got flash");
+}
+
+TEST_CASE("torch normalization: parameters are of the dtype of x, or float32 where LibTorch takes that") {
+    const auto loaded = component(Kind::normalization, "torch", "torch");
+    NormalizationRequest request;
+    request.parameter_dtype = DType::bfloat16;
+    CHECK(refusals(loaded, request) == "parameter_dtype: expected the dtype of x, or float32, got bfloat16");
+    request.dtype = DType::bfloat16;
+    request.parameter_dtype = DType::float32;
+    CHECK(refusals(loaded, request, h100()) == "");
+    request.device = Device::cuda;
+    CHECK(refusals(loaded, request, h100()) ==
+          "parameter_dtype: expected the dtype of x (at::layer_norm on cuda), got float32");
+    request.norm = NormKind::rms_norm;
+    CHECK(refusals(loaded, request, h100()) == "");
+}
+
+TEST_CASE("torch optimizer: what LibTorch has no kernel for is refused") {
+    const auto loaded = component(Kind::optimizer, "torch", "torch");
+    OptimizerRequest request;
+    request.algorithm = OptimizerKind::muon;
+    CHECK(refusals(loaded, request) ==
+          "algorithm: expected adamw, adam, sgd or lion (LibTorch has no kernel for others), got muon");
+    CHECK(refusals(component(Kind::optimizer, "naive", "naive"), request) == "");
+    request.algorithm = OptimizerKind::lion;
+    CHECK(refusals(loaded, request) == "");
+    CHECK(refusals(loaded, request, laptop(), "foreach") == "");
+    CHECK(refusals(loaded, request, laptop(), "fused") ==
+          "algorithm: expected adamw, adam or sgd for the variant fused, got lion");
+    request.dtype = DType::bfloat16;
+    request.sharded = true;
+    CHECK(refusals(loaded, request) ==
+          "dtype: expected float32 or float64, or master weights (LibTorch keeps moments in the dtype that "
+          "it updates), got bfloat16\n"
+          "sharded: expected false, got true");
+    request.master_weights = true;
+    request.sharded = false;
+    CHECK(refusals(loaded, request) == "");
+}
+
+TEST_CASE("policies without a loss scale refuse one, and bf16 an old device") {
+    PrecisionRequest request;
+    request.loss_scaling = true;
+    CHECK(refusals(component(Kind::precision, "naive", "reference"), request) ==
+          "loss_scaling: expected false (float32 needs no loss scale), got true");
+    for (const std::string id : {"fp32", "bf16"}) {
+        CHECK(refusals(component(Kind::precision, "torch", id), request) ==
+              "loss_scaling: expected false (its range needs no loss scale), got true");
+    }
+    request.loss_scaling = false;
+    request.device = Device::cuda;
+    auto old = h100();
+    old.devices[0].compute_capability = 75;
+    CHECK(refusals(component(Kind::precision, "torch", "bf16"), request, old) ==
+          "compute_capability: expected 80 or more for bfloat16, got 75");
+    CHECK(refusals(component(Kind::precision, "torch", "fp32"), request, old) == "");
+}

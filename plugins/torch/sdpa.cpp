@@ -139,6 +139,11 @@ Tensor with_empty_rows(const Tensor& lse, const std::optional<Tensor>& mask) {
     return mask ? result.masked_fill(at::amax(*mask, {-1}).eq(none), none) : result;
 }
 
+// The flash kernel reads rows without steps in them. LibTorch picks it for no others; who asks for it by name gets them copied.
+Tensor with_dense_rows(const Tensor& tensor, SdpaKernel kernel) {
+    return kernel == SdpaKernel::picked || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
+}
+
 SdpaResult on_cpu(const SdpaArguments& a) {
     SdpaResult result;
     const bool flash = a.kernel == SdpaKernel::picked
@@ -147,7 +152,8 @@ SdpaResult on_cpu(const SdpaArguments& a) {
     result.kernel = flash ? "flash" : "math";
     if (flash) {
         std::tie(result.out, result.lse) = at::_scaled_dot_product_flash_attention_for_cpu(
-            a.q, a.k, a.v, a.dropout, a.causal, a.mask, a.scale);
+            with_dense_rows(a.q, a.kernel), with_dense_rows(a.k, a.kernel), with_dense_rows(a.v, a.kernel),
+            a.dropout, a.causal, a.mask, a.scale);
         result.lse = a.want_lse ? with_empty_rows(result.lse, a.mask) : Tensor();
         return result;
     }

@@ -34,7 +34,7 @@ Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOpt
 // Options that the components of these plugins declare, under the component's id, or "plugin/id" where several plugins have that id.
 config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records);
 
-// Where presets are, the user's working directory first.
+// Where presets are.
 std::vector<std::string> preset_dirs();
 
 // "looked in:" and the search path with what is there, a line for each entry.

@@ -4,6 +4,8 @@
 #include "json_schema.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <switchyard_test.h>
 
@@ -70,6 +72,25 @@ TEST_CASE("what is no configuration is said to be none") {
     const auto folder = run({"config", "check", "configs"});
     CHECK(folder.code == 2);
     CHECK(folder.err == "configs: error: is a folder; expected a TOML file\n");
+}
+
+TEST_CASE("a text that would hurt the parser is refused before it is parsed") {
+    const auto refused = [](const std::string& file, const std::string& text) {
+        const auto outcome = run({"plan", file});
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, contains(file + ":"));
+        CHECK_THAT(outcome.err, contains(text));
+    };
+    refused(write_temporary("deep.toml", "x = " + std::string(10000, '[') + std::string(10000, ']')),
+            "nested");
+    std::string dots = "a";
+    for (int i = 0; i < 10000; ++i) dots += ".a";
+    refused(write_temporary("dots.toml", dots + " = 1\n"), "dots");
+    refused(write_temporary("text.toml", "run.seed = 1 # \xff\xfe\n"), "UTF-8");
+    const auto large = write_temporary("large.toml", "");
+    std::filesystem::resize_file(large, 100'000'000);
+    refused(large, "100000000");
 }
 
 TEST_CASE("a good configuration is said to have no mistakes") {

@@ -226,7 +226,7 @@ TEST_CASE("a plan is locked, and a locked plan refuses what has changed") {
 TEST_CASE("a broken plugin is named, and the others are planned with") {
     const auto folder = temporary_dir("broken");
     std::ofstream(folder / "libbroken.so") << "this is no library";
-    const RunOptions options{{{"SWITCHYARD_PLUGIN_PATH", folder.string()}}, {}, {}};
+    const RunOptions options{{{"SWITCHYARD_PLUGIN_PATH", folder.string()}}};
     const auto outcome = run({"plan", "configs/demo.toml"}, options);
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.out, contains("Found, but no candidates for anything:\n" +

@@ -25,9 +25,7 @@ RunOptions with_broken_plugin() {
     const auto folder = temporary_dir("broken");
     std::ofstream(folder / "libbroken.so") << "this is no library";
     return {{{"SWITCHYARD_PLUGIN_PATH",
-              folder.string() + ":" + (build_dir() / "lib/switchyard/plugins").string()}},
-            {},
-            {}};
+              folder.string() + ":" + (build_dir() / "lib/switchyard/plugins").string()}}};
 }
 
 const nlohmann::json& plugin(const nlohmann::json& json, const std::string& name) {

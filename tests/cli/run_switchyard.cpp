@@ -27,8 +27,7 @@ std::string content(const std::filesystem::path& file) {
     };
     redirect("out", STDOUT_FILENO);
     redirect("err", STDERR_FILENO);
-    const auto directory = options.directory.empty() ? source_dir().string() : options.directory;
-    if (chdir(directory.c_str()) != 0) _exit(127);
+    if (chdir(source_dir().c_str()) != 0) _exit(127);
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
@@ -39,8 +38,7 @@ std::string content(const std::filesystem::path& file) {
 }  // namespace
 
 Outcome run(const std::vector<std::string>& arguments, const RunOptions& options) {
-    const auto program =
-        options.program.empty() ? (build_dir() / "bin/switchyard").string() : options.program;
+    const auto program = (build_dir() / "bin/switchyard").string();
     const auto folder = temporary_dir("run");
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("cannot fork");

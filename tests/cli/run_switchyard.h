@@ -16,11 +16,10 @@ struct Outcome {
 };
 
 struct RunOptions {
-    std::map<std::string, std::string> environment;  // on top of this process's own; NO_COLOR is not set
-    std::string program;                             // empty: bin/switchyard of the build
-    std::string directory;                           // to run in; empty: the source tree
+    std::map<std::string, std::string> environment;  // on top of this process's own
 };
 
+// bin/switchyard of the build, in the root of the source tree.
 Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
 // Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on the standard output.

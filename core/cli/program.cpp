@@ -114,6 +114,8 @@ int run_command(const Command& command, const Words& arguments) {
 }
 
 int dispatch(const std::vector<Command>& commands, Words words, const HandOver& hand_over) {
+    if (!words.empty() && words.front() == "--no-color")
+        std::rotate(words.begin(), words.begin() + 1, words.end());
     if (!words.empty() && words.front() == "help") {
         words.erase(words.begin());
         words.emplace_back("--help");

@@ -114,4 +114,5 @@ TEST_CASE("the version names LibTorch") {
 TEST_CASE("there are no colors where the output is no terminal") {
     CHECK(run({"plugins", "list"}).out.find('\033') == std::string::npos);
     CHECK(run({"plugins", "list", "--no-color"}).code == 0);
+    CHECK(run({"--no-color", "plugins", "list"}).code == 0);
 }

@@ -14,12 +14,16 @@ constexpr bool is_plain_float(DType dtype) {
            dtype == DType::float16;
 }
 
-inline void require_plain(Verdict& verdict, const Request& request, const HostInfo& host) {
-    REQUIRE(verdict, is_plain_float(request.dtype), Code::DType, "dtype",
-            "float32, float64, bfloat16 or float16", name(request.dtype));
+inline void require_device(Verdict& verdict, const Request& request, const HostInfo& host) {
     REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,
             "device", "cpu, or cuda on a host that has such a device", name(request.device),
             "set run.device = \"cpu\", or plan for a host with a device");
+}
+
+inline void require_plain(Verdict& verdict, const Request& request, const HostInfo& host) {
+    REQUIRE(verdict, is_plain_float(request.dtype), Code::DType, "dtype",
+            "float32, float64, bfloat16 or float16", name(request.dtype));
+    require_device(verdict, request, host);
 }
 
 }  // namespace switchyard

@@ -17,9 +17,7 @@ std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
 void require_float32(Verdict& verdict, const PrecisionRequest& request, const HostInfo& host) {
     REQUIRE(verdict, request.dtype == DType::float32, Code::DType, "dtype",
             "float32 (parameters as the model stores them)", name(request.dtype));
-    REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,
-            "device", "cpu, or cuda on a host that has such a device", name(request.device),
-            "set run.device = \"cpu\", or plan for a host with a device");
+    require_device(verdict, request, host);
     REQUIRE(verdict, !request.loss_scaling, Code::Option, "loss_scaling",
             "false (its range needs no loss scale)", "true");
 }

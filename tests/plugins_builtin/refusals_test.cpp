@@ -128,6 +128,16 @@ TEST_CASE("torch optimizer: what LibTorch has no kernel for is refused") {
     CHECK(refusals(loaded, request) == "");
 }
 
+TEST_CASE("policies store parameters in float32") {
+    PrecisionRequest request;
+    request.dtype = DType::bfloat16;
+    for (const auto& [plugin, id] :
+         {std::pair("naive", "reference"), std::pair("torch", "fp32"), std::pair("torch", "bf16")}) {
+        CHECK(refusals(component(Kind::precision, plugin, id), request) ==
+              "dtype: expected float32 (parameters as the model stores them), got bfloat16");
+    }
+}
+
 TEST_CASE("policies without a loss scale refuse one, and bf16 an old device") {
     PrecisionRequest request;
     request.loss_scaling = true;

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     host::install_crash_handler();
     auto commands = cli::all_commands();
     attach(commands, "plan", cli::setup_plan);
+    attach(commands, "bench", cli::setup_bench);
     return cli::run_program(commands, {argv + 1, argv + argc},
                             [](const std::vector<std::string>& arguments) -> int {
                                 throw cli::Failure("this program runs commands that need LibTorch; for \"" +

@@ -13,6 +13,8 @@ namespace {
 
 // Elements of the score matrix that are checked against the oracle: about a second in float64.
 constexpr std::int64_t checked_pairs = std::int64_t{1} << 22;
+// One head of one sequence that is still checked: half a gigabyte in float64.
+constexpr std::int64_t most_checked_pairs = std::int64_t{1} << 26;
 
 std::vector<NamedInput> named(const AttentionInputs& inputs, bool bias_gradient) {
     return {{"q", inputs.q},
@@ -93,6 +95,14 @@ public:
         };
         const auto inputs = in_dtype(named(part.inputs, is_checked("grad relative_bias")), dtype_, dtype);
         return TensorCall(function, inputs, {part.grad_out}, pass).results({"out"});
+    }
+
+    bool checkable() const override {
+        const AttentionProblem part = part_of(problem_, part_);
+        std::int64_t pairs = 0;
+        for (std::size_t i = 0; i < part.q_lengths.size(); ++i)
+            pairs += part.q_lengths[i] * part.k_lengths[i];
+        return pairs * part.heads <= most_checked_pairs;
     }
 
     std::string checked_part() const override {

@@ -65,6 +65,8 @@ public:
     // part that is checked: all of it, or for large inputs a part that costs little. Parameters that have a
     // dtype of their own keep it unless `dtype` is wider.
     virtual CheckedTensors reference(Pass pass, DType dtype, bool dropout) = 0;
+    // False where even the smallest part would take too much time or memory.
+    virtual bool checkable() const { return true; }
     // What part that is, for people: "" for all of it.
     virtual std::string checked_part() const { return ""; }
     // The same work as a plain call of LibTorch, nothing of ours around it; empty where LibTorch has no such

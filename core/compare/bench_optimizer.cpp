@@ -121,7 +121,7 @@ public:
         request->phase = Phase::train;
         request->algorithm = settings_.algorithm;
         request->gradient_dtype = dtype_;
-        request->master_weights = settings_.master_weights;
+        request->master_weights = master_weights_;
         request->clip = settings_.max_grad_norm > 0.0;
         request->parameters = values_;
         request->tensors = static_cast<std::int64_t>(group_.parameters.size());
@@ -136,7 +136,7 @@ public:
                          settings_.algorithm == OptimizerKind::lamb;
         const double narrow = static_cast<double>(size_of(dtype_));
         const double gradients = narrow * (settings_.max_grad_norm > 0.0 ? 2.0 : 1.0);
-        const double values = settings_.master_weights ? narrow + 8.0 : 2.0 * narrow;
+        const double values = master_weights_ ? narrow + 8.0 : 2.0 * narrow;
         return {0.0, static_cast<double>(values_) * (gradients + values + (two ? 16.0 : 8.0)), true};
     }
 
@@ -157,7 +157,7 @@ public:
             part.value = in_dtype(part_.of(whole.value), dtype_, dtype);
             part.gradient = in_dtype(part_.of(whole.gradient), dtype_, dtype);
             if (settings_.max_grad_norm > 0.0) part.gradient.mul_(clip_factor());
-            if (settings_.master_weights)
+            if (master_weights_)
                 part.master = part.value.to(dtype == DType::float64 ? at::kDouble : at::kFloat, false, true);
             groups.front().parameters.push_back(std::move(part));
         }
@@ -173,8 +173,7 @@ public:
     std::string checked_part() const override { return part_.text(); }
 
     std::function<void()> bare(Pass /*pass*/) override {
-        if (settings_.algorithm != OptimizerKind::adamw || settings_.max_grad_norm > 0.0 ||
-            settings_.master_weights)
+        if (settings_.algorithm != OptimizerKind::adamw || settings_.max_grad_norm > 0.0 || master_weights_)
             return {};
         std::vector<at::Tensor> values, gradients, first, second, counts;
         for (const Parameter& parameter : copy().parameters) {
@@ -198,7 +197,7 @@ private:
         for (Parameter& parameter : group.parameters) {
             parameter.value = parameter.value.clone();
             parameter.gradient = parameter.gradient.clone();
-            if (settings_.master_weights) parameter.master = parameter.value.to(at::kFloat, false, true);
+            if (master_weights_) parameter.master = parameter.value.to(at::kFloat, false, true);
         }
         return group;
     }
@@ -216,6 +215,7 @@ private:
 
     BenchSettings settings_;
     DType dtype_;
+    bool master_weights_ = size_of(dtype_) < 4;  // narrow parameters have float32 copies, as in training
     CheckedPart part_;
     ParameterGroup group_;
     StepParams params_;

@@ -99,37 +99,37 @@ void add_row(TextTable& table, const BenchRow& row) {
         table.note("draws random numbers of its own: error measured with dropout off");
 }
 
-std::string group_footer(const BenchRow* begin, const BenchRow* end) {
-    int spoilt = 0, samples = 0;
+// What a reader has to know of the whole group.
+std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
+    int blocks = 0, spoilt = 0, samples = 0;
+    bool ratios = false, cached = false;
     std::string part;
     for (const BenchRow* row = begin; row != end; ++row) {
-        spoilt += row->spoilt;
+        blocks = std::max(blocks, row->blocks);
         samples += row->blocks;
+        spoilt += row->spoilt;
+        ratios = ratios || row->speedup.has_value();
+        cached = cached || (row->memory_bound && row->timed() &&
+                            row->footprint_bytes < static_cast<double>(last_cache));
         if (row->timed()) part = row->error.part;
     }
     if (samples == 0) return "";
-    const bool no_base = !begin->base.empty() && std::none_of(begin, end, [](const BenchRow& row) {
-        return row.speedup.has_value();
-    });
-    std::string text = "  " +
-                       std::to_string(std::max_element(begin, end,
-                                                       [](const BenchRow& a, const BenchRow& b) {
-                                                           return a.blocks < b.blocks;
-                                                       })
-                                          ->blocks) +
-                       " blocks";
+    std::string text = std::to_string(blocks) + " blocks";
     if (spoilt > 0)
         text += ", " + std::to_string(spoilt) + " of " + std::to_string(samples) +
                 " samples spoilt and thrown away";
-    if (no_base) text += "; no ratios, for the base " + begin->base + " did not run";
+    if (!begin->base.empty() && !ratios) text += "; no ratios, for the base " + begin->base + " did not run";
+    if (cached)
+        text +=
+            "; what a call touches fits the last cache (" + bytes_text(static_cast<double>(last_cache)) + ")";
     if (!part.empty()) text += "; error over " + part;
-    return text + "\n";
+    return "  " + wrap(text, 108, "  ") + "\n";
 }
 
-std::string group_text(const BenchRow* begin, const BenchRow* end) {
+std::string group_text(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
     TextTable table(columns(std::any_of(begin, end, [](const BenchRow& row) { return row.memory_bound; })));
     for (const BenchRow* row = begin; row != end; ++row) add_row(table, *row);
-    return title(*begin) + "\n" + table.render() + group_footer(begin, end) + "\n";
+    return title(*begin) + "\n" + table.render() + group_footer(begin, end, last_cache) + "\n";
 }
 
 std::string peaks_text(const Peaks& peaks) {
@@ -236,7 +236,7 @@ std::string to_text(const BenchReport& report) {
     for (const BenchRow* begin = report.rows.data(); begin != end;) {
         const BenchRow* const next =
             std::find_if(begin, end, [begin](const BenchRow& row) { return !same_group(*begin, row); });
-        text += group_text(begin, next);
+        text += group_text(begin, next, report.host.l3_bytes);
         begin = next;
     }
     text += peaks_text(report.peaks);
@@ -273,19 +273,22 @@ json to_json(const HostInfo& host) {
             {"devices", devices}};
 }
 
+json to_json(const Peaks& peaks) {
+    json gflops = json::object(), sizes = json::object();
+    for (const auto& [dtype, value] : peaks.matmul_gflops) gflops[std::string(name(dtype))] = value;
+    for (const auto& [dtype, value] : peaks.matmul_size) sizes[std::string(name(dtype))] = value;
+    return {{"matmul_gflops", gflops},
+            {"matmul_size", sizes},
+            {"buffer_bytes", peaks.buffer_bytes},
+            {"copy_gbytes_per_second", peaks.copy_gbytes_per_second},
+            {"read_gbytes_per_second", peaks.read_gbytes_per_second}};
+}
+
 json to_json(const BenchReport& report) {
     json rows = json::array();
     for (const BenchRow& row : report.rows) rows.push_back(row_json(row));
-    json gflops = json::object(), sizes = json::object();
-    for (const auto& [dtype, value] : report.peaks.matmul_gflops) gflops[std::string(name(dtype))] = value;
-    for (const auto& [dtype, value] : report.peaks.matmul_size) sizes[std::string(name(dtype))] = value;
     return {{"rows", rows},
-            {"peaks",
-             {{"matmul_gflops", gflops},
-              {"matmul_size", sizes},
-              {"buffer_bytes", report.peaks.buffer_bytes},
-              {"copy_gbytes_per_second", report.peaks.copy_gbytes_per_second},
-              {"read_gbytes_per_second", report.peaks.read_gbytes_per_second}}},
+            {"peaks", to_json(report.peaks)},
             {"host", to_json(report.host)},
             {"command", report.command},
             {"seed", report.seed},

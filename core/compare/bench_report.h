@@ -63,6 +63,7 @@ struct BenchRow {
     double percent_of_peak = std::numeric_limits<double>::quiet_NaN();
     double percent_of_copy_bandwidth = std::numeric_limits<double>::quiet_NaN();
     bool memory_bound = false;
+    double footprint_bytes = 0.0;  // that one call reads and writes
     std::int64_t extra_memory_bytes = -1;
     ErrorReport error;
 
@@ -92,6 +93,7 @@ nlohmann::json to_json(const BenchReport& report);
 // {"median", "low", "high"}, null for NaN.
 nlohmann::json to_json(const Interval& interval);
 nlohmann::json to_json(const HostInfo& host);
+nlohmann::json to_json(const Peaks& peaks);
 
 // "1.52 [1.50, 1.55]"
 std::string interval_text(const Interval& interval, int significant = 3);

@@ -34,8 +34,12 @@ public:
         for (const BenchShape& shape : request_.shapes) {
             for (const DType dtype : request_.dtypes) run_case(shape, dtype);
         }
-        report_.peaks = meter_.peaks();
-        for (BenchRow& row : report_.rows) set_against_peaks(row);
+        set_against_peaks();
+        // Nothing is faster than the peak: one that says so was disturbed every time that it was measured.
+        for (int again = 0; again < 5 && above_peak(); ++again) {
+            meter_.sample();
+            set_against_peaks();
+        }
         report_.elapsed_ms = world_.stopwatch.now_ms() - start;
         return std::move(report_);
     }
@@ -130,6 +134,7 @@ private:
     }
 
     void check(Entry& entry, BenchCase& bench_case) {
+        if (!bench_case.checkable()) return entry.contender->run();
         const bool dropout = entry.contender->binding().random() != RandomSource::library;
         const CheckedTensors candidate = entry.contender->results(dropout);
         const Truth& expected = truth(bench_case, entry.row, dropout);
@@ -190,14 +195,24 @@ private:
 
     static void rate(BenchRow& row, const Work& work) {
         row.memory_bound = work.memory_bound;
+        row.footprint_bytes = work.bytes;
         if (work.flops > 0.0) row.gflops = work.flops / row.ms.median / 1e6;
         row.gbytes_per_second = work.bytes / row.ms.median / 1e6;
     }
 
-    void set_against_peaks(BenchRow& row) const {
-        if (!row.timed()) return;
-        row.percent_of_peak = 100.0 * row.gflops / report_.peaks.matmul(row.dtype);
-        row.percent_of_copy_bandwidth = 100.0 * row.gbytes_per_second / report_.peaks.copy_gbytes_per_second;
+    void set_against_peaks() {
+        report_.peaks = meter_.peaks();
+        for (BenchRow& row : report_.rows) {
+            if (!row.timed()) continue;
+            row.percent_of_peak = 100.0 * row.gflops / report_.peaks.matmul(row.dtype);
+            row.percent_of_copy_bandwidth =
+                100.0 * row.gbytes_per_second / report_.peaks.copy_gbytes_per_second;
+        }
+    }
+
+    bool above_peak() const {
+        return std::any_of(report_.rows.begin(), report_.rows.end(),
+                           [](const BenchRow& row) { return row.percent_of_peak > 100.0; });
     }
 
     const BenchRequest& request_;

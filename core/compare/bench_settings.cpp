@@ -61,7 +61,6 @@ std::string BenchSettings::describe() const {
     if (residual) add(text, "residual");
     if (label_smoothing > 0.0) add(text, "label_smoothing " + digits(label_smoothing));
     if (kind == Kind::optimizer) add(text, std::string(name(algorithm)));
-    if (master_weights) add(text, "master weights");
     if (max_grad_norm > 0.0) add(text, "clip " + digits(max_grad_norm));
     if (dropout > 0.0) add(text, "dropout " + digits(dropout));
     return text;

@@ -52,8 +52,7 @@ struct BenchSettings {
 
     // optimizer
     OptimizerKind algorithm = OptimizerKind::adamw;
-    double max_grad_norm = 0.0;   // 0: no clipping
-    bool master_weights = false;  // float32 copies of narrower parameters
+    double max_grad_norm = 0.0;  // 0: no clipping
 
     MaskSet masks() const;
     // What is special about it, for people: "causal, dropout 0.1"; empty if nothing is.

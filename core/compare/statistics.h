@@ -12,8 +12,8 @@
 //
 // Why blocks are what is resampled: samples taken one after the other share the machine's mood (clock,
 // temperature, neighbours); blocks are the highest level of repetition, the one that carries the variation
-// (Kalibera & Jones 2013, "Rigorous Benchmarking in Reasonable Time", ISMM). Within a block the competing arms
-// stand side by side, and their ratio is free of what they share.
+// (Kalibera & Jones 2013, "Rigorous Benchmarking in Reasonable Time", ISMM). Within a block the competing
+// arms stand side by side, and their ratio is free of what they share.
 //
 // No LibTorch here.
 #pragma once

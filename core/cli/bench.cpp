@@ -1,0 +1,266 @@
+// switchyard bench: components against each other, one operation or one layer at a time.
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/bench_read.h>
+#include <switchyard/cli/command.h>
+#include <switchyard/cli/commands.h>
+#include <switchyard/compare/layer_bench.h>
+#include <switchyard/compare/overhead.h>
+#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/host/host_info.h>
+#include <switchyard/model/planning.h>
+#include <switchyard/resolver/resolver.h>
+
+namespace switchyard::cli {
+namespace {
+
+std::string command_line() {
+    std::ifstream file("/proc/self/cmdline");
+    std::string text, word;
+    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + word;
+    return text;
+}
+
+void show_progress(const std::string& text) {
+    if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text << std::flush;
+}
+
+// Plugins, memory and threads as the options and the configuration say.
+class Bench {
+public:
+    explicit Bench(const BenchOptions& options)
+        : options_(options),
+          host_(host::this_host(host::Look::cpu_only)),
+          job_(load_job(options.job, host_)),
+          registry_(job_.records),
+          candidates_(model::candidates(registry_)) {
+        const auto& runtime = job_.config.runtime;
+        host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
+                                        ? host::AllocatorKind::caching
+                                        : host::AllocatorKind::malloc);
+        const auto threads = options.threads > 0 ? options.threads : static_cast<int>(runtime.threads);
+        if (threads > 0) at::set_num_threads(threads);
+    }
+
+    int operators(compare::BenchRequest request) {
+        const Kind kind = request.settings.kind;
+        request.slot = job_.config.slot(kind);
+        request.backends = choose_backends(options_, kind, candidates_);
+        request.base = choose_base(options_, kind, candidates_, request.backends);
+        auto report = compare::run_bench(request, world());
+        report.host = host_;
+        report.command = command_line();
+        report.seed = options_.seed;
+        report.threads = at::get_num_threads();
+        report.allocator = std::string(name(job_.config.runtime.allocator));
+        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+    }
+
+    int layer(const std::vector<compare::LayerStack>& stacks) {
+        const auto report = compare::run_layer_bench(job_.config, stacks, read_bench_timing(options_),
+                                                     registry_, host_, stopwatch_);
+        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+    }
+
+    int overhead(compare::BenchRequest request, const std::vector<compare::BenchSettings>& settings) {
+        request.backends = options_.backends.empty() ? std::vector<std::string>{"torch"} : options_.backends;
+        for (const auto& backend : request.backends) check_overhead_backend(backend, settings);
+        const auto report = compare::run_overhead(request, settings, world());
+        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+    }
+
+private:
+    compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
+
+    void check_overhead_backend(const std::string& backend,
+                                const std::vector<compare::BenchSettings>& settings) const {
+        std::string error;
+        for (const auto& of_kind : settings) {
+            const auto named = resolver::find_named(of_kind.kind, backend, candidates_);
+            if (named.candidate != nullptr) return;
+            error = named.error;
+        }
+        throw Failure("--backends " + backend + ": " + error);
+    }
+
+    int show(const nlohmann::json& json, const std::string& text, int code) const {
+        show_progress("");
+        auto complete = json;
+        complete["host"] = compare::to_json(host_);
+        complete["command"] = command_line();
+        complete["seed"] = options_.seed;
+        complete["threads"] = at::get_num_threads();
+        complete["allocator"] = name(job_.config.runtime.allocator);
+        write_json(options_.json, complete);
+        if (!options_.json.on_stdout()) std::cout << text;
+        return code;
+    }
+
+    const BenchOptions& options_;
+    HostInfo host_;
+    Job job_;
+    host::Registry registry_;
+    std::vector<resolver::Candidate> candidates_;
+    compare::HostStopwatch stopwatch_;
+};
+
+int run_operators(const BenchOptions& options) {
+    const Kind kind = read_bench_kind(options.what);
+    if (!options.job.config.empty())
+        throw Failure("bench " + options.what + " takes no configuration; --set sets single values");
+    compare::BenchRequest request;
+    request.settings = read_bench_settings(options, kind);
+    request.dtypes = read_bench_dtypes(options, kind);
+    request.passes = read_bench_passes(options, kind);
+    request.shapes = read_bench_shapes(options, request.settings);
+    request.timing = read_bench_timing(options);
+    return Bench(options).operators(std::move(request));
+}
+
+int run_layer(const BenchOptions& options) {
+    if (options.job.config.empty())
+        throw Failure("bench layer needs a configuration, as in `switchyard bench layer configs/demo.toml`");
+    std::vector<compare::LayerStack> stacks;
+    for (const auto& text :
+         options.stacks.empty() ? std::vector<std::string>{"torch", "naive"} : options.stacks) {
+        compare::LayerStack stack;
+        const auto error = compare::read_stack(text, stack);
+        if (!error.empty()) throw Failure("--stacks " + text + ": " + error);
+        stacks.push_back(std::move(stack));
+    }
+    return Bench(options).layer(stacks);
+}
+
+// In float32 unless told otherwise; attention causal and not.
+int run_overhead(const BenchOptions& options) {
+    if (!options.shapes.empty())
+        throw Failure("bench overhead takes no --shape: it runs the default shapes of all kinds");
+    compare::BenchRequest request;
+    request.dtypes = options.dtypes.empty() ? std::vector<DType>{DType::float32}
+                                            : read_bench_dtypes(options, Kind::attention);
+    request.timing = read_bench_timing(options);
+    std::vector<compare::BenchSettings> settings;
+    for (const Kind kind :
+         {Kind::attention, Kind::normalization, Kind::activation, Kind::loss, Kind::optimizer}) {
+        settings.push_back(read_bench_settings(options, kind));
+    }
+    return Bench(options).overhead(std::move(request), settings);
+}
+
+int run(const BenchOptions& options) {
+    if (options.what == "layer") return run_layer(options);
+    if (options.what == "overhead") return run_overhead(options);
+    return run_operators(options);
+}
+
+template <class Value>
+CLI::Option* list(CLI::App& command, const char* flag, Value& value, const std::string& help) {
+    return command.add_option(flag, value, help)->delimiter(',')->expected(1)->take_all();
+}
+
+void add_common(CLI::App& command, BenchOptions& options) {
+    list(command, "--backends", options.backends,
+         "components to compare, [plugin/]component[@variant]; default: all that are usable")
+        ->type_name("A,B");
+    command.add_option("--base", options.base, "what speedups are over; default: torch")->type_name("NAME");
+    command
+        .add_option("--shape", options.shapes,
+                    "attention B,H,N,D or B,H,K,N,M,D; normalization and activation ROWS,WIDTH; loss "
+                    "ROWS,CLASSES[,WIDTH]; "
+                    "optimizer bert-base, mini-gpt or 4096x768,12x768x768; may be repeated")
+        ->type_name("SHAPE")
+        ->expected(1)
+        ->take_all();
+    list(command, "--dtype", options.dtypes, "default: float32,bfloat16")->type_name("A,B");
+    list(command, "--pass", options.passes, "forward, forward_backward; of an optimizer: step")
+        ->type_name("A,B");
+    command.add_option("--dropout", options.dropout, "probability of dropping")->type_name("P");
+    command.add_option("--time-budget", options.time_budget, "for the timing of all tables, about")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command.add_option("--blocks", options.blocks, "that many samples of each, whatever it takes")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000));
+    command.add_option("--threads", options.threads, "of LibTorch; default: all cores")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+    command.add_option("--seed", options.seed, "of inputs, order and intervals")
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        .add_option("--set", options.job.overrides,
+                    "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
+                    "--set runtime.allocator=malloc; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+    add_json(command, options.json);
+}
+
+void add_of_kinds(CLI::App& command, BenchOptions& options) {
+    const char* const attention = "Attention";
+    command.add_flag("--causal", options.causal, "a query sees no later key")->group(attention);
+    list(command, "--mask", options.masks,
+         "sliding_window=N, prefix=N, alibi, relative_bias[=BUCKETS], soft_cap=X, dense_bias, causal")
+        ->type_name("A,B")
+        ->group(attention);
+    command.add_option("--lengths", options.lengths, "of the sequences, drawn from a range as 64-512")
+        ->type_name("MIN-MAX")
+        ->group(attention);
+    command.add_option("--layout", options.layout, "padded or packed")->type_name("LAYOUT")->group(attention);
+    const char* const rows = "Normalization, activation, loss";
+    command.add_option("--norm", options.norm, "layer_norm or rms_norm")->type_name("NAME")->group(rows);
+    command
+        .add_option("--activation", options.activation,
+                    "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu")
+        ->type_name("NAME")
+        ->group(rows);
+    command.add_flag("--bias", options.input_bias, "a bias is added to the input first")->group(rows);
+    command.add_flag("--residual", options.residual, "norm(residual + dropout(x + bias))")->group(rows);
+    command.add_option("--parameter-dtype", options.parameter_dtype, "of weight and bias")
+        ->type_name("DTYPE")
+        ->group(rows)
+        ->capture_default_str();
+    command.add_option("--label-smoothing", options.label_smoothing, "of the loss")
+        ->type_name("E")
+        ->group(rows);
+    const char* const optimizer = "Optimizer";
+    command.add_option("--algorithm", options.algorithm, "adamw, adam, sgd, lion, lamb or muon")
+        ->type_name("NAME")
+        ->group(optimizer);
+    command.add_option("--clip", options.clip, "clip gradients by this norm in the same step")
+        ->type_name("NORM")
+        ->group(optimizer);
+}
+
+}  // namespace
+
+Action setup_bench(CLI::App& command) {
+    const auto options = std::make_shared<BenchOptions>();
+    command
+        .add_option("WHAT", options->what,
+                    "attention, normalization, activation, loss, optimizer; layer: a whole layer of CONFIG; "
+                    "overhead: "
+                    "what components cost over the plain LibTorch calls")
+        ->required()
+        ->type_name("");
+    command.add_option("CONFIG", options->job.config, "TOML file, for layer")->type_name("");
+    add_common(command, *options);
+    add_of_kinds(command, *options);
+    list(command, "--stacks", options->stacks,
+         "backends for the whole layer, or attention=A+normalization=B+activation=C")
+        ->type_name("A,B")
+        ->group("Layer");
+    return [options] { return run(*options); };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,173 @@
+#include <switchyard/cli/bench_read.h>
+
+#include <algorithm>
+
+#include <switchyard/cli/command.h>
+#include <switchyard/compare/text_table.h>
+#include <switchyard/config/suggest.h>
+#include <switchyard/host/search_path.h>
+#include <switchyard/resolver/names.h>
+#include <switchyard/resolver/resolver.h>
+
+namespace switchyard::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::vector<Kind> kinds{Kind::attention, Kind::normalization, Kind::activation, Kind::loss,
+                              Kind::optimizer};
+
+template <class Enum>
+Enum read_name(const std::string& option, const std::string& text) {
+    if (const auto value = parse<Enum>(text)) return *value;
+    const Words known(names<Enum>.begin(), names<Enum>.end());
+    const auto near = config::suggest(text, known);
+    throw Failure(option + " " + text + ": expected one of " + joined(known) +
+                  (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+void check_number(const char* option, double value, double low, double high, const std::string& expected) {
+    if (value >= low && value <= high) return;
+    throw Failure(std::string(option) + ": expected " + expected + ", got " + compare::digits(value));
+}
+
+std::string bad_dtype(const std::string& text) {
+    const Words known{"float32", "float64", "bfloat16", "float16"};
+    const auto near = config::suggest(text, known);
+    return "--dtype " + text + ": expected one of " + joined(known) + (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+}  // namespace
+
+Kind read_bench_kind(const std::string& text) {
+    Words known;
+    for (const Kind kind : kinds) {
+        if (name(kind) == text) return kind;
+        known.emplace_back(name(kind));
+    }
+    known.insert(known.end(), {"layer", "overhead"});
+    const auto near = config::suggest(text, known);
+    throw Failure("there is no bench of \"" + text + "\"" +
+                  (near.empty() ? "" : "; did you mean " + near + "?") + "\nthere is one of " +
+                  joined(known));
+}
+
+compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kind) {
+    compare::BenchSettings settings;
+    settings.kind = kind;
+    settings.seed = options.seed;
+    settings.dropout = options.dropout;
+    settings.causal = options.causal;
+    settings.layout = read_name<Layout>("--layout", options.layout);
+    settings.norm = read_name<NormKind>("--norm", options.norm);
+    settings.activation = read_name<ActivationKind>("--activation", options.activation);
+    settings.algorithm = read_name<OptimizerKind>("--algorithm", options.algorithm);
+    settings.parameter_dtype = read_name<DType>("--parameter-dtype", options.parameter_dtype);
+    settings.input_bias = options.input_bias;
+    settings.residual = options.residual;
+    settings.label_smoothing = options.label_smoothing;
+    settings.max_grad_norm = options.clip;
+    check_number("--dropout", options.dropout, 0.0, 0.999, "a probability below 1");
+    check_number("--label-smoothing", options.label_smoothing, 0.0, 1.0, "a number from 0 to 1");
+    check_number("--clip", options.clip, 0.0, 1e30, "a norm, or 0 for none");
+    for (const auto& mask : options.masks) {
+        const auto error = compare::read_mask(mask, settings);
+        if (!error.empty()) throw Failure("--mask " + mask + ": " + error);
+    }
+    if (!options.lengths.empty()) {
+        const auto error = compare::read_lengths(options.lengths, settings.lengths);
+        if (!error.empty()) throw Failure("--lengths: " + error);
+    }
+    return settings;
+}
+
+std::vector<DType> read_bench_dtypes(const BenchOptions& options, Kind kind) {
+    auto texts = options.dtypes;
+    if (texts.empty()) texts = kind == Kind::optimizer ? Words{"float32"} : Words{"float32", "bfloat16"};
+    std::vector<DType> dtypes;
+    for (const auto& text : texts) {
+        const auto dtype = parse<DType>(text);
+        if (!dtype || *dtype > DType::float16) throw Failure(bad_dtype(text));
+        dtypes.push_back(*dtype);
+    }
+    return dtypes;
+}
+
+std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind kind) {
+    using compare::Pass;
+    if (options.passes.empty() && kind == Kind::optimizer) return {Pass::step};
+    if (options.passes.empty()) return {Pass::forward, Pass::forward_backward};
+    std::vector<Pass> passes;
+    for (const auto& text : options.passes) {
+        const auto pass = read_name<Pass>("--pass", text);
+        if ((pass == Pass::step) != (kind == Kind::optimizer)) {
+            throw Failure("--pass " + text + ": " + std::string(name(kind)) +
+                          (kind == Kind::optimizer ? " has the pass step"
+                                                   : " has the passes forward and forward_backward"));
+        }
+        passes.push_back(pass);
+    }
+    return passes;
+}
+
+std::vector<compare::BenchShape> read_bench_shapes(const BenchOptions& options,
+                                                   const compare::BenchSettings& settings) {
+    std::vector<compare::BenchShape> shapes;
+    for (const auto& text :
+         options.shapes.empty() ? compare::default_shapes(settings.kind) : options.shapes) {
+        auto result = compare::parse_shape(settings.kind, text);
+        if (!result.shape) throw Failure(result.error);
+        const auto error = compare::check_settings(settings, *result.shape);
+        if (!error.empty()) throw Failure(error);
+        shapes.push_back(std::move(*result.shape));
+    }
+    return shapes;
+}
+
+// Those that were named, checked; or all that are usable.
+Words choose_backends(const BenchOptions& options, Kind kind,
+                      const std::vector<resolver::Candidate>& candidates) {
+    auto chosen = options.backends;
+    for (const auto& wanted : chosen) {
+        const auto named = resolver::find_named(kind, wanted, candidates);
+        if (named.candidate == nullptr) throw Failure("--backends " + wanted + ": " + named.error);
+    }
+    if (!chosen.empty()) return chosen;
+    for (const auto& candidate : candidates) {
+        if (candidate.manifest.kind == kind && candidate.usable)
+            chosen.push_back(resolver::short_name(candidate, candidates));
+    }
+    if (chosen.empty()) {
+        throw Failure("no plugin has a component for " + std::string(name(kind)) + "\n" +
+                      searched_places(host::standard_search_path()));
+    }
+    return chosen;
+}
+
+// What ratios are over: the one that was named, else torch, else the first; among the backends, at their
+// head.
+std::string choose_base(const BenchOptions& options, Kind kind,
+                        const std::vector<resolver::Candidate>& candidates, Words& backends) {
+    std::string base = options.base;
+    if (!base.empty()) {
+        const auto named = resolver::find_named(kind, base, candidates);
+        if (named.candidate == nullptr) throw Failure("--base " + base + ": " + named.error);
+    } else {
+        base =
+            resolver::find_named(kind, "torch", candidates).candidate != nullptr ? "torch" : backends.front();
+    }
+    const auto found = std::find(backends.begin(), backends.end(), base);
+    if (found != backends.end()) backends.erase(found);
+    backends.insert(backends.begin(), base);
+    return base;
+}
+
+compare::TimingOptions read_bench_timing(const BenchOptions& options) {
+    compare::TimingOptions timing;
+    timing.time_budget_ms = 1000.0 * options.time_budget;
+    timing.seed = options.seed;
+    if (options.blocks > 0) timing.min_blocks = timing.max_blocks = options.blocks;
+    return timing;
+}
+
+}  // namespace switchyard::cli

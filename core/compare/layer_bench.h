@@ -1,0 +1,64 @@
+// Stacks of backends against each other on one whole transformer layer, forward and backward: what swapping
+// attention, norm and activation together brings where projections stay the same.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <switchyard/compare/peaks.h>
+#include <switchyard/compare/timing.h>
+#include <switchyard/config/config.h>
+#include <switchyard/host/plugin_library.h>
+#include <switchyard/interfaces/host_info.h>
+
+namespace switchyard::compare {
+
+// Who does what: a backend for each of attention, normalization and activation.
+struct LayerStack {
+    std::string name;  // as it was written
+    std::map<Kind, std::string> backends;
+};
+
+// "naive": everything by that; "attention=flash+normalization=fused": the rest as the configuration says.
+// Returns what is wrong, or "".
+std::string read_stack(const std::string& text, LayerStack& stack);
+
+struct LayerRow {
+    std::string stack;
+    std::string message;                     // why it was not timed; empty if it was
+    std::map<std::string, std::string> ran;  // by slot: "torch@flash"
+    Interval ms;
+    std::optional<Interval> speedup;
+    std::int64_t extra_memory_bytes = -1;
+    double gflops = 0.0;
+    // Largest root mean square, relative, of the difference to the base's output and input gradient, with
+    // dropout off.
+    double drift = 0.0;
+    int blocks = 0;
+    int spoilt = 0;
+};
+
+struct LayerReport {
+    std::vector<LayerRow> rows;    // the first is the base
+    std::string layer;             // "encoder.0"
+    std::string shape;             // "32,128,384": batch, length, hidden_size
+    DType dtype = DType::float32;  // of attention and projections
+    Peaks peaks;
+    double dropout = 0.0;
+
+    int exit_code() const;  // 2 if no stack could be timed, 1 if some could not
+};
+
+// The layer of the configuration's first stack, batches of batch.size full rows of batch.max_length.
+LayerReport run_layer_bench(const config::Config& config, const std::vector<LayerStack>& stacks,
+                            const TimingOptions& timing, host::Registry& registry, const HostInfo& host,
+                            Stopwatch& stopwatch);
+
+std::string to_text(const LayerReport& report);
+nlohmann::json to_json(const LayerReport& report);
+
+}  // namespace switchyard::compare

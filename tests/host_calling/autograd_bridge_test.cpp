@@ -1,4 +1,4 @@
-// The bridge in modes kernel, differentiable and none. A case gives forward and backward of z = f(x, y) as
+// The bridge in mode kernel. A case gives forward and backward of z = f(x, y) as
 // functions (bridge_fixture.h) and looks at what autograd makes of them. To add one: write its Behaviour, run
 // it, assert on gradients or on the error's text.
 #include <atomic>
@@ -452,55 +452,4 @@ TEST_CASE("kernel: the component outlives its binding as long as a graph needs i
         z = op.z(x, x);
     }
     CHECK(at::equal(grad({z.sum()}, {x})[0], x.detach() * 2));
-}
-
-TEST_CASE("differentiable: autograd follows the component, twice if asked") {
-    Behaviour behaviour;
-    behaviour.forward = [](const auto& inputs, host::Tensors& outputs, Saved* saved) {
-        CHECK(saved == nullptr);
-        outputs.push_back(inputs[0] * inputs[0] * inputs[1]);
-    };
-    const BridgeFixture op(GradientMode::differentiable, behaviour);
-    const at::Tensor x = leaf({3}), y = leaf({3}, 2);
-    const auto first = grad({op.z(x, y).sum()}, {x}, {}, true, /*create_graph=*/true);
-    CHECK(at::allclose(grad({first[0].sum()}, {x})[0], y.detach() * 2));
-}
-
-TEST_CASE("differentiable: a component that loses the graph is told so") {
-    Behaviour behaviour;
-    behaviour.forward = [](const auto& inputs, host::Tensors& outputs, Saved*) {
-        outputs.push_back(inputs[0].detach() * 2);
-    };
-    const BridgeFixture op(GradientMode::differentiable, behaviour);
-    CHECK_THROWS_WITH(
-        op.z(leaf({2}), leaf({2})),
-        Catch::Matchers::Equals("plugin 'acme', component 'bridge_test', test.forward: says that it is "
-                                "differentiable, but its output z has no gradient"));
-    CHECK_NOTHROW(op.z(leaf({2}).detach(), leaf({2}).detach()));
-}
-
-TEST_CASE("none: a gradient is refused by name, a call without one is served") {
-    Behaviour behaviour = product();
-    const BridgeFixture op(GradientMode::none, behaviour);
-    const at::Tensor x = leaf({2}), y = leaf({2}, 3);
-    CHECK_THROWS_WITH(
-        op.z(x.detach(), y),
-        Catch::Matchers::Equals(
-            "activation (plugin 'acme', component 'bridge_test'): a gradient is needed for y, "
-            "and this component has none; call it without grad mode, or choose another backend"));
-    const c10::AutoGradMode no_grad(false);
-    CHECK(at::equal(op.z(x, y), x * y));
-}
-
-TEST_CASE("whatever forward throws comes out as the plugin's error") {
-    Behaviour behaviour = product();
-    behaviour.forward = [](const auto&, host::Tensors&, Saved*) { throw 3.5; };
-    for (const GradientMode mode :
-         {GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute, GradientMode::none}) {
-        const BridgeFixture op(mode, behaviour);
-        const at::Tensor x = leaf({2}).detach();
-        CHECK_THROWS_WITH(op.z(x, x), Catch::Matchers::Equals(
-                                          "plugin 'acme', component 'bridge_test', test.forward: threw a "
-                                          "value of type 'double'"));
-    }
 }

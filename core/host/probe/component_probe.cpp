@@ -73,21 +73,21 @@ private:
         return verdict;
     }
 
-    // Served if any formula of the kind is; if none is, the reasons are those of the first.
+    // Served if any formula of the kind is; if none is, the reasons are those of the one that has the fewest.
     SupportCell ask(Device device, DType dtype) const {
         const HostInfo& host = device == Device::cuda ? hosts_.cuda : hosts_.here;
         SupportCell cell{device, dtype, false, host.name, {}, {}};
-        std::vector<Reason> first_reasons;
+        std::vector<Reason> fewest;
         for (const StandardRequest& standard : standard_requests(component_.manifest->kind, device, dtype)) {
             Verdict verdict = supports(*standard.request, host);
             if (verdict.ok()) {
                 cell.ok = true;
                 if (!standard.formula.empty()) cell.serves.push_back(standard.formula);
-            } else if (first_reasons.empty()) {
-                first_reasons = std::move(verdict.reasons);
+            } else if (fewest.empty() || verdict.reasons.size() < fewest.size()) {
+                fewest = std::move(verdict.reasons);
             }
         }
-        if (!cell.ok) cell.reasons = std::move(first_reasons);
+        if (!cell.ok) cell.reasons = std::move(fewest);
         return cell;
     }
 

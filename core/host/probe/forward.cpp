@@ -91,7 +91,7 @@ public:
 };
 
 std::string run_data_loader(DataLoader& loader, const DataLoaderRequest& request) {
-    const ThreeSamples samples;
+    static const ThreeSamples samples;  // it must outlive the loader, whose threads may still be reading ahead
     LoaderParams params;
     params.layout = request.layout;
     params.batch_size = request.batch.min;

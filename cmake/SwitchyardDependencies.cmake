@@ -33,6 +33,9 @@ switchyard_system_library(boost_dll HEADER boost/dll/shared_library.hpp LIBRARIE
   PACKAGE "libboost-dev and libboost-filesystem-dev")
 target_link_libraries(switchyard::boost_dll INTERFACE ${CMAKE_DL_LIBS})
 switchyard_system_library(xxhash HEADER xxhash.h LIBRARIES xxhash PACKAGE libxxhash-dev)
+switchyard_system_library(utf8proc HEADER utf8proc.h LIBRARIES utf8proc PACKAGE libutf8proc-dev)
+switchyard_system_library(boost_iostreams HEADER boost/iostreams/filtering_stream.hpp LIBRARIES boost_iostreams
+  PACKAGE libboost-iostreams-dev)
 switchyard_system_library(highway HEADER hwy/highway.h LIBRARIES hwy DEFINITIONS HWY_SHARED_DEFINE PACKAGE libhwy-dev)
 # LibTorch ships a newer fmt than the one that the system's spdlog is built on: a target that links this one must not
 # see LibTorch's headers (switchyard_library checks it).

@@ -26,5 +26,9 @@ Action setup_plugins_doctor(CLI::App& command);
 Action setup_plan(CLI::App& command);
 Action setup_plugins_verify(CLI::App& command);
 Action setup_bench(CLI::App& command);
+Action setup_model(CLI::App& command);
+Action setup_train(CLI::App& command);
+Action setup_predict(CLI::App& command);
+Action setup_check(CLI::App& command);
 
 }  // namespace switchyard::cli

@@ -12,6 +12,9 @@ int main(int argc, char** argv) {
     auto commands = cli::all_commands();
     attach(commands, "plan", cli::setup_plan);
     attach(commands, "bench", cli::setup_bench);
+    attach(commands, "train", cli::setup_train);
+    attach(commands, "predict", cli::setup_predict);
+    attach(commands, "check", cli::setup_check);
     return cli::run_program(commands, {argv + 1, argv + argc},
                             [](const std::vector<std::string>& arguments) -> int {
                                 throw cli::Failure("this program runs commands that need LibTorch; for \"" +

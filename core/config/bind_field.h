@@ -1,4 +1,4 @@
-// A line of the table: binds a member of a section to its key. Included by table.cpp only.
+// A line of the table: binds a member of a section to its key. Included by the sources of the table only.
 #pragma once
 
 #include <type_traits>

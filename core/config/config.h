@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/config/data_config.h>
 #include <switchyard/config/layer_rule.h>
 #include <switchyard/config/model_config.h>
 #include <switchyard/config/origin.h>
 #include <switchyard/config/run_config.h>
 #include <switchyard/config/slot_config.h>
+#include <switchyard/config/task_config.h>
+#include <switchyard/config/train_config.h>
 
 namespace switchyard::config {
 
@@ -22,6 +25,9 @@ struct Config {
     PluginsConfig plugins;
     ModelConfig model;
     BatchConfig batch;
+    TaskConfig task;
+    DataConfig data;
+    TrainConfig train;
     AttentionConfig attention;
     NormalizationConfig normalization;
     ActivationConfig activation;

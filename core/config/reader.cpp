@@ -128,15 +128,19 @@ private:
             reading_.doubtful.insert(field.key);
             return;
         }
-        if (field.key == "plugins.paths") make_absolute(*value);
+        if (field.notes.path) make_absolute(*value);
         target.push_back({field.key, {}, {}, std::move(*value), origin_at(node.name_place)});
     }
 
-    void make_absolute(Value& paths) const {
+    void make_absolute(std::string& path) const {
         namespace fs = std::filesystem;
-        for (auto& path : std::get<std::vector<std::string>>(paths)) {
+        if (!path.empty())
             path = fs::absolute(fs::path(source_.directory) / path).lexically_normal().string();
-        }
+    }
+
+    void make_absolute(Value& value) const {
+        if (auto* path = std::get_if<std::string>(&value)) return make_absolute(*path);
+        for (auto& path : std::get<std::vector<std::string>>(value)) make_absolute(path);
     }
 
     void read_components(const Node& node, Kind kind, const std::string& key, Assignments& target) {

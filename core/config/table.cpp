@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include <switchyard/config/bind_field.h>
+#include <switchyard/config/table_job.h>
 
 namespace switchyard::config {
 namespace {
@@ -41,7 +42,7 @@ Section plugins_section() {
     using P = PluginsConfig;
     rows.add<&P::paths>("paths",
                         "folders and libraries to search for plugins; relative to the file that names them",
-                        {}, {.also = "path search_path"});
+                        {}, {.also = "path search_path", .path = true});
     rows.add<&P::disabled>("disabled", "names of plugins that are not to be used", {},
                            {.also = "disable exclude"});
     return rows.section;
@@ -197,6 +198,9 @@ std::vector<Section> make_sections() {
         plugins_section(),
         model_section(),
         batch_section(),
+        task_section(),
+        data_section(),
+        train_section(),
         slot<&Config::attention>(Kind::attention, "Who computes softmax(q k^T) v.").section,
         slot<&Config::normalization>(Kind::normalization,
                                      "Who normalizes, with the residual sum and dropout before it.")

@@ -1,6 +1,6 @@
 // Every key of the configuration, once (table.cpp): path, type, range, default, meaning, and the member that
 // holds it. Parsing, validation, suggestions, `config schema`, `config show` and docs/config.md come from it.
-// A new key is one entry there.
+// A new key is one entry there, or in table_job.cpp.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ struct Notes {
     std::vector<Literal> usual{};  // the default for bert, gpt, t5; empty: the same for all
     std::string_view also{};       // names that others use for it, for suggestions; separated by blanks
     bool per_layer = false;        // may stand in a [[layer]] rule
+    bool path = false;             // names files, relative to the file that it is written in
 };
 
 struct Field {

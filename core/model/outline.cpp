@@ -38,7 +38,11 @@ public:
             for (const Stack stack : {Stack::encoder, Stack::decoder}) {
                 if (runs(config_.model, stack, phase)) add_stack(stack, phase);
             }
-            if (phase == Phase::train || phase == Phase::eval) add_loss(phase), add_data_loader(phase);
+            if (phase == Phase::train || phase == Phase::eval) {
+                add_head(phase);
+                add_loss(phase);
+                add_data_loader(phase);
+            }
             if (phase == Phase::train) add_optimizer();
         }
         std::stable_sort(uses_.begin(), uses_.end(), [](const SlotUse& a, const SlotUse& b) {
@@ -189,14 +193,37 @@ private:
         return r;
     }
 
+    // What the model is trained for: BERT's task, else the next word.
+    bool predicts_words() const {
+        return config_.model.type != ModelType::bert || config_.task.kind == config::TaskKind::masked_lm;
+    }
+    bool label_per_token() const {
+        return config_.model.type != ModelType::bert || config_.task.label_per_token();
+    }
+
+    // BERT's masked-LM head: a projection, an activation and a normalization before the words.
+    void add_head(Phase phase) {
+        if (config_.model.type != ModelType::bert || !predicts_words()) return;
+        const auto& m = config_.model;
+        auto r = request<ActivationRequest>(compute(OpClass::activation, "model"), phase, config_.activation);
+        r.activation = m.activation;
+        r.rows = Range(0, rows(phase).max);
+        r.width = m.hidden_size;
+        add(Kind::activation, "activation.head", "model", phase, r);
+        auto norm = plain_norm(m, config_.normalization, "model", phase);
+        norm.rows = r.rows;
+        add(Kind::normalization, "normalization.head", "encoder", phase, norm);
+    }
+
     void add_loss(Phase phase) {
         const auto& slot = config_.loss;
         auto r = request<LossRequest>(compute(OpClass::loss, "model"), phase, slot);
-        r.rows = Range(1, rows(phase).max);
-        r.classes = config_.model.vocab_size;
-        r.projection = slot.projection;
-        r.projection_bias = slot.projection && config_.model.type == ModelType::bert;
-        r.width = slot.projection ? config_.model.hidden_size : 0;
+        r.rows = label_per_token() ? Range(0, rows(phase).max) : batch();
+        r.classes =
+            predicts_words() ? config_.model.vocab_size : config_.task.classes(config_.model.vocab_size);
+        r.projection = slot.projection && predicts_words();
+        r.projection_bias = r.projection && config_.model.type == ModelType::bert;
+        r.width = r.projection ? config_.model.hidden_size : 0;
         r.label_smoothing = phase == Phase::train ? slot.label_smoothing : 0.0;
         r.z_loss = phase == Phase::train ? slot.z_loss : 0.0;
         add(Kind::loss, "loss", "model", phase, r);
@@ -219,7 +246,7 @@ private:
         r.needs_grad = false;
         r.batch = batch();
         r.length = lengths();
-        r.labels_per_token = true;
+        r.labels_per_token = label_per_token();
         add(Kind::data_loader, "data_loader", "model", phase, r);
     }
 

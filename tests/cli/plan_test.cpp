@@ -49,7 +49,7 @@ TEST_CASE("a plan shows every slot with what was chosen, how, and why nothing el
     CHECK_THAT(text.out, contains("not asked for: naive/naive"));
     const auto verbose = run({"plan", "configs/demo.toml", "--verbose"});
     CHECK_THAT(verbose.out,
-               contains("request: float32 on cpu, padded, train, needs_grad, batch 1..32, heads 12"));
+               contains("request: bfloat16 on cpu, padded, train, needs_grad, batch 1..32, heads 12"));
     CHECK_THAT(verbose.out, contains("/libtorch.so ("));
     CHECK_THAT(verbose.out, contains("backend: torch, from configs/demo.toml:"));
 }

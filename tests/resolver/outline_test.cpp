@@ -91,11 +91,13 @@ TEST_CASE("an encoder's slots are all there, once for equal layers") {
     const auto uses = outline(bert);
     CHECK(slots(uses, Phase::train) ==
           std::set<std::string>{"attention encoder.0-5", "normalization encoder.0-5",
-                                "normalization.embedding encoder", "activation encoder.0-5", "loss model",
+                                "normalization.embedding encoder", "activation encoder.0-5",
+                                "activation.head model", "normalization.head encoder", "loss model",
                                 "optimizer model", "data_loader model"});
     CHECK(slots(uses, Phase::eval) ==
           std::set<std::string>{"attention encoder.0-5", "normalization encoder.0-5",
-                                "normalization.embedding encoder", "activation encoder.0-5", "loss model",
+                                "normalization.embedding encoder", "activation encoder.0-5",
+                                "activation.head model", "normalization.head encoder", "loss model",
                                 "data_loader model"});
     CHECK(find(uses, "attention", Phase::train, "encoder.0-5").layer_ids.size() == 6);
 }

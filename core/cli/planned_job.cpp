@@ -1,0 +1,29 @@
+#include <switchyard/cli/planned_job.h>
+
+#include <ATen/Parallel.h>
+
+#include <switchyard/cli/command.h>
+#include <switchyard/cli/plan_text.h>
+#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/host/host_info.h>
+#include <switchyard/model/planning.h>
+
+namespace switchyard::cli {
+
+std::unique_ptr<PlannedJob> plan_job(const JobOptions& options) {
+    auto planned = std::make_unique<PlannedJob>();
+    planned->host = host::this_host(host::Look::with_devices);
+    auto job = load_job(options, planned->host);
+    planned->config = std::move(job.config);
+    const auto& runtime = planned->config.runtime;
+    host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
+                                    ? host::AllocatorKind::caching
+                                    : host::AllocatorKind::malloc);
+    if (runtime.threads > 0) at::set_num_threads(static_cast<int>(runtime.threads));
+    planned->registry = std::make_unique<host::Registry>(std::move(job.records));
+    planned->plan = model::make_plan(planned->config, *planned->registry, planned->host);
+    if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
+    return planned;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,85 @@
+// switchyard predict RUN TEXT...
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/cli/planned_job.h>
+#include <switchyard/train/predict.h>
+
+namespace switchyard::cli {
+namespace {
+
+struct PredictOptions {
+    std::string run;
+    std::vector<std::string> texts;
+    std::vector<std::string> overrides;
+    JsonOption json;
+};
+
+std::vector<std::string> lines_of_stdin() {
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
+    return lines;
+}
+
+std::string percent(double share) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+    return text;
+}
+
+int predict(PredictOptions options) {
+    if (options.texts.empty()) options.texts = lines_of_stdin();
+    if (options.texts.empty())
+        throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
+    JobOptions job{options.run + "/config.toml",
+                   {"train.weights=" + nlohmann::json(options.run + "/model").dump()}};
+    job.overrides.insert(job.overrides.end(), options.overrides.begin(), options.overrides.end());
+    const auto planned = plan_job(job);
+    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    session.load_tokenizer();
+    session.load_initial_weights();
+    const auto rows = train::predict(session, options.texts);
+
+    const auto& labels = planned->config.task.labels;
+    auto json = nlohmann::ordered_json::array();
+    Table table({"label", "probability", "text"});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const auto best =
+            static_cast<std::size_t>(std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin());
+        table.row({labels.at(best), percent(rows[i][best]), options.texts[i]});
+        nlohmann::ordered_json line{{"text", options.texts[i]}, {"label", labels.at(best)}};
+        for (std::size_t c = 0; c < labels.size(); ++c) line["probabilities"][labels[c]] = rows[i][c];
+        json.push_back(line);
+    }
+    write_json(options.json, {{"predictions", json}});
+    if (!options.json.on_stdout()) std::cout << table.render();
+    return Exit::fine;
+}
+
+}  // namespace
+
+Action setup_predict(CLI::App& command) {
+    const auto options = std::make_shared<PredictOptions>();
+    command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
+    command.add_option("TEXT", options->texts, "texts; none: the lines of the standard input")->type_name("");
+    command.add_option("--set", options->overrides, "set one value of the run's configuration")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->take_all();
+    add_json(command, options->json);
+    return [options] {
+        try {
+            return predict(*options);
+        } catch (const train::InputError& error) {
+            throw Failure(error.what());
+        }
+    };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,203 @@
+// switchyard train CONFIG
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/cli/planned_job.h>
+#include <switchyard/cli/train_summary.h>
+#include <switchyard/config/show.h>
+#include <switchyard/model/weights/load_weights.h>
+#include <switchyard/resolver/plan_json.h>
+#include <switchyard/train/checkpoint.h>
+#include <switchyard/train/progress.h>
+#include <switchyard/train/run_directory.h>
+#include <switchyard/train/session.h>
+#include <switchyard/train/stop_signal.h>
+#include <switchyard/train/tensorboard.h>
+
+namespace switchyard::cli {
+namespace {
+
+struct TrainOptions {
+    JobOptions job;
+    std::string run = "runs/train";
+    bool resume = false;
+};
+
+double wall_time() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Metrics, TensorBoard and progress of one run.
+class Record {
+public:
+    Record(const train::RunDirectory& run, std::int64_t start, std::int64_t log_every)
+        : metrics_(run.file("metrics.jsonl"), start),
+          board_(run.file("tensorboard"), wall_time()),
+          log_every_(log_every) {}
+
+    void step(const train::StepReport& report) {
+        smooth(report);
+        const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
+        progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left});
+        if (report.step % log_every_ != 0 && report.step != report.total_steps) return;
+        nlohmann::ordered_json line{{"step", report.step},
+                                    {"epoch", report.epoch},
+                                    {"loss", report.loss},
+                                    {"lr_factor", report.lr_factor},
+                                    {"step_ms", report.milliseconds},
+                                    {"samples_per_second", samples_per_second_}};
+        if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
+        if (report.skipped) line["skipped"] = true;
+        metrics_.write(line);
+        board_.scalars(wall_time(), report.step,
+                       {{"train/loss", report.loss},
+                        {"train/lr_factor", report.lr_factor},
+                        {"train/grad_norm", report.grad_norm},
+                        {"train/samples_per_second", samples_per_second_}});
+        board_.flush();
+    }
+
+    void eval(std::int64_t step, const train::EvalResult& result) {
+        progress_.finish();
+        std::cerr << "step " << step << ": evaluation loss " << result.loss << ", accuracy "
+                  << result.accuracy << " of " << result.labels << '\n';
+        metrics_.write({{"step", step}, {"eval_loss", result.loss}, {"eval_accuracy", result.accuracy}});
+        board_.scalars(wall_time(), step, {{"eval/loss", result.loss}, {"eval/accuracy", result.accuracy}});
+        board_.flush();
+    }
+
+    void eval_progress(std::int64_t done, std::int64_t total) {
+        progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
+    }
+    void finish() { progress_.finish(); }
+
+private:
+    void smooth(const train::StepReport& report) {
+        const double rate =
+            static_cast<double>(report.samples) / std::max(report.milliseconds / 1000.0, 1e-9);
+        const double keep = started_ ? 0.95 : 0.0;
+        loss_ = keep * loss_ + (1.0 - keep) * report.loss;
+        samples_per_second_ = keep * samples_per_second_ + (1.0 - keep) * rate;
+        seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * report.milliseconds / 1000.0;
+        started_ = true;
+    }
+
+    train::MetricsLog metrics_;
+    train::TensorBoardWriter board_;
+    train::Progress progress_ = train::Progress::for_stderr();
+    std::int64_t log_every_;
+    bool started_ = false;
+    double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;
+};
+
+void resume_from(const train::RunDirectory& run, train::Session& session, train::Trainer& trainer) {
+    const auto newest = train::newest_checkpoint(run.checkpoints());
+    if (!newest)
+        throw Failure(run.checkpoints() +
+                      ": error: there is no checkpoint to go on from; leave --resume out to begin anew");
+    const auto loaded = train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+    if (!loaded.state) throw Failure(loaded.error);
+    trainer.restore(*loaded.state);
+    std::cerr << "going on from " << *newest << '\n';
+}
+
+void describe_data(const train::Session& session) {
+    const auto& rows = session.data().train_rows;
+    const auto& eval = session.data().eval_rows;
+    std::cerr << "data: " << rows.used << " samples to learn from, " << eval.used << " to evaluate on ("
+              << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
+              << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
+              << " tokens)\n";
+    const auto& fresh = session.initial_weights().fresh;
+    if (!fresh.empty())
+        std::cerr << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
+                  << '\n';
+}
+
+train::TrainingResult run_training(const TrainOptions& options, train::Session& session,
+                                   const train::RunDirectory& run, const train::StopSignal& stop,
+                                   OptimizerState& state) {
+    auto trainer = session.make_trainer();
+    if (options.resume) resume_from(run, session, trainer);
+
+    Record record(run, trainer.state().progression.step, session.config().train.log_every);
+    train::TrainerHooks hooks;
+    hooks.on_step = [&](const auto& report) { record.step(report); };
+    hooks.on_eval = [&](std::int64_t step, const auto& result) { record.eval(step, result); };
+    hooks.on_eval_progress = [&](std::int64_t done, std::int64_t total) {
+        record.eval_progress(done, total);
+    };
+    hooks.save = [&](const train::TrainingState& at) {
+        return train::save_checkpoint(run.checkpoints(), at, session.parameters(),
+                                      session.config().train.keep_checkpoints)
+            .value_or("");
+    };
+    hooks.stop = [&] { return static_cast<bool>(stop); };
+    auto result = trainer.run(hooks);
+    record.finish();
+    state = trainer.state().optimizer;
+    return result;
+}
+
+int train_job(const TrainOptions& options) {
+    const auto planned = plan_job(options.job);
+    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    // Everything that can be wrong with the input comes before anything is written.
+    const train::StopSignal stop;
+    session.load_tokenizer();
+    session.load_data();
+    if (!options.resume) session.load_initial_weights();
+    const train::RunDirectory run(options.run);
+    if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
+        throw Failure(error);
+    describe_data(session);
+    std::ostringstream shown;
+    config::show(shown, planned->config, false);
+    write_file(run.file("config.toml"), shown.str());
+    write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
+
+    OptimizerState state;
+    const auto result = run_training(options, session, run, stop, state);
+    write_file(run.file("summary.json"),
+               train_summary(session, result, training_memory(session, state)).dump(2) + "\n");
+    if (result.outcome == train::Outcome::failed) throw Failure(result.error, Exit::run_failed);
+    if (result.outcome == train::Outcome::stopped) {
+        std::cerr << "stopped after step " << result.progression.step << "; go on with --resume\n";
+        return Exit::run_failed;
+    }
+    const auto& model = planned->config;
+    if (const auto error =
+            model::save_weights(run.file("model"), model.model, session.parameters(), model.task.labels)) {
+        throw Failure(*error, Exit::run_failed);
+    }
+    std::cout << run.path() << ": " << result.progression.step << " steps, evaluation accuracy "
+              << result.eval.accuracy << ", loss " << result.eval.loss << "\n";
+    return Exit::fine;
+}
+
+}  // namespace
+
+Action setup_train(CLI::App& command) {
+    const auto options = std::make_shared<TrainOptions>();
+    add_job_options(command, options->job);
+    command.add_option("--run", options->run, "folder for everything that the run leaves")
+        ->type_name("DIR")
+        ->capture_default_str();
+    command.add_flag("--resume", options->resume, "go on from the newest checkpoint in that folder");
+    return [options] {
+        try {
+            return train_job(*options);
+        } catch (const train::InputError& error) {
+            throw Failure(error.what());
+        }
+    };
+}
+
+}  // namespace switchyard::cli

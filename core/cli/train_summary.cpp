@@ -1,0 +1,110 @@
+#include <switchyard/cli/train_summary.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/compare/statistics.h>
+#include <switchyard/host/cpu_allocator.h>
+
+namespace switchyard::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json interval_json(const std::vector<double>& values) {
+    const auto interval = compare::median_interval(values);
+    return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+ordered_json rows_json(const data::RowCounts& rows) {
+    return {
+        {"read", rows.read}, {"used", rows.used}, {"truncated", rows.truncated}, {"skipped", rows.skipped}};
+}
+
+const char* status_of(train::Outcome outcome) {
+    switch (outcome) {
+        case train::Outcome::finished:
+            return "finished";
+        case train::Outcome::stopped:
+            return "stopped";
+        default:
+            return "failed";
+    }
+}
+
+// The mean of the last tenth: a single step's loss says little.
+double last_loss(const std::vector<train::StepReport>& steps) {
+    const auto count = std::max<std::size_t>(1, steps.size() / 10);
+    double sum = 0.0;
+    for (std::size_t i = steps.size() - std::min(count, steps.size()); i < steps.size(); ++i)
+        sum += steps[i].loss;
+    return steps.empty() ? 0.0 : sum / static_cast<double>(std::min(count, steps.size()));
+}
+
+}  // namespace
+
+TrainingMemory training_memory(train::Session& session, const OptimizerState& state) {
+    TrainingMemory memory;
+    memory.peak = host::cpu_memory_stats().peak_bytes;
+    memory.parameters = session.parameters().bytes();
+    memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
+    for (const auto& entry : state.entries)
+        memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());
+    return memory;
+}
+
+ordered_json executed_json(const std::vector<model::Executed>& executed) {
+    auto slots = ordered_json::object();
+    for (const auto& row : executed) {
+        for (const auto& [variant, calls] : row.calls) {
+            slots[row.slot].push_back({{"component", row.component},
+                                       {"plugin", row.plugin},
+                                       {"variant", variant},
+                                       {"layers", row.layers},
+                                       {"phase", name(row.phase)},
+                                       {"calls", calls}});
+        }
+    }
+    return slots;
+}
+
+ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
+                           const TrainingMemory& memory) {
+    std::vector<double> times;
+    double milliseconds = 0.0;
+    std::int64_t samples = 0, tokens = 0;
+    for (const auto& step : result.steps) {
+        times.push_back(step.milliseconds);
+        milliseconds += step.milliseconds;
+        samples += step.samples;
+        tokens += step.tokens;
+    }
+    const double seconds = std::max(milliseconds, 1e-9) / 1000.0;
+    ordered_json summary{{"status", status_of(result.outcome)},
+                         {"steps", result.progression.step},
+                         {"samples_per_second", static_cast<double>(samples) / seconds},
+                         {"tokens_per_second", static_cast<double>(tokens) / seconds},
+                         {"step_ms", interval_json(times)},
+                         {"peak_memory_bytes", memory.peak},
+                         {"memory",
+                          {{"parameters", memory.parameters},
+                           {"gradients", memory.gradients},
+                           {"optimizer", memory.optimizer},
+                           {"other", std::max<std::int64_t>(0, memory.peak - memory.parameters -
+                                                                   memory.gradients - memory.optimizer)}}},
+                         {"train_loss", last_loss(result.steps)},
+                         {"eval", nullptr},
+                         {"skipped_steps", result.progression.skipped_steps},
+                         {"executed", executed_json(session.executed())},
+                         {"rows", rows_json(session.data().train_rows)},
+                         {"eval_rows", rows_json(session.data().eval_rows)}};
+    if (result.eval.complete) {
+        summary["eval"] = {
+            {"loss", result.eval.loss}, {"accuracy", result.eval.accuracy}, {"labels", result.eval.labels}};
+    }
+    if (!result.error.empty()) summary["error"] = result.error;
+    return summary;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,28 @@
+// summary.json of a run; its keys are a contract (docs/schema/summary.json).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <switchyard/train/session.h>
+#include <switchyard/train/trainer.h>
+
+namespace switchyard::cli {
+
+// Bytes at the end of training.
+struct TrainingMemory {
+    std::int64_t peak = 0;
+    std::int64_t parameters = 0;
+    std::int64_t gradients = 0;
+    std::int64_t optimizer = 0;
+};
+
+// Of the parameters and the optimizer's state, and the allocator's peak.
+TrainingMemory training_memory(train::Session& session, const OptimizerState& state);
+
+nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
+                                     const TrainingMemory& memory);
+
+// {slot: [{component, plugin, variant, layers, phase, calls}]}, only what ran.
+nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed);
+
+}  // namespace switchyard::cli

@@ -1,0 +1,83 @@
+#include <switchyard/config/table_job.h>
+
+#include <switchyard/config/bind_field.h>
+
+namespace switchyard::config {
+namespace {
+
+constexpr double most_steps = 1e12;
+
+Limits at_least(double low) { return {.low = low}; }
+Limits within(double low, double high) { return {.low = low, .high = high}; }
+
+}  // namespace
+
+Section task_section() {
+    Rows<&Config::task> rows{{"task", "What the model is trained and evaluated for.", {}}};
+    using T = TaskConfig;
+    rows.add<&T::kind>("kind", "what a bert is trained for");
+    rows.add<&T::labels>("labels", "names of the classes, in the order of their numbers", {},
+                         {.also = "classes label_names"});
+    rows.add<&T::project_all>("project_all",
+                              "masked_lm: logits for every position, not only for those with a label");
+    return rows.section;
+}
+
+Section data_section() {
+    Rows<&Config::data> rows{{"data", "Where samples come from.", {}}};
+    using D = DataConfig;
+    rows.add<&D::train>("train",
+                        "files to learn from: .txt, .tsv, .csv or .jsonl, plain, .gz or .bz2; relative to "
+                        "the file that names them",
+                        {}, {.also = "files train_files", .path = true});
+    rows.add<&D::eval>("eval", "files to evaluate on; none: a part of data.train, see eval_share", {},
+                       {.also = "validation valid dev test", .path = true});
+    rows.add<&D::eval_share>("eval_share",
+                             "share of the texts held out by a hash of the text, where eval names no file",
+                             within(0, 0.9));
+    rows.add<&D::text_column>("text_column", "column of the text; \"#0\" is the first", {}, {.also = "text"});
+    rows.add<&D::pair_column>("pair_column", "column of a second text; empty: none");
+    rows.add<&D::label_column>("label_column", "column of the label, its name or its number", {},
+                               {.also = "label"});
+    rows.add<&D::bad_row>("bad_row", "a row that is malformed: stop with an error, or skip and count it");
+    rows.add<&D::other_label>("other_label", "a row whose label is none of task.labels: likewise");
+    rows.add<&D::vocabulary>("vocabulary",
+                             "vocab.txt of the WordPiece tokenizer; relative to the file that names it", {},
+                             {.also = "vocab vocab_file", .path = true});
+    rows.add<&D::lower_case>("lower_case", "an uncased vocabulary: lower case, no accents", {},
+                             {.also = "do_lower_case uncased"});
+    rows.add<&D::max_rows>("max_rows", "rows read of each file; 0: all", at_least(0));
+    return rows.section;
+}
+
+Section train_section() {
+    Rows<&Config::train> rows{{"train", "How long training takes, and what is written down on the way.", {}}};
+    using T = TrainConfig;
+    rows.add<&T::epochs>("epochs", "passes over the training data; a part of one is allowed",
+                         {.low = 0, .low_open = true}, {.also = "num_epochs num_train_epochs"});
+    rows.add<&T::steps>("steps", "optimizer steps; 0: as many as epochs needs", within(0, most_steps),
+                        {.also = "max_steps"});
+    rows.add<&T::grad_accumulation_steps>("grad_accumulation_steps", "batches of one optimizer step",
+                                          within(1, 65536),
+                                          {.also = "gradient_accumulation_steps accumulate"});
+    rows.add<&T::schedule>("schedule", "of the learning rate after the warm-up", {},
+                           {.also = "lr_scheduler lr_schedule"});
+    rows.add<&T::warmup_share>("warmup_share", "share of the steps in which the learning rate rises linearly",
+                               within(0, 1), {.also = "warmup warmup_ratio"});
+    rows.add<&T::final_factor>("final_factor", "of the learning rate at the end, for linear and cosine",
+                               within(0, 1));
+    rows.add<&T::weights>("weights",
+                          "initial weights: a Hugging Face folder or a safetensors file, relative to the "
+                          "file that names it; empty: the paper's initialisation",
+                          {}, {.also = "pretrained init_from", .path = true});
+    rows.add<&T::log_every>("log_every", "steps between two lines of metrics", at_least(1));
+    rows.add<&T::eval_every>("eval_every", "steps between two evaluations; 0: at the end only", at_least(0));
+    rows.add<&T::checkpoint_every>("checkpoint_every",
+                                   "steps between two checkpoints; 0: at the end and when stopped",
+                                   at_least(0), {.also = "save_every save_steps"});
+    rows.add<&T::keep_checkpoints>("keep_checkpoints", "newest checkpoints that are kept", within(1, 1000),
+                                   {.also = "save_total_limit"});
+    return rows.section;
+}
+
+}  // namespace switchyard::config

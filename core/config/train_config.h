@@ -1,0 +1,37 @@
+// [train]: how long, in which steps, and what is written down on the way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::config {
+
+// constant: 1;  linear, cosine: down to final_factor over the steps after the warm-up.
+enum class ScheduleKind : std::uint8_t { constant, linear, cosine };
+
+struct TrainConfig {
+    double epochs = 1.0;                       // over the training samples; a part of one is allowed
+    std::int64_t steps = 0;                    // optimizer steps; 0: as many as `epochs` needs
+    std::int64_t grad_accumulation_steps = 1;  // batches a step
+    ScheduleKind schedule = ScheduleKind::linear;
+    double warmup_share = 0.06;  // of all steps
+    double final_factor = 0.0;   // of the learning rate at the end
+    std::string
+        weights;  // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
+    std::int64_t log_every = 10;
+    std::int64_t eval_every = 0;        // steps; 0: at the end only
+    std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
+    std::int64_t keep_checkpoints = 2;  // the newest ones; older ones are removed
+    bool operator==(const TrainConfig&) const = default;
+};
+
+}  // namespace switchyard::config
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::ScheduleKind>{"constant", "linear", "cosine"};
+}  // namespace switchyard

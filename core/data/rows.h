@@ -1,0 +1,61 @@
+// Rows of a text file: one column or several, asked for by name.
+//
+//   text   each line is a row with the one column "text"
+//   tsv    columns between tabs, no quoting; the first line names them, or columns are "#0", "#1", ...
+//   csv    RFC 4180: columns between commas, "quoted, with ""quotes"" and line ends"; header as above
+//   jsonl  one JSON object a line; columns are its keys; numbers and booleans are taken as their text
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::data {
+
+enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl };
+
+// By the file's name, packing endings left aside: "reviews.csv.bz2" is csv. nullopt: unknown.
+std::optional<RowFormat> format_of(std::string_view path);
+
+struct Row {
+    std::int64_t line = 0;            // 1-based, where the row starts
+    std::vector<std::string> values;  // of the columns asked for, in that order
+};
+
+// Outcome of reading one file to its end.
+struct RowsRead {
+    std::int64_t rows = 0;  // handed out
+    std::string
+        error;  // the file cannot be read at all, or a column is not there; then no row was handed out
+};
+
+struct RowProblem {
+    std::int64_t line = 0;
+    std::string message;  // "has 2 columns, expected 3"
+};
+
+struct RowRequest {
+    std::string path;
+    RowFormat format = RowFormat::text;
+    std::vector<std::string> columns;
+    // A row that is malformed. Return false to stop reading.
+    std::function<bool(const RowProblem&)> on_problem;
+    // Return false to stop reading.
+    std::function<bool(Row&)> on_row;
+};
+
+RowsRead read_rows(const RowRequest& request);
+
+}  // namespace switchyard::data
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 4> names<data::RowFormat>{"text", "tsv", "csv", "jsonl"};
+}  // namespace switchyard

@@ -1,0 +1,139 @@
+#include <switchyard/data/wordpiece.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include <switchyard/data/bert_normalizer.h>
+
+namespace switchyard::data {
+namespace {
+
+std::int64_t count_characters(std::string_view word) {
+    return std::count_if(word.begin(), word.end(),
+                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+}
+
+// The last character boundary before `end`.
+std::size_t step_back(std::string_view word, std::size_t end) {
+    do --end;
+    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80U);
+    return end;
+}
+
+}  // namespace
+
+WordPiece::Opened WordPiece::open(const std::string& path, const WordPieceOptions& options) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return {nullptr, path + ": cannot be opened; expected a vocabulary, one piece a line"};
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return from_text(text, path, options);
+}
+
+WordPiece::Opened WordPiece::from_text(std::string_view vocabulary, const std::string& name,
+                                       const WordPieceOptions& options) {
+    std::shared_ptr<WordPiece> tokenizer(new WordPiece);
+    tokenizer->options_ = options;
+    std::string error = tokenizer->read_vocabulary(vocabulary);
+    if (error.empty()) error = tokenizer->find_specials();
+    if (!error.empty()) return {nullptr, name + ":" + error};
+    return {std::move(tokenizer), ""};
+}
+
+std::string WordPiece::read_vocabulary(std::string_view vocabulary) {
+    while (!vocabulary.empty()) {
+        const auto end = vocabulary.find('\n');
+        auto line = vocabulary.substr(0, end);
+        vocabulary.remove_prefix(end == std::string_view::npos ? vocabulary.size() : end + 1);
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        const auto id = size();
+        const auto [entry, added] = ids_.try_emplace(std::string(line), id);
+        if (!added) {
+            return std::to_string(id + 1) + ": '" + std::string(line) + "' stands on line " +
+                   std::to_string(entry->second + 1) + " too";
+        }
+        pieces_.emplace_back(line);
+    }
+    return pieces_.empty() ? "1: the vocabulary is empty" : "";
+}
+
+std::string WordPiece::find_specials() {
+    const std::array<std::pair<const char*, std::int64_t*>, 5> specials{
+        {{"[UNK]", &unk_}, {"[CLS]", &cls_}, {"[SEP]", &sep_}, {"[PAD]", &pad_}, {"[MASK]", &mask_}}};
+    for (const auto& [text, id] : specials) {
+        const auto found = ids_.find(std::string_view(text));
+        if (found != ids_.end()) {
+            *id = found->second;
+            specials_.emplace_back(text, found->second);
+        } else if (id != &mask_) {
+            return std::string(" has no ") + text +
+                   "; a BERT vocabulary holds [PAD], [UNK], [CLS], [SEP] and [MASK]";
+        }
+    }
+    return "";
+}
+
+std::vector<std::int64_t> WordPiece::encode(std::string_view text) const {
+    std::vector<std::int64_t> ids;
+    std::size_t start = 0;
+    for (auto at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
+        const auto special = std::find_if(specials_.begin(), specials_.end(), [&](const auto& entry) {
+            return text.compare(at, entry.first.size(), entry.first) == 0;
+        });
+        if (special == specials_.end()) continue;
+        encode_plain(text.substr(start, at - start), ids);
+        ids.push_back(special->second);
+        start = at + special->first.size();
+        at = start - 1;
+    }
+    encode_plain(text.substr(start), ids);
+    return ids;
+}
+
+std::vector<std::int64_t> WordPiece::encode_with_specials(std::string_view text, std::int64_t max_length,
+                                                          bool* cut) const {
+    auto ids = encode(text);
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, max_length - 2));
+    const bool too_long = max_length > 0 && ids.size() > room;
+    if (too_long) ids.resize(room);
+    if (cut != nullptr) *cut = too_long;
+    ids.insert(ids.begin(), cls_);
+    ids.push_back(sep_);
+    return ids;
+}
+
+void WordPiece::encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const {
+    for_each_bert_word(text, options_.lower_case, [&](std::string_view word) { encode_word(word, ids); });
+}
+
+void WordPiece::encode_word(std::string_view word, std::vector<std::int64_t>& ids) const {
+    if (count_characters(word) > options_.max_word_characters) return ids.push_back(unk_);
+    const auto before = ids.size();
+    std::string continued;
+    std::size_t start = 0;
+    while (start < word.size()) {
+        std::size_t end = word.size();
+        auto found = ids_.end();
+        while (end > start) {
+            const auto piece = word.substr(start, end - start);
+            if (start == 0) {
+                found = ids_.find(piece);
+            } else {
+                continued.assign("##").append(piece);
+                found = ids_.find(std::string_view(continued));
+            }
+            if (found != ids_.end()) break;
+            end = step_back(word, end);
+        }
+        if (found == ids_.end()) {
+            ids.resize(before);
+            return ids.push_back(unk_);
+        }
+        ids.push_back(found->second);
+        start = end;
+    }
+}
+
+}  // namespace switchyard::data

@@ -1,0 +1,94 @@
+#include <switchyard/model/attention_block.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/sequences.h>
+
+namespace switchyard::model {
+
+AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id,
+                               bool cross)
+    : model_(layer.model), id_(id), cross_(cross) {
+    const auto base = config::to_string(id) + (cross ? ".cross." : ".attention.");
+    const auto width = model_.hidden_size;
+    query_ = builder.linear(base + "q", width, model_.heads * model_.head_dim, LinearRole::query, id.index);
+    key_ =
+        builder.linear(base + "k", width, model_.kv_heads * model_.head_dim, LinearRole::key_value, id.index);
+    value_ =
+        builder.linear(base + "v", width, model_.kv_heads * model_.head_dim, LinearRole::key_value, id.index);
+    out_ = builder.linear(base + "out", model_.heads * model_.head_dim, width, LinearRole::attention_out,
+                          id.index);
+}
+
+// A view: [B, H, N, D] over memory that lies as [B, N, H, D], or [T, H, D].
+at::Tensor AttentionBlock::heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const {
+    if (layout == Layout::packed) return projected.view({projected.size(0), heads, model_.head_dim});
+    return projected.view({projected.size(0), projected.size(1), heads, model_.head_dim}).transpose(1, 2);
+}
+
+AttentionParams AttentionBlock::params(const ForwardContext& context, const PositionTables& tables,
+                                       const Tokens& queries, const Tokens& keys) const {
+    AttentionParams params;
+    params.layout = queries.layout;
+    params.mask = batch_mask(queries, keys);
+    params.dropout = context.dropout(
+        model_.attention_dropout, cross_ ? DropoutSite::cross : DropoutSite::attention, id_.stack, id_.index);
+    auto& mask = params.mask;
+    if (model_.soft_cap > 0.0) {
+        mask.kinds.insert(MaskKind::soft_cap);
+        mask.soft_cap = model_.soft_cap;
+    }
+    if (model_.positions == config::Positions::t5) params.scale = 1.0;
+    if (cross_) return params;
+
+    const bool causal = config::ModelConfig::causal(id_.stack);
+    if (causal) mask.kinds.insert(MaskKind::causal);
+    if (model_.window > 0) {
+        mask.kinds.insert(MaskKind::sliding_window);
+        mask.window_left = model_.window - 1;
+        mask.window_right = causal ? 0 : model_.window - 1;
+    }
+    if (model_.positions == config::Positions::alibi) {
+        mask.kinds.insert(MaskKind::alibi);
+        mask.alibi_slopes = tables.slopes;
+    }
+    if (model_.positions == config::Positions::t5) {
+        mask.kinds.insert(MaskKind::relative_bias);
+        mask.relative_bidirectional = !causal;
+    }
+    return params;
+}
+
+Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& context,
+                                 const PositionTables& tables, const at::Tensor& x, const Tokens& tokens,
+                                 const at::Tensor& memory, const Tokens& memory_tokens,
+                                 bool keep_bias) const {
+    const auto& precision = plan.precision();
+    AttentionInputs inputs;
+    inputs.q = heads_of(query_(x, precision), model_.heads, tokens.layout);
+    inputs.k = heads_of(key_(memory, precision), model_.kv_heads, tokens.layout);
+    inputs.v = heads_of(value_(memory, precision), model_.kv_heads, tokens.layout);
+    if (model_.positions == config::Positions::rotary && !cross_) {
+        const auto at = token_positions(tokens, x.size(-2), x.device());
+        const bool packed = tokens.layout == Layout::packed;
+        auto cos = tables.rotary.cos.index_select(0, at);
+        auto sin = tables.rotary.sin.index_select(0, at);
+        if (packed) cos = cos.unsqueeze(1), sin = sin.unsqueeze(1);
+        inputs.q = rotate(inputs.q, cos, sin);
+        inputs.k = rotate(inputs.k, cos, sin);
+    }
+    if (model_.positions == config::Positions::t5 && !cross_) inputs.relative_bias = tables.relative_bias;
+
+    const auto dtype = to_scalar_type(precision.compute(OpClass::attention, config::to_string(id_)));
+    inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
+    const auto& attention = plan.attention(cross_ ? "attention.cross" : "attention", context.phase, id_);
+    const auto out = attention(inputs, params(context, tables, tokens, memory_tokens)).out;
+
+    const auto width = model_.heads * model_.head_dim;
+    const auto joined = tokens.layout == Layout::packed
+                            ? out.reshape({out.size(0), width})
+                            : out.transpose(1, 2).reshape({out.size(0), out.size(2), width});
+    if (!keep_bias) return {out_(joined, precision), {}};
+    return {out_.without_bias(joined, precision), out_.bias};
+}
+
+}  // namespace switchyard::model

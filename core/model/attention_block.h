@@ -1,0 +1,53 @@
+// Projections, attention, projection back: everything between two normalizations but the normalizations.
+//
+// Legend:  B batch  N tokens  T total tokens  C hidden_size  H heads  K kv_heads  D head_dim
+#pragma once
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/config/layer_rule.h>
+#include <switchyard/interfaces/tokens.h>
+#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/builder.h>
+#include <switchyard/model/forward_context.h>
+#include <switchyard/model/positions.h>
+
+namespace switchyard::model {
+
+// What a part of a block adds to the residual stream. The bias has not been added where the next normalization will.
+struct Delta {
+    at::Tensor x;
+    at::Tensor bias;
+};
+
+// Shared by the layers of a stack.
+struct PositionTables {
+    Rotary rotary;             // Positions::rotary
+    at::Tensor slopes;         // Positions::alibi, float32 [H]
+    at::Tensor relative_bias;  // Positions::t5, a parameter [buckets, H]
+};
+
+class AttentionBlock {
+public:
+    // `cross`: keys and values come from another stack.
+    AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id, bool cross);
+
+    // x and memory [B, N, C] or [T, C]; `memory` is x itself for self-attention. `keep_bias`: leave the last projection's bias to the caller.
+    Delta operator()(const BoundPlan& plan, const ForwardContext& context, const PositionTables& tables,
+                     const at::Tensor& x, const Tokens& tokens, const at::Tensor& memory,
+                     const Tokens& memory_tokens, bool keep_bias) const;
+
+private:
+    at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
+    AttentionParams params(const ForwardContext& context, const PositionTables& tables, const Tokens& queries,
+                           const Tokens& keys) const;
+
+    config::ModelConfig model_;
+    config::LayerId id_;
+    bool cross_;
+    Linear query_, key_, value_, out_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,139 @@
+#include <switchyard/model/bert.h>
+
+#include <string>
+
+#include <ATen/ops/nonzero.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/sequences.h>
+#include <switchyard/reference/dropout_mask.h>
+
+namespace switchyard::model {
+namespace {
+
+using config::TaskKind;
+
+}  // namespace
+
+Bert::Bert(const config::Config& config, Parameters& parameters)
+    : Bert(config, Builder(config, parameters)) {}
+
+Bert::Bert(const config::Config& config, Builder builder)
+    : model_(config.model),
+      task_(config.task),
+      fused_projection_(config.loss.projection),
+      embeddings_(builder, config),
+      encoder_(builder, config, config::Stack::encoder) {
+    const auto width = model_.hidden_size;
+    if (task_.kind == TaskKind::classification || task_.kind == TaskKind::next_sentence) {
+        pooler_ = builder.linear("pooler", width, width, LinearRole::head, 0, true);
+    }
+    if (task_.kind == TaskKind::next_sentence) {
+        classifier_ = builder.linear("next_sentence", width, 2, LinearRole::head, 0, true);
+    } else if (task_.kind != TaskKind::masked_lm) {
+        classifier_ =
+            builder.linear("classifier", width, task_.classes(model_.vocab_size), LinearRole::head, 0, true);
+    } else {
+        masked_lm_dense_ = builder.linear("masked_lm.dense", width, width, LinearRole::head, 0, true);
+        masked_lm_norm_ = builder.norm("masked_lm.norm");
+        if (model_.tie_embeddings) {
+            masked_lm_out_.weight = embeddings_.words();
+            masked_lm_out_.bias = builder.zeros("masked_lm.bias", model_.vocab_size);
+            masked_lm_out_.site =
+                std::make_shared<const LinearSite>(LinearSite{"masked_lm.out", 0, model_.layers});
+        } else {
+            masked_lm_out_ =
+                builder.linear("masked_lm.out", width, model_.vocab_size, LinearRole::head, 0, true);
+        }
+    }
+}
+
+at::Tensor Bert::encode(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& batch) const {
+    const auto embedded = embeddings_(plan, context, batch, config::Stack::encoder);
+    context.observe("embeddings", embedded);
+    auto hidden = encoder_(plan, context, embedded, batch.tokens);
+    context.observe("encoder", hidden);
+    return hidden;
+}
+
+at::Tensor Bert::pool(const BoundPlan& plan, const at::Tensor& hidden, const Tokens& tokens) const {
+    return (*pooler_)(first_tokens(hidden, tokens), plan.precision()).tanh();
+}
+
+at::Tensor Bert::masked_lm_hidden(const BoundPlan& plan, const ForwardContext& context,
+                                  const at::Tensor& rows) const {
+    const auto& precision = plan.precision();
+    ActivationParams activation;
+    activation.activation = model_.activation;
+    const auto activated = plan.activation("activation.head", context.phase)(
+        {(*masked_lm_dense_)(rows, precision), {}}, activation);
+    NormalizationParams norm;
+    norm.norm = model_.norm;
+    norm.eps = model_.norm_eps;
+    const auto dtype = to_scalar_type(precision.compute(OpClass::normalization, "model"));
+    return plan
+        .normalization("normalization.head", context.phase, config::Stack::encoder)(
+            {activated.to(dtype), {}, {}, masked_lm_norm_.weight, masked_lm_norm_.beta}, norm)
+        .y;
+}
+
+at::Tensor Bert::head_logits(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
+                             const Tokens& tokens) const {
+    const auto& precision = plan.precision();
+    if (task_.kind == TaskKind::masked_lm) {
+        return masked_lm_out_(masked_lm_hidden(plan, context, hidden.reshape({-1, model_.hidden_size})),
+                              precision);
+    }
+    const auto dropout = context.dropout(model_.dropout, DropoutSite::head);
+    if (task_.kind == TaskKind::token_classification) {
+        return (*classifier_)(
+            reference::hidden_dropout(hidden, dropout, tokens).reshape({-1, model_.hidden_size}), precision);
+    }
+    // One row a sequence: a sequence of length one each, as dropout counts positions.
+    Tokens rows;
+    rows.first_document = tokens.first_document;
+    const auto pooled = pool(plan, hidden, tokens).unsqueeze(1);
+    return (*classifier_)(reference::hidden_dropout(pooled, dropout, rows).squeeze(1), precision);
+}
+
+at::Tensor Bert::logits(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& batch) const {
+    return head_logits(plan, context, encode(plan, context, batch), batch.tokens);
+}
+
+TaskResult Bert::masked_lm(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
+                           const at::Tensor& labels, const LossParams& loss) const {
+    auto rows = hidden.reshape({-1, model_.hidden_size});
+    auto targets = labels.reshape({-1});
+    if (!task_.project_all) {
+        const auto labelled = at::nonzero(targets.ne(loss.ignore_index)).squeeze(1);
+        rows = rows.index_select(0, labelled);
+        targets = targets.index_select(0, labelled);
+    }
+    const auto& precision = plan.precision();
+    const auto dtype = to_scalar_type(precision.compute(OpClass::loss, "model"));
+    const auto x = masked_lm_hidden(plan, context, rows);
+    TaskResult result;
+    result.targets = targets;
+    if (fused_projection_) {
+        result.loss = plan.loss(context.phase)(
+            {x.to(dtype), masked_lm_out_.weight.to(dtype), masked_lm_out_.bias.to(dtype), targets}, loss);
+    } else {
+        result.logits = masked_lm_out_(x, precision);
+        result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, targets}, loss);
+    }
+    return result;
+}
+
+TaskResult Bert::task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
+                      const LossParams& loss) const {
+    const auto hidden = encode(plan, context, batch.source);
+    if (task_.kind == TaskKind::masked_lm) return masked_lm(plan, context, hidden, batch.labels, loss);
+    TaskResult result;
+    result.logits = head_logits(plan, context, hidden, batch.source.tokens);
+    result.targets = batch.labels.reshape({-1});
+    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
+    result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, result.targets}, loss);
+    return result;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,59 @@
+#include <switchyard/model/embeddings.h>
+
+#include <stdexcept>
+#include <string>
+
+#include <ATen/ops/embedding.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/positions.h>
+#include <switchyard/model/sequences.h>
+#include <switchyard/reference/dropout_mask.h>
+
+namespace switchyard::model {
+
+Embeddings::Embeddings(Builder& builder, const config::Config& config) : model_(config.model) {
+    words_ = builder.embedding("embeddings.word", model_.vocab_size);
+    if (model_.positions == config::Positions::learned)
+        positions_ = builder.embedding("embeddings.position", model_.max_positions);
+    if (model_.positions == config::Positions::sinusoidal) {
+        positions_ = sinusoidal_table(model_.max_positions, model_.hidden_size)
+                         .to(words_.options().requires_grad(false));
+    }
+    if (model_.type == config::ModelType::bert) {
+        segments_ = builder.embedding("embeddings.segment", 2);
+        if (model_.norm_position == config::NormPosition::post) norm_ = builder.norm("embeddings.norm");
+    }
+}
+
+at::Tensor Embeddings::operator()(const BoundPlan& plan, const ForwardContext& context,
+                                  const TokenBatch& batch, config::Stack stack) const {
+    const auto& tokens = batch.tokens;
+    const auto longest = tokens.layout == Layout::packed ? tokens.max_seqlen : batch.ids.size(1);
+    if (longest > model_.max_positions) {
+        throw std::invalid_argument(
+            "a sequence of " + std::to_string(longest) + " tokens is longer than the model's " +
+            std::to_string(model_.max_positions) + " positions: set batch.max_length to cut it");
+    }
+    auto x = at::embedding(words_, batch.ids);
+    if (positions_.defined())
+        x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
+    // Without segments every token is of the first one.
+    if (segments_.defined())
+        x = x.add(batch.segments.defined() ? at::embedding(segments_, batch.segments)
+                                           : segments_.select(0, 0));
+    if (norm_.weight.defined()) {
+        NormalizationParams params;
+        params.norm = model_.norm;
+        params.eps = model_.norm_eps;
+        const auto dtype =
+            to_scalar_type(plan.precision().compute(OpClass::normalization, std::string(name(stack))));
+        x = plan.normalization("normalization.embedding", context.phase, stack)(
+                    {x.to(dtype), {}, {}, norm_.weight, norm_.beta}, params)
+                .y;
+    }
+    return reference::hidden_dropout(x, context.dropout(model_.dropout, DropoutSite::embeddings, stack),
+                                     tokens);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,22 @@
+// The feed-forward of a block: projection, activation (gated or not), projection back.
+#pragma once
+
+#include <switchyard/model/attention_block.h>
+
+namespace switchyard::model {
+
+class FeedForward {
+public:
+    FeedForward(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id);
+
+    Delta operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& x,
+                     const Tokens& tokens, bool keep_bias) const;
+
+private:
+    config::ModelConfig model_;
+    config::LayerId id_;
+    Linear in_;  // gated: [2 * intermediate, hidden], the gate's half first
+    Linear out_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,247 @@
+#include <switchyard/train/checkpoint.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <ATen/core/grad_mode.h>
+
+#include <switchyard/model/weights/tensors.h>
+
+namespace switchyard::train {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int format_version = 1;
+constexpr const char* prefix = "step-";
+constexpr const char* aside_prefix = ".writing-";
+constexpr const char* generator_name = "random.generator";
+constexpr const char* precision_prefix = "precision.";
+
+std::string name_of(std::int64_t step) {
+    std::string digits = std::to_string(step);
+    return prefix + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits;
+}
+
+std::vector<std::string> checkpoints_in(const std::string& folder) {
+    std::vector<std::string> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const auto file = entry.path().filename().string();
+        if (file.starts_with(prefix) && fs::exists(entry.path() / "state.json", ignored))
+            found.push_back(entry.path().string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+void remove_leftovers(const std::string& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> leftovers;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().filename().string().starts_with(aside_prefix)) leftovers.push_back(entry.path());
+    }
+    for (const auto& path : leftovers) fs::remove_all(path, ignored);
+}
+
+// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
+void remove_old(const std::string& folder, std::size_t keep) {
+    const auto all = checkpoints_in(folder);
+    for (std::size_t i = 0; i + keep < all.size(); ++i) {
+        std::error_code error;
+        const auto doomed = folder + "/" + aside_prefix + "old";
+        fs::rename(all[i], doomed, error);
+        if (!error) fs::remove_all(doomed, error);
+    }
+}
+
+host::FileError sync_folder(const std::string& folder) {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = descriptor >= 0 && ::fsync(descriptor) == 0;
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    return good ? host::FileError{} : "cannot sync " + folder + ": " + std::strerror(reason);
+}
+
+json to_json(const TrainingState& state) {
+    const auto& p = state.progression;
+    json object{{"version", format_version},
+                {"step", p.step},
+                {"samples", p.samples},
+                {"tokens", p.tokens},
+                {"skipped_steps", p.skipped_steps},
+                {"loader", {{"epoch", p.loader.epoch}, {"batch", p.loader.batch}}},
+                {"optimizer", {{"algorithm", state.optimizer.algorithm}, {"step", state.optimizer.step}}},
+                {"plan", state.plan}};
+    // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one string.
+    auto& entries = object["optimizer"]["entries"] = json::array();
+    for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
+    return object;
+}
+
+host::FileError write_files(const std::string& aside, const TrainingState& state,
+                            const model::Parameters& parameters) {
+    std::vector<model::NamedTensor> weights;
+    for (const auto& parameter : parameters.all()) weights.push_back({parameter.name, parameter.value});
+    if (auto error = model::write_safetensors(aside + "/model.safetensors", weights, {})) return error;
+
+    std::vector<model::NamedTensor> tensors;
+    for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i)
+        tensors.push_back({std::to_string(i), state.optimizer.entries[i].value});
+    for (const auto& entry : state.precision.entries)
+        tensors.push_back({precision_prefix + entry.key, entry.value});
+    if (state.progression.generator.defined())
+        tensors.push_back({generator_name, state.progression.generator});
+    if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
+    return host::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n");
+}
+
+std::string differing_lines(const std::string& saved, const std::string& now) {
+    std::istringstream a(saved), b(now);
+    std::string left, right, text;
+    while (true) {
+        const bool has_left = static_cast<bool>(std::getline(a, left));
+        const bool has_right = static_cast<bool>(std::getline(b, right));
+        if (!has_left && !has_right) return text;
+        if (!has_left) left = "(nothing)";
+        if (!has_right) right = "(nothing)";
+        if (left != right) text += "\n  saved: " + left + "\n  now:   " + right;
+    }
+}
+
+class Reader {
+public:
+    Reader(std::string path, const std::string& plan, model::Parameters& parameters)
+        : path_(std::move(path)), plan_(plan), parameters_(parameters) {}
+
+    LoadedCheckpoint read() {
+        TrainingState state;
+        std::string error = read_state(state);
+        if (error.empty()) error = read_optimizer(state);
+        if (error.empty()) error = read_parameters();
+        if (!error.empty()) return {std::nullopt, path_ + ": " + error};
+        return {std::move(state), ""};
+    }
+
+private:
+    std::string read_state(TrainingState& state) {
+        std::ifstream file(path_ + "/state.json");
+        if (!file) return "has no state.json";
+        try {
+            object_ = json::parse(file);
+            if (object_.at("version").get<int>() != format_version) {
+                return "state.json has version " + object_.at("version").dump() + ", this program reads " +
+                       std::to_string(format_version);
+            }
+            state.plan = object_.at("plan").get<std::string>();
+            auto& p = state.progression;
+            p.step = object_.at("step").get<std::int64_t>();
+            p.samples = object_.at("samples").get<std::int64_t>();
+            p.tokens = object_.at("tokens").get<std::int64_t>();
+            p.skipped_steps = object_.at("skipped_steps").get<std::int64_t>();
+            p.loader.epoch = object_.at("loader").at("epoch").get<std::int64_t>();
+            p.loader.batch = object_.at("loader").at("batch").get<std::int64_t>();
+            state.optimizer.algorithm = object_.at("optimizer").at("algorithm").get<std::string>();
+            state.optimizer.step = object_.at("optimizer").at("step").get<std::int64_t>();
+            for (const auto& entry : object_.at("optimizer").at("entries")) {
+                state.optimizer.entries.push_back(
+                    {entry.at(0).get<std::string>(), entry.at(1).get<std::string>(), {}});
+            }
+        } catch (const json::exception& error) {
+            return std::string("state.json is damaged: ") + error.what();
+        }
+        if (state.plan == plan_) return "";
+        return "was saved under another model or plan:" + differing_lines(state.plan, plan_);
+    }
+
+    std::string read_optimizer(TrainingState& state) const {
+        const auto opened = model::SafetensorsFile::open(path_ + "/optimizer.safetensors");
+        if (!opened.file) return opened.error;
+        for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i) {
+            const auto* stored = opened.file->find(std::to_string(i));
+            if (stored == nullptr) return "optimizer.safetensors has no tensor " + std::to_string(i);
+            state.optimizer.entries[i].value = model::view_stored(opened.file, *stored).clone();
+        }
+        for (const auto& stored : opened.file->tensors()) {
+            const auto value = model::view_stored(opened.file, stored).clone();
+            if (stored.name == generator_name) state.progression.generator = value;
+            if (stored.name.starts_with(precision_prefix)) {
+                state.precision.entries.push_back({stored.name.substr(std::strlen(precision_prefix)), value});
+            }
+        }
+        return "";
+    }
+
+    std::string read_parameters() {
+        const auto opened = model::SafetensorsFile::open(path_ + "/model.safetensors");
+        if (!opened.file) return opened.error;
+        for (const auto& parameter : parameters_.all()) {
+            const auto* stored = opened.file->find(parameter.name);
+            if (stored == nullptr) return "model.safetensors has no tensor '" + parameter.name + "'";
+            if (at::IntArrayRef(stored->shape) != parameter.value.sizes()) {
+                return "model.safetensors: '" + parameter.name + "' has another shape than the model's";
+            }
+        }
+        const at::NoGradGuard no_grad;
+        for (const auto& parameter : parameters_.all()) {
+            parameter.value.copy_(model::view_stored(opened.file, *opened.file->find(parameter.name)));
+        }
+        return "";
+    }
+
+    std::string path_;
+    const std::string& plan_;
+    model::Parameters& parameters_;
+    json object_;
+};
+
+}  // namespace
+
+host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+                                const model::Parameters& parameters, std::int64_t keep) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return "cannot make the folder " + folder + ": " + error.message();
+    remove_leftovers(folder);
+    const auto name = name_of(state.progression.step);
+    const auto target = folder + "/" + name;
+    if (fs::exists(target + "/state.json", error)) return std::nullopt;  // the same step has the same state
+    const auto aside = folder + "/" + aside_prefix + name;
+    fs::create_directory(aside, error);
+    if (error) return "cannot make the folder " + aside + ": " + error.message();
+    auto failed = write_files(aside, state, parameters);
+    if (!failed) failed = sync_folder(aside);
+    if (!failed && std::rename(aside.c_str(), target.c_str()) != 0)
+        failed = "cannot rename " + aside + ": " + std::strerror(errno);
+    if (failed) {
+        fs::remove_all(aside, error);
+        return failed;
+    }
+    if (auto unsynced = sync_folder(folder)) return unsynced;
+    remove_old(folder, static_cast<std::size_t>(std::max<std::int64_t>(1, keep)));
+    return std::nullopt;
+}
+
+std::optional<std::string> newest_checkpoint(const std::string& folder) {
+    const auto all = checkpoints_in(folder);
+    return all.empty() ? std::nullopt : std::optional(all.back());
+}
+
+LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
+                                 model::Parameters& parameters) {
+    return Reader(path, plan, parameters).read();
+}
+
+}  // namespace switchyard::train

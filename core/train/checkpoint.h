@@ -1,0 +1,32 @@
+// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors and state.json.
+//
+// Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a full disk at any moment leaves the previous checkpoints
+// as they were and at most a folder `.writing-*`, which the next save removes. Nothing in them is code: no pickle.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <switchyard/host/atomic_file.h>
+#include <switchyard/train/training_state.h>
+
+namespace switchyard::train {
+
+// Saves below `folder` (made if need be) and removes all but the newest `keep` checkpoints. The error names file and reason.
+host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+                                const model::Parameters& parameters, std::int64_t keep);
+
+// The newest complete checkpoint below `folder`, nullopt if there is none.
+std::optional<std::string> newest_checkpoint(const std::string& folder);
+
+struct LoadedCheckpoint {
+    std::optional<TrainingState> state;
+    std::string error;  // names the file and what does not fit; then no parameter was changed
+};
+
+// Reads the state and sets the parameters. `plan`: see TrainingState::plan; another one is an error that shows the differing lines.
+LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
+                                 model::Parameters& parameters);
+
+}  // namespace switchyard::train

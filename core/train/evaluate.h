@@ -1,0 +1,31 @@
+// A model's loss and accuracy over all batches of a loader, without gradients.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <switchyard/config/config.h>
+#include <switchyard/model/bert.h>
+#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/operations/data_loader_op.h>
+
+namespace switchyard::train {
+
+struct EvalResult {
+    bool complete = false;    // false: never run, or stopped
+    double loss = 0.0;        // mean over labels
+    double accuracy = 0.0;    // share of labels that the largest logit hits
+    double perplexity = 0.0;  // exp(loss)
+    std::int64_t labels = 0;
+    std::int64_t samples = 0;
+};
+
+struct EvalHooks {
+    std::function<void(std::int64_t done, std::int64_t total)> progress;
+    std::function<bool()> stop;
+};
+
+EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Bert& model,
+                    const model::DataLoaderOp& loader, const EvalHooks& hooks);
+
+}  // namespace switchyard::train

@@ -1,0 +1,41 @@
+#include <switchyard/train/run_directory.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/host/atomic_file.h>
+
+namespace switchyard::train {
+
+std::string RunDirectory::prepare(const std::string& path, bool resume) {
+    std::error_code error;
+    if (!resume && std::filesystem::exists(path + "/metrics.jsonl", error)) {
+        return path +
+               " holds a run already: give another folder with --run, go on with it by --resume, or remove "
+               "it";
+    }
+    std::filesystem::create_directories(path + "/tensorboard", error);
+    if (error) return "cannot make the folder " + path + ": " + error.message();
+    return "";
+}
+
+MetricsLog::MetricsLog(const std::string& path, std::int64_t step) : path_(path) {
+    std::string kept;
+    std::ifstream before(path);
+    for (std::string line; std::getline(before, line);) {
+        const auto object = nlohmann::json::parse(line, nullptr, false);
+        if (object.is_object() && object.value("step", std::int64_t{0}) <= step) kept += line + "\n";
+    }
+    if (const auto error = host::write_file_atomically(path, kept)) throw std::runtime_error(*error);
+    file_.open(path, std::ios::app);
+}
+
+void MetricsLog::write(const nlohmann::ordered_json& line) {
+    file_ << line.dump() << '\n' << std::flush;
+    if (!file_) throw std::runtime_error("cannot write " + path_ + ": is the disk full?");
+}
+
+}  // namespace switchyard::train

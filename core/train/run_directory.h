@@ -1,0 +1,40 @@
+// The folder of one run and what stands in it:
+//
+//     config.toml  plan.json  metrics.jsonl  tensorboard/  checkpoints/  model/ (Hugging Face's format)  summary.json
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace switchyard::train {
+
+class RunDirectory {
+public:
+    // Makes it. An error text if it holds a run already and `resume` is false, or if it cannot be made.
+    static std::string prepare(const std::string& path, bool resume);
+
+    explicit RunDirectory(std::string path) : path_(std::move(path)) {}
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    std::string checkpoints() const { return file("checkpoints"); }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+// metrics.jsonl: one JSON object a line, each with "step". Begun again on resuming: lines of steps that are done again are dropped.
+class MetricsLog {
+public:
+    // Keeps lines with a step of at most `step`. Throws std::runtime_error naming the file.
+    MetricsLog(const std::string& path, std::int64_t step);
+    void write(const nlohmann::ordered_json& line);
+
+private:
+    std::string path_;
+    std::ofstream file_;
+};
+
+}  // namespace switchyard::train

@@ -1,0 +1,149 @@
+#include <switchyard/train/session.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <switchyard/model/operations/bind.h>
+#include <switchyard/model/weights/huggingface_config.h>
+
+namespace switchyard::train {
+namespace {
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line;
+    return text;
+}
+
+config::Config checked(config::Config config) {
+    std::vector<std::string> problems;
+    if (config.model.type != config::ModelType::bert) {
+        problems.push_back(config.where("model.type") + ": model.type: only bert can be trained; got " +
+                           std::string(name(config.model.type)));
+    }
+    if (config.task.kind != config::TaskKind::classification) {
+        problems.push_back(config.where("task.kind") +
+                           ": task.kind: data can be read for classification; got " +
+                           std::string(name(config.task.kind)));
+    }
+    if (config.task.labels.size() < 2) {
+        problems.push_back(
+            config.where("task.labels") +
+            ": task.labels: expected the names of at least two classes, e.g. [\"no\", \"yes\"]");
+    }
+    if (!problems.empty()) throw InputError(problems);
+    return config;
+}
+
+const resolver::PlanRow& row_of(const resolver::Plan& plan, std::string_view slot, Phase phase) {
+    if (const auto* row = plan.find(slot, phase)) return *row;
+    throw InputError({"run.phases: the plan has no " + std::string(slot) + " for " +
+                      std::string(name(phase)) + "; training needs both train and eval"});
+}
+
+std::string describe_plan(const config::ModelConfig& model, const resolver::Plan& plan) {
+    std::string text = "model: " + std::string(name(model.type)) + ", " + std::to_string(model.layers) +
+                       " layers, hidden " + std::to_string(model.hidden_size) + ", " +
+                       std::to_string(model.heads) + " heads, vocabulary " +
+                       std::to_string(model.vocab_size) + "\n";
+    for (const auto& row : plan.rows) {
+        if (!row.chosen) continue;
+        text += row.use.slot + " " + row.use.layers + " " + std::string(name(row.use.phase)) + ": " +
+                row.chosen->plugin + "/" + row.chosen->component +
+                (row.chosen->variant.empty() ? "" : "@" + row.chosen->variant) + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
+InputError::InputError(const std::vector<std::string>& problems)
+    : std::runtime_error(joined_lines(problems)) {}
+
+Session::Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
+                 const HostInfo& host)
+    : config_(checked(std::move(config))),
+      plan_text_(describe_plan(config_.model, plan)),
+      plan_(plan, registry, host),
+      model_(config_, parameters_),
+      optimizer_(model::bind<model::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
+      train_loader_(
+          model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
+      eval_loader_(
+          model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {}
+
+void Session::load_initial_weights() {
+    const auto& path = config_.train.weights;
+    if (path.empty()) return;
+    std::error_code ignored;
+    const auto description = path + "/config.json";
+    if (std::filesystem::exists(description, ignored)) {
+        const auto theirs = model::read_huggingface_config(description);
+        if (!theirs.error.empty()) throw InputError({theirs.error});
+        auto problems = model::differences(config_.model, theirs.model);
+        for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
+        if (!problems.empty()) throw InputError(problems);
+    }
+    weights_ = model::load_weights(path, config_.model, parameters_);
+    if (!weights_.problems.empty()) throw InputError(weights_.problems);
+}
+
+void Session::load_tokenizer() {
+    if (config_.data.vocabulary.empty()) {
+        throw InputError(
+            {config_.where("data.vocabulary") + ": data.vocabulary: expected the path of a vocab.txt"});
+    }
+    auto opened = data::WordPiece::open(config_.data.vocabulary, {.lower_case = config_.data.lower_case});
+    if (!opened.tokenizer) throw InputError({opened.error});
+    if (opened.tokenizer->size() > config_.model.vocab_size) {
+        throw InputError({config_.data.vocabulary + ": has " + std::to_string(opened.tokenizer->size()) +
+                          " pieces, but model.vocab_size is " + std::to_string(config_.model.vocab_size)});
+    }
+    tokenizer_ = std::move(opened.tokenizer);
+}
+
+void Session::load_data() {
+    if (config_.data.train.empty())
+        throw InputError({config_.where("data.train") + ": data.train: expected at least one file"});
+    data_ =
+        data::read_classification(config_.data, config_.task.labels, config_.batch.max_length, *tokenizer_);
+    if (!data_.problems.empty()) throw InputError(data_.problems);
+}
+
+LoaderParams Session::loader_params(bool training) const {
+    LoaderParams params;
+    params.batch_size = config_.batch.size;
+    params.max_length = config_.batch.max_length;
+    params.pad_id = tokenizer_->pad_id();
+    params.layout = config_.batch.layout;
+    params.shuffle = training && config_.data_loader.shuffle;
+    params.drop_last = training && config_.data_loader.drop_last;
+    params.seed = static_cast<std::uint64_t>(config_.run.seed);
+    return params;
+}
+
+const model::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
+    eval_loader_.start(samples, loader_params(false));
+    return eval_loader_;
+}
+
+Trainer Session::make_trainer() {
+    train_loader_.start(*data_.train, loader_params(true));
+    return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_,
+                    &start_eval_loader(*data_.eval), plan_text_});
+}
+
+std::vector<model::Executed> Session::executed() const {
+    auto all = plan_.executed();
+    all.push_back({"optimizer", "model", Phase::train, optimizer_.binding().plugin(),
+                   optimizer_.binding().component(), optimizer_.binding().executed().calls()});
+    for (const auto& [phase, loader] :
+         {std::pair(Phase::train, &train_loader_), std::pair(Phase::eval, &eval_loader_)}) {
+        const auto& binding = loader->binding();
+        all.push_back({"data_loader", "model", phase, binding.plugin(), binding.component(),
+                       binding.executed().calls()});
+    }
+    return all;
+}
+
+}  // namespace switchyard::train

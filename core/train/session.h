@@ -1,0 +1,79 @@
+// All that a job needs at run time, made from a configuration and its plan: components, model, weights, tokenizer, data.
+//
+// Config and Plan -> Session -> Trainer | evaluate | predict | check.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <switchyard/config/config.h>
+#include <switchyard/data/classification_data.h>
+#include <switchyard/data/wordpiece.h>
+#include <switchyard/host/plugin_library.h>
+#include <switchyard/model/bert.h>
+#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/operations/data_loader_op.h>
+#include <switchyard/model/operations/optimizer_op.h>
+#include <switchyard/model/parameters.h>
+#include <switchyard/model/weights/load_weights.h>
+#include <switchyard/resolver/plan.h>
+#include <switchyard/train/trainer.h>
+
+namespace switchyard::train {
+
+// Something that the user gave cannot be used: every line is one problem with its place.
+class InputError : public std::runtime_error {
+public:
+    explicit InputError(const std::vector<std::string>& problems);
+};
+
+class Session {
+public:
+    // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it. Throws InputError for a model or task that
+    // cannot be run, PluginError for a component that cannot be created.
+    Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
+            const HostInfo& host);
+
+    // Sets the parameters from [train] weights if there are any. Throws InputError.
+    void load_initial_weights();
+    // Reads the vocabulary, and with it the data. Throws InputError with all problems.
+    void load_tokenizer();
+    void load_data();
+
+    // Starts the loaders and makes the trainer; after load_data.
+    Trainer make_trainer();
+    // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
+    const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
+
+    const config::Config& config() const { return config_; }
+    const model::BoundPlan& plan() const { return plan_; }
+    const model::Bert& model() const { return model_; }
+    model::Parameters& parameters() { return parameters_; }
+    const data::WordPiece& tokenizer() const { return *tokenizer_; }
+    const data::ClassificationSplits& data() const { return data_; }
+    const model::LoadedWeights& initial_weights() const { return weights_; }
+    const model::OptimizerOp& optimizer() const { return optimizer_; }
+    // What must not change between a checkpoint and its resumption, a line for each fact.
+    const std::string& plan_text() const { return plan_text_; }
+    // What really ran, loaders and optimizer included.
+    std::vector<model::Executed> executed() const;
+
+private:
+    LoaderParams loader_params(bool training) const;
+
+    config::Config config_;
+    std::string plan_text_;
+    model::BoundPlan plan_;
+    model::Parameters parameters_;
+    model::Bert model_;
+    model::OptimizerOp optimizer_;
+    model::DataLoaderOp train_loader_, eval_loader_;
+    std::shared_ptr<const data::WordPiece> tokenizer_;
+    data::ClassificationSplits data_;
+    model::LoadedWeights weights_;
+};
+
+}  // namespace switchyard::train

@@ -1,0 +1,259 @@
+#include <switchyard/train/trainer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <ATen/CPUGeneratorImpl.h>
+
+namespace switchyard::train {
+namespace {
+
+std::int64_t labels_of(const Batch& batch, std::int64_t ignore_index) {
+    return batch.labels.ne(ignore_index).sum().item<std::int64_t>();
+}
+
+HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay) {
+    HyperParameters hyper;
+    hyper.lr = optimizer.lr;
+    hyper.beta1 = optimizer.betas[0];
+    hyper.beta2 = optimizer.betas[1];
+    hyper.eps = optimizer.eps;
+    hyper.weight_decay = decay ? optimizer.weight_decay : 0.0;
+    hyper.momentum = optimizer.momentum;
+    hyper.nesterov = optimizer.nesterov;
+    return hyper;
+}
+
+std::vector<ParameterGroup> groups_of(const config::Config& config, const model::Parameters& parameters) {
+    std::vector<ParameterGroup> groups;
+    for (const bool decay : {true, false}) {
+        ParameterGroup group;
+        group.name = decay ? "decayed" : "not decayed";
+        group.hyper = hyper_of(config.optimizer, decay);
+        for (const auto& parameter : parameters.all()) {
+            if (parameter.decay != decay) continue;
+            Parameter entry;
+            entry.name = parameter.name;
+            entry.value = parameter.value;
+            if (parameter.value.element_size() < 4) entry.master = parameter.value.detach().to(at::kFloat);
+            group.parameters.push_back(std::move(entry));
+        }
+        if (!group.parameters.empty()) groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch) {
+    Schedule schedule;
+    const auto groups =
+        (batches_per_epoch + train.grad_accumulation_steps - 1) / train.grad_accumulation_steps;
+    schedule.total_steps =
+        train.steps > 0 ? train.steps
+                        : std::max<std::int64_t>(1, std::llround(train.epochs * static_cast<double>(groups)));
+    schedule.kind = train.schedule;
+    schedule.warmup_steps = std::llround(train.warmup_share * static_cast<double>(schedule.total_steps));
+    schedule.final_factor = train.final_factor;
+    return schedule;
+}
+
+at::Generator& generator() {
+    static at::Generator cpu = at::detail::getDefaultCPUGenerator();
+    return cpu;
+}
+
+at::Tensor generator_state() {
+    const std::lock_guard<std::mutex> lock(generator().mutex());
+    return generator().get_state().clone();
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainingParts& parts)
+    : parts_(parts),
+      groups_(groups_of(parts.config, parts.parameters)),
+      schedule_(schedule_of(parts.config.train, parts.train_loader.batches())),
+      batches_per_epoch_(parts.train_loader.batches()) {
+    if (batches_per_epoch_ == 0) {
+        throw std::invalid_argument(
+            "the training data makes no batch: it has fewer samples than batch.size and "
+            "data_loader.drop_last is set");
+    }
+    for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr);
+    parts_.optimizer.bind(groups_);
+    {
+        const std::lock_guard<std::mutex> lock(generator().mutex());
+        generator().set_current_seed(static_cast<std::uint64_t>(parts.config.run.seed));
+    }
+    now_ = boundary();
+}
+
+Progression Trainer::boundary() const {
+    Progression progression = now_;
+    progression.loader = parts_.train_loader.position();
+    progression.generator = generator_state();
+    return progression;
+}
+
+void Trainer::restore(const TrainingState& state) {
+    parts_.optimizer.load(state.optimizer);
+    parts_.plan.precision().load(state.precision);
+    parts_.train_loader.seek(state.progression.loader);
+    if (state.progression.generator.defined()) {
+        const std::lock_guard<std::mutex> lock(generator().mutex());
+        generator().set_state(state.progression.generator);
+    }
+    for (auto& group : groups_) {
+        for (auto& parameter : group.parameters) {
+            if (parameter.master.defined()) parameter.master = parameter.value.detach().to(at::kFloat);
+        }
+    }
+    now_ = state.progression;
+}
+
+TrainingState Trainer::state() const {
+    return {now_, parts_.optimizer.state(), parts_.plan.precision().state(), parts_.plan_text};
+}
+
+double Trainer::accumulate(std::vector<Batch>& batches) {
+    const auto& config = parts_.config;
+    std::int64_t labels = 0;
+    for (const auto& batch : batches) labels += labels_of(batch, config.loss.ignore_index);
+
+    LossParams loss;
+    loss.reduction = Reduction::sum;
+    loss.divisor = static_cast<double>(std::max<std::int64_t>(1, labels));
+    loss.ignore_index = config.loss.ignore_index;
+    loss.label_smoothing = config.loss.label_smoothing;
+    loss.z_loss = config.loss.z_loss;
+    model::ForwardContext context;
+    context.phase = Phase::train;
+    context.dropout_on = dropout_on_;
+    context.run_seed = static_cast<std::uint64_t>(config.run.seed);
+    context.step = static_cast<std::uint64_t>(now_.step);
+
+    const double scale = parts_.plan.precision().loss_scale();
+    double mean = 0.0;
+    std::int64_t document = 0;
+    for (auto& batch : batches) {
+        batch.source.tokens.first_document = document;
+        document += static_cast<std::int64_t>(batch.samples.size());
+        const auto result = parts_.model.task(parts_.plan, context, batch, loss);
+        mean += result.loss.loss.item<double>();
+        (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();
+    }
+    return mean;
+}
+
+void Trainer::collect_gradients() {
+    for (auto& group : groups_) {
+        for (auto& parameter : group.parameters) parameter.gradient = parameter.value.grad();
+    }
+}
+
+StepReport Trainer::step(std::vector<Batch>& batches) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto& precision = parts_.plan.precision();
+    StepReport report;
+    report.lr_factor = schedule_.factor(now_.step);
+    precision.begin_step();
+    report.loss = accumulate(batches);
+    collect_gradients();
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
+    StepParams params;
+    params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
+    params.grad_scale = precision.loss_scale();
+    const auto result = parts_.optimizer.step(groups_, params);
+    report.skipped = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
+    if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
+    precision.update(report.skipped);
+    precision.end_step();
+    parts_.parameters.zero_gradients();
+
+    for (const auto& batch : batches) {
+        report.samples += static_cast<std::int64_t>(batch.samples.size());
+        report.tokens += batch.source.count + batch.target.count;
+    }
+    ++now_.step;
+    now_.samples += report.samples;
+    now_.tokens += report.tokens;
+    now_.skipped_steps += report.skipped ? 1 : 0;
+    report.step = now_.step;
+    report.total_steps = schedule_.total_steps;
+    report.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return report;
+}
+
+// False: asked to stop. A group never spans two epochs; the last of an epoch may be smaller.
+bool Trainer::next_group(std::vector<Batch>& group, const TrainerHooks& hooks) {
+    group.clear();
+    while (static_cast<std::int64_t>(group.size()) < parts_.config.train.grad_accumulation_steps) {
+        if (hooks.stop && hooks.stop()) return false;
+        Batch batch;
+        if (parts_.train_loader.next(batch)) {
+            group.push_back(std::move(batch));
+        } else if (!group.empty()) {
+            return true;
+        }
+    }
+    return true;
+}
+
+bool Trainer::due(std::int64_t every) const {
+    return now_.step == schedule_.total_steps || (every > 0 && now_.step % every == 0);
+}
+
+bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
+    if (parts_.eval_loader == nullptr) return true;
+    result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+                           {hooks.on_eval_progress, hooks.stop});
+    if (result.eval.complete && hooks.on_eval) hooks.on_eval(now_.step, result.eval);
+    return result.eval.complete;
+}
+
+bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) const {
+    if (!hooks.save) return true;
+    result.error = hooks.save(state());
+    return result.error.empty();
+}
+
+TrainingResult Trainer::run(const TrainerHooks& hooks) {
+    TrainingResult result;
+    const auto end = [&](Outcome outcome) {
+        result.outcome = outcome;
+        result.progression = now_;
+        return std::move(result);
+    };
+    std::vector<Batch> group;
+    while (now_.step < schedule_.total_steps) {
+        if (!next_group(group, hooks))
+            return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
+        auto report = step(group);
+        now_ = boundary();
+        report.epoch = static_cast<double>(now_.loader.epoch) +
+                       static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);
+        result.steps.push_back(report);
+        if (hooks.on_step) hooks.on_step(report);
+        if (!std::isfinite(report.loss) && !report.skipped) {
+            result.error = "the loss is " + std::to_string(report.loss) + " at step " +
+                           std::to_string(report.step) +
+                           ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`";
+            return end(Outcome::failed);
+        }
+        const bool last = now_.step == schedule_.total_steps;
+        if (due(parts_.config.train.checkpoint_every) && !save_now(hooks, result))
+            return end(Outcome::failed);
+        if (due(parts_.config.train.eval_every) && !evaluate_now(hooks, result)) {
+            if (!last && !save_now(hooks, result)) return end(Outcome::failed);
+            return end(Outcome::stopped);
+        }
+    }
+    if (!result.eval.complete && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    return end(Outcome::finished);
+}
+
+}  // namespace switchyard::train

@@ -1,0 +1,107 @@
+// The training loop: optimizer steps over micro-batches, evaluation, checkpoints, a clean stop.
+//
+// One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over all of them in one batch: each micro-batch's loss is
+// a sum divided by the labels of the whole step, and dropout knows a sequence by its number in the step, not in the micro-batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <switchyard/config/config.h>
+#include <switchyard/model/bert.h>
+#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/operations/data_loader_op.h>
+#include <switchyard/model/operations/optimizer_op.h>
+#include <switchyard/model/parameters.h>
+#include <switchyard/train/evaluate.h>
+#include <switchyard/train/schedule.h>
+#include <switchyard/train/training_state.h>
+
+namespace switchyard::train {
+
+// What a trainer works with; all of it outlives the trainer.
+struct TrainingParts {
+    const config::Config& config;
+    const model::BoundPlan& plan;
+    const model::Bert& model;
+    model::Parameters& parameters;
+    const model::OptimizerOp& optimizer;
+    const model::DataLoaderOp& train_loader;  // started
+    const model::DataLoaderOp* eval_loader = nullptr;
+    std::string plan_text;  // TrainingState::plan
+};
+
+// After each optimizer step.
+struct StepReport {
+    std::int64_t step = 0;  // done, from 1
+    std::int64_t total_steps = 0;
+    double epoch = 0.0;
+    double loss = 0.0;  // mean over the step's labels
+    double lr_factor = 1.0;
+    double grad_norm = -1.0;   // before clipping; < 0: not measured
+    bool skipped = false;      // a gradient was not finite: nothing was changed
+    std::int64_t samples = 0;  // of this step
+    std::int64_t tokens = 0;   // real ones
+    double milliseconds = 0.0;
+};
+
+enum class Outcome : std::uint8_t { finished, stopped, failed };
+
+struct TrainingResult {
+    Outcome outcome = Outcome::finished;
+    std::string error;  // failed: what and where
+    Progression progression;
+    std::vector<StepReport> steps;  // of this process
+    EvalResult eval;                // the last one
+};
+
+struct TrainerHooks {
+    std::function<void(const StepReport&)> on_step;
+    std::function<void(std::int64_t step, const EvalResult&)> on_eval;
+    std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
+    // Saves a checkpoint; a text is an error, after which training stops.
+    std::function<std::string(const TrainingState&)> save;
+    std::function<bool()> stop;  // looked at between micro-batches and between evaluation batches
+};
+
+class Trainer {
+public:
+    explicit Trainer(const TrainingParts& parts);
+
+    std::int64_t total_steps() const { return schedule_.total_steps; }
+    std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
+
+    // Puts everything but the parameters back to where a checkpoint was taken.
+    void restore(const TrainingState& state);
+    TrainingState state() const;
+
+    TrainingResult run(const TrainerHooks& hooks);
+
+    // Off: batches are learnt by heart, as `check` does.
+    void set_dropout(bool on) { dropout_on_ = on; }
+
+    // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
+    StepReport step(std::vector<Batch>& batches);
+    // Forward and backward only, gradients left in the parameters; the mean loss.
+    double accumulate(std::vector<Batch>& batches);
+
+private:
+    bool next_group(std::vector<Batch>& group, const TrainerHooks& hooks);
+    Progression boundary() const;
+    void collect_gradients();
+    bool due(std::int64_t every) const;
+    bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;
+
+    TrainingParts parts_;
+    std::vector<ParameterGroup> groups_;
+    std::vector<double> base_lr_;
+    Schedule schedule_;
+    std::int64_t batches_per_epoch_ = 0;
+    bool dropout_on_ = true;
+    Progression now_;  // at the last boundary between two steps
+};
+
+}  // namespace switchyard::train

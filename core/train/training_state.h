@@ -1,0 +1,33 @@
+// Everything that training needs to go on bit for bit: the parameters, the optimizer's state, where the data loader stands, and random state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/data_loader.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/precision.h>
+#include <switchyard/model/parameters.h>
+
+namespace switchyard::train {
+
+// What moves on between two optimizer steps, apart from tensors. Taken before a step's first batch: a stop in the middle of a step goes back to it.
+struct Progression {
+    std::int64_t step = 0;     // optimizer steps done
+    std::int64_t samples = 0;  // seen
+    std::int64_t tokens = 0;
+    std::int64_t skipped_steps = 0;  // gradients were not finite
+    LoaderPosition loader;
+    at::Tensor generator;  // LibTorch's CPU generator, uint8; the core's own dropout needs none
+};
+
+struct TrainingState {
+    Progression progression;
+    OptimizerState optimizer;
+    PrecisionState precision;
+    std::string plan;  // what must not change on resuming: the plan and the model in words, one line each
+};
+
+}  // namespace switchyard::train

@@ -1,0 +1,107 @@
+// Labelled texts: what is used, held out, cut, skipped or refused.
+#include <switchyard/data/classification_data.h>
+#include <switchyard/data/split.h>
+
+#include <fstream>
+#include <set>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+constexpr const char* vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n";
+
+struct Job {
+    config::DataConfig data;
+    std::string folder = test::temporary_dir("classification").string();
+
+    explicit Job(const std::string& text) {
+        std::ofstream(folder + "/train.tsv") << text;
+        data.train = {folder + "/train.tsv"};
+        data.eval = data.train;
+    }
+    data::ClassificationSplits read(std::int64_t max_length = 16) const {
+        const auto tokenizer = data::WordPiece::from_text(vocabulary, "v").tokenizer;
+        return data::read_classification(data, {"no", "yes"}, max_length, *tokenizer);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("texts become pieces, labels numbers") {
+    const auto splits = Job("label\ttext\nyes\ta b\n0\tc\n").read();
+    REQUIRE(splits.problems.empty());
+    REQUIRE(splits.train->size() == 2);
+    CHECK(splits.train->get(0).ids == std::vector<std::int64_t>{2, 4, 5, 3});
+    CHECK(splits.train->get(0).labels == std::vector<std::int64_t>{1});
+    CHECK(splits.train->get(1).ids == std::vector<std::int64_t>{2, 6, 3});
+    CHECK(splits.train->get(1).labels == std::vector<std::int64_t>{0});
+    CHECK(splits.train->length(1) == 3);
+}
+
+TEST_CASE("pairs are cut from the longer text first and carry segments") {
+    Job job("label\ttext\tother\nyes\ta a a a\tb b\n");
+    job.data.pair_column = "other";
+    const auto splits = job.read(7);
+    REQUIRE(splits.problems.empty());
+    CHECK(splits.train->get(0).ids == std::vector<std::int64_t>{2, 4, 4, 3, 5, 5, 3});
+    CHECK(splits.train->get(0).segments == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1});
+    CHECK(splits.train_rows.truncated == 1);
+}
+
+TEST_CASE("an unknown label is an error with its place, or skipped and counted") {
+    Job job("label\ttext\nyes\ta\nmaybe\tb\n");
+    const auto refused = job.read();
+    REQUIRE(refused.problems.size() == 2);  // the file is read for training and for evaluation
+    CHECK(refused.problems[0] ==
+          job.data.train[0] + ":3: label 'maybe' is none of 'no', 'yes' (task.labels)");
+    job.data.other_label = config::BadRow::skip;
+    const auto skipped = job.read();
+    CHECK(skipped.problems.empty());
+    CHECK(skipped.train_rows.read == 2);
+    CHECK(skipped.train_rows.used == 1);
+    CHECK(skipped.train_rows.skipped == 1);
+}
+
+TEST_CASE("a malformed row is an error with its place, or skipped") {
+    Job job("label\ttext\nyes\nno\ta\n");
+    CHECK(job.read().problems[0] == job.data.train[0] + ":2: the row has 1 column, expected 2");
+    job.data.bad_row = config::BadRow::skip;
+    CHECK(job.read().problems.empty());
+    CHECK(job.read().train_rows.skipped == 1);
+}
+
+TEST_CASE("a hash holds texts out, and no text is in two splits") {
+    std::string text = "label\ttext\n";
+    for (int i = 0; i < 2000; ++i)
+        text += std::string(i % 2 ? "yes" : "no") + "\t" + (i % 3 ? "" : " ") + "text " +
+                std::to_string(i / 2) + "\n";
+    Job job(text);
+    job.data.eval.clear();
+    job.data.eval_share = 0.1;
+    const auto splits = job.read();
+    REQUIRE(splits.problems.empty());
+    CHECK(splits.train_rows.used + splits.eval_rows.used == 2000);
+    // The binomial's standard deviation of 1000 pairs is 9.5 pairs.
+    CHECK(splits.eval_rows.used > 120);
+    CHECK(splits.eval_rows.used < 280);
+    CHECK(splits.eval_rows.used % 2 == 0);  // both rows of a pair go the same way, whatever their white space
+    CHECK(data::split_position("A  b\n") == data::split_position(" a B"));
+    CHECK(data::split_position("a b") != data::split_position("ab"));
+}
+
+TEST_CASE("an empty data set is an error") {
+    const auto splits = Job("label\ttext\n").read();
+    REQUIRE(splits.problems.size() == 2);
+    CHECK(splits.problems[0] == "data.train: no row can be used for training (0 read)");
+    CHECK(splits.problems[1] == "data.eval: no row can be used for evaluation");
+}
+
+TEST_CASE("an unknown format is an error") {
+    Job job("");
+    job.data.train = {"reviews.parquet"};
+    CHECK_THAT(job.read().problems[0],
+               test::contains("reviews.parquet: cannot tell its format from its name"));
+}

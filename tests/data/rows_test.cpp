@@ -1,0 +1,129 @@
+// Rows of text files in all formats and packings, and what damaged ones get. To add a case: write the file's text into `read`.
+#include <switchyard/data/rows.h>
+
+#include <fstream>
+
+#include <boost/iostreams/filter/bzip2.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using data::RowFormat;
+
+namespace {
+
+struct Read {
+    std::vector<std::string> rows;      // "line:value|value"
+    std::vector<std::string> problems;  // "line:message"
+    std::string error;
+};
+
+std::string file_with(const std::string& bytes, const std::string& name) {
+    const auto path = test::temporary_dir("rows").string() + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+Read read(const std::string& bytes, RowFormat format, std::vector<std::string> columns) {
+    Read result;
+    data::RowRequest request;
+    request.path = file_with(bytes, "data");
+    request.format = format;
+    request.columns = std::move(columns);
+    request.on_row = [&](data::Row& row) {
+        std::string text = std::to_string(row.line) + ":";
+        for (std::size_t i = 0; i < row.values.size(); ++i) text += (i == 0 ? "" : "|") + row.values[i];
+        result.rows.push_back(text);
+        return true;
+    };
+    request.on_problem = [&](const data::RowProblem& problem) {
+        result.problems.push_back(std::to_string(problem.line) + ":" + problem.message);
+        return true;
+    };
+    result.error = data::read_rows(request).error;
+    const auto place = result.error.find(request.path);
+    if (place == 0) result.error.erase(0, request.path.size());
+    return result;
+}
+
+using Texts = std::vector<std::string>;
+
+template <class Filter>
+std::string packed(const std::string& text, const Filter& filter) {
+    std::string out;
+    boost::iostreams::filtering_ostream stream;
+    stream.push(filter);
+    stream.push(boost::iostreams::back_inserter(out));
+    stream << text;
+    boost::iostreams::close(stream);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("text gives each line") {
+    CHECK(read("a\r\n\nb", RowFormat::text, {"text"}).rows == Texts{"1:a", "2:", "3:b"});
+}
+
+TEST_CASE("tsv takes columns by name or number") {
+    CHECK(read("x\ty\tz\n1\t2\t3\n4\t5\t6\n", RowFormat::tsv, {"z", "x"}).rows == Texts{"2:3|1", "3:6|4"});
+    CHECK(read("1\t2\n3\t4\n", RowFormat::tsv, {"#1"}).rows == Texts{"1:2", "2:4"});
+}
+
+TEST_CASE("csv follows RFC 4180") {
+    const auto result =
+        read("a,b\n\"x, y\",\"say \"\"hi\"\"\"\n\"two\nlines\",z\n,\"\"\n", RowFormat::csv, {"a", "b"});
+    CHECK(result.rows == Texts{"2:x, y|say \"hi\"", "3:two\nlines|z", "5:|"});
+    CHECK(result.problems.empty());
+}
+
+TEST_CASE("jsonl takes keys; numbers and booleans as text") {
+    const auto result =
+        read("{\"t\":\"a\",\"l\":1}\n\n{\"t\":true,\"l\":-2.5}\n", RowFormat::jsonl, {"l", "t"});
+    CHECK(result.rows == Texts{"1:1|a", "3:-2.5|true"});
+}
+
+TEST_CASE("malformed rows are told with their line and the others are read") {
+    CHECK(read("a,b\n1\n2,3\n4,5,6\n", RowFormat::csv, {"b"}).problems ==
+          Texts{"2:has 1 column, expected 2", "4:has 3 columns, expected 2"});
+    CHECK(read("a\tb\n1\n2\t3\n", RowFormat::tsv, {"b"}).rows == Texts{"3:3"});
+    CHECK(read("a\n\"never closed\n", RowFormat::csv, {"a"}).problems ==
+          Texts{"2:has a quoted field that is never closed"});
+    CHECK(read("[1]\n{\"x\":1}\n{\"t\":{}}\n", RowFormat::jsonl, {"t"}).problems ==
+          Texts{"1:is no JSON object", "2:has no key 't'", "3:has no text, number or boolean for 't'"});
+}
+
+TEST_CASE("a column that is not there is an error with those that are") {
+    CHECK(read("a,b\n1,2\n", RowFormat::csv, {"c"}).error ==
+          ":1: has no column 'c'; its columns are 'a', 'b'");
+    CHECK(read("a\n", RowFormat::text, {"body"}).error ==
+          ": a text file has the one column 'text', not 'body'");
+}
+
+TEST_CASE("gzip and bzip2 are told by their bytes, and damage is an error") {
+    const std::string text = "a\tb\n1\t2\n";
+    CHECK(read(packed(text, boost::iostreams::gzip_compressor()), RowFormat::tsv, {"b"}).rows ==
+          Texts{"2:2"});
+    const auto bz2 = packed(text, boost::iostreams::bzip2_compressor());
+    CHECK(read(bz2, RowFormat::tsv, {"b"}).rows == Texts{"2:2"});
+    CHECK(read(bz2.substr(0, bz2.size() / 2), RowFormat::tsv, {"b"}).error ==
+          ": its packed data is damaged or cut off");
+}
+
+TEST_CASE("files that cannot be read say why") {
+    data::RowRequest request;
+    request.path = "/nowhere/x.tsv";
+    CHECK_THAT(data::read_rows(request).error, test::contains("/nowhere/x.tsv: cannot be opened"));
+    request.path = test::source_dir().string();
+    CHECK_THAT(data::read_rows(request).error, test::contains("is a directory; expected a file"));
+}
+
+TEST_CASE("formats are told by name, packing left aside") {
+    CHECK(data::format_of("a/b.csv.bz2") == RowFormat::csv);
+    CHECK(data::format_of("b.tsv.gz") == RowFormat::tsv);
+    CHECK(data::format_of("b.jsonl") == RowFormat::jsonl);
+    CHECK(data::format_of("b.smi") == RowFormat::text);
+    CHECK_FALSE(data::format_of("b.parquet"));
+}

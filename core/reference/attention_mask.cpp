@@ -31,7 +31,7 @@ at::Tensor visible(const AttentionMask& mask, const ScoreGeometry& geometry) {
     }
     if (geometry.key_length_B.defined()) restrict_to(seen, j_M.lt(geometry.key_length_B.view({-1, 1, 1})));
     if (!seen.defined()) return seen;
-    return seen.expand({geometry.position_BN.size(0), geometry.position_BN.size(1), j_M.size(0)});
+    return seen.expand({seen.size(0), geometry.position_BN.size(1), j_M.size(0)});
 }
 
 at::Tensor add_position_biases(const at::Tensor& scores_BHNM, const AttentionMask& mask,
@@ -49,10 +49,10 @@ at::Tensor add_position_biases(const at::Tensor& scores_BHNM, const AttentionMas
     if (relative) {
         const at::Tensor bucket_BNM = relative_buckets(
             distance_BNM, relative_bias.size(0), mask.relative_bidirectional, mask.relative_max_distance);
+        std::vector<std::int64_t> shape = bucket_BNM.sizes().vec();
+        shape.push_back(relative_bias.size(1));
         const at::Tensor bias_BNMH =
-            relative_bias.to(scores.scalar_type())
-                .index_select(0, bucket_BNM.reshape({-1}))
-                .view({bucket_BNM.size(0), bucket_BNM.size(1), bucket_BNM.size(2), -1});
+            relative_bias.to(scores.scalar_type()).index_select(0, bucket_BNM.reshape({-1})).view(shape);
         scores = scores + bias_BNMH.permute({0, 3, 1, 2});
     }
     return scores;

@@ -20,7 +20,7 @@ struct ScoreGeometry {
     at::Tensor prefix_length_B;  // int64, undefined unless MaskKind::prefix
 };
 
-// bool [B, N, M], or undefined where everything is visible.
+// bool [B, N, M] ([1, N, M] where all sequences are alike), or undefined where everything is visible.
 at::Tensor visible(const AttentionMask& mask, const ScoreGeometry& geometry);
 
 // s + what ALiBi and the relative-bias table (undefined: none) add to it. scores_BHNM float32 or float64; the

@@ -1,0 +1,92 @@
+#include <switchyard/conformance/binding.h>
+
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace switchyard::conformance {
+namespace {
+
+template <class Enum>
+Enum parse_or_throw(const char* what, const char* text) {
+    const auto value = parse<Enum>(text == nullptr ? "" : text);
+    if (!value)
+        throw std::invalid_argument(std::string("the component's ") + what + " is '" +
+                                    (text == nullptr ? "" : text) + "'");
+    return *value;
+}
+
+std::mutex executed_mutex;  // kernels may count from threads of their own
+
+void count(void* token, const char* variant) {
+    const std::lock_guard lock(executed_mutex);
+    static_cast<std::vector<std::string>*>(token)->emplace_back(variant == nullptr ? "" : variant);
+}
+
+const SwitchyardServices services{sizeof(SwitchyardServices), &count, [](int, const char*, const char*) {}};
+
+}  // namespace
+
+Facts facts_of(const SwitchyardComponent& entry) {
+    Facts facts{parse_or_throw<Kind>("kind", entry.kind),
+                parse_or_throw<GradientMode>("gradient mode", entry.gradient),
+                parse_or_throw<RandomSource>("random source", entry.random),
+                0.0,
+                {}};
+    if (parse_or_throw<Accuracy>("accuracy", entry.accuracy) == Accuracy::reduced)
+        facts.reduced_bound = entry.accuracy_bound;
+    std::istringstream variants(entry.variants == nullptr ? "" : entry.variants);
+    for (std::string one; std::getline(variants, one, ',');) facts.variants.push_back(one);
+    return facts;
+}
+
+Verdict ask(const ComponentUnderTest& component, const Request& request) {
+    static const HostInfo no_host;
+    Verdict verdict;
+    const SwitchyardSupports arguments{sizeof(SwitchyardSupports),
+                                       &request,
+                                       component.host == nullptr ? &no_host : component.host,
+                                       &component.options,
+                                       component.variant.c_str(),
+                                       &verdict};
+    try {
+        component.entry->supports(&arguments);
+    } catch (...) {
+        verdict.reject(Code::Internal, "supports", "an answer", current_exception_text());
+    }
+    return verdict;
+}
+
+Binding::Binding(const ComponentUnderTest& component, std::shared_ptr<const Request> request)
+    : entry_(component.entry), request_(std::move(request)) {
+    info_.request = request_.get();
+    info_.variant = component.variant;
+    info_.options = component.options;
+    info_.host = component.host;
+    info_.services = &services;
+    info_.token = &executed_;
+    made_ = entry_->create(&info_);
+    if (made_ == nullptr) throw std::runtime_error("create returned nothing");
+}
+
+Binding::~Binding() { entry_->destroy(made_); }
+
+std::vector<std::string> Binding::take_executed() {
+    const std::lock_guard lock(executed_mutex);
+    return std::exchange(executed_, {});
+}
+
+std::string current_exception_text() {
+    try {
+        throw;
+    } catch (const std::exception& error) {
+        // LibTorch appends where in its own sources it was raised.
+        const std::string text = error.what();
+        return text.substr(0, text.find("\nException raised from"));
+    } catch (...) {
+        return "something that is no std::exception";
+    }
+}
+
+}  // namespace switchyard::conformance

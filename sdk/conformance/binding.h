@@ -1,0 +1,53 @@
+// A component made for one case, as the core would make it, with its executions counted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <switchyard/conformance/verify.h>
+#include <switchyard/interfaces/component.h>
+#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard::conformance {
+
+// What plugin.toml said of the component, read back from its entry.
+struct Facts {
+    Kind kind;
+    GradientMode gradient;
+    RandomSource random;
+    double reduced_bound = 0.0;  // 0: exact
+    std::vector<std::string> variants;
+};
+
+// Throws std::invalid_argument for texts that are no such names.
+Facts facts_of(const SwitchyardComponent& entry);
+
+// Asks `supports`. What it throws becomes a reason of Code::Internal.
+Verdict ask(const ComponentUnderTest& component, const Request& request);
+
+class Binding {
+public:
+    // Calls `create`; lets out what it throws.
+    Binding(const ComponentUnderTest& component, std::shared_ptr<const Request> request);
+    ~Binding();
+    Binding(const Binding&) = delete;
+    Binding& operator=(const Binding&) = delete;
+
+    void* interface() const { return made_; }
+    // The variants counted since the last call of this.
+    std::vector<std::string> take_executed();
+
+private:
+    const SwitchyardComponent* entry_;
+    std::shared_ptr<const Request> request_;
+    CreateInfo info_;
+    std::vector<std::string> executed_;
+    void* made_ = nullptr;
+};
+
+// The text of the exception being handled.
+std::string current_exception_text();
+
+}  // namespace switchyard::conformance

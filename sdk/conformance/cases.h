@@ -1,0 +1,29 @@
+// The cases of each kind. Names tell what is special about a case; its data follows from its name and the seed.
+#pragma once
+
+#include <vector>
+
+#include <switchyard/conformance/operation.h>
+#include <switchyard/conformance/verify.h>
+
+namespace switchyard::conformance {
+
+std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<OperationCase> linear_cases(const Facts& facts, const VerifyOptions& options);
+
+// Kinds whose calls are no map from tensors to tensors run their own checks.
+void verify_optimizer(const ComponentUnderTest& component, const Facts& facts, const VerifyOptions& options,
+                      Report& report);
+void verify_precision(const ComponentUnderTest& component, const VerifyOptions& options, Report& report);
+void verify_data_loader(const ComponentUnderTest& component, const VerifyOptions& options, Report& report);
+
+// "f32", "bf16", ...: how dtypes stand in names of cases.
+const char* short_name(DType dtype);
+
+// A float of the surroundings of inputs: NaN with poison, else 0.
+double surroundings(const Variation& variation);
+
+}  // namespace switchyard::conformance

@@ -1,0 +1,433 @@
+// Runs one case of an operation and finds out what is wrong with what came, and why.
+#include <algorithm>
+#include <sstream>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <c10/core/GradMode.h>
+
+#include <switchyard/conformance/differentiate.h>
+#include <switchyard/conformance/operation.h>
+#include <switchyard/conformance/tolerance.h>
+#include <switchyard/conformance/values.h>
+
+namespace switchyard::conformance {
+namespace {
+
+Tensors in_dtype(const Tensors& tensors, at::ScalarType type) {
+    Tensors result;
+    for (const at::Tensor& tensor : tensors) {
+        result.push_back(tensor.defined() && tensor.is_floating_point() ? tensor.to(type) : tensor);
+    }
+    return result;
+}
+
+// Outputs and gradients of the reference on these inputs.
+Outcome run_reference(const Operation& operation, const Tensors& inputs, const Tensors& grad_outputs) {
+    Tensors leaves = inputs;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        if (operation.needs[i] && leaves[i].defined()) leaves[i] = leaf(leaves[i]);
+    }
+    Outcome outcome;
+    outcome.outputs = operation.reference(leaves);
+    if (!operation.needs_any()) return outcome;
+    Tensors wanted = leaves;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (!operation.needs[i]) wanted[i] = at::Tensor();
+    }
+    Tensors seeds = grad_outputs;
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+        if (seeds[i].defined() && outcome.outputs[i].defined())
+            seeds[i] = seeds[i].to(outcome.outputs[i].scalar_type());
+    }
+    outcome.gradients = differentiate(outcome.outputs, seeds, wanted);
+    return outcome;
+}
+
+// What is right, and how far the reference in the case's dtype is from it.
+struct Expected {
+    Outcome oracle;  // float64
+    std::vector<Spread> output_errors, gradient_errors;
+    std::vector<at::ScalarType> output_types;
+};
+
+constexpr std::int64_t few_values = 256;
+
+bool has_small_tensors(const Outcome& outcome) {
+    const auto small = [](const at::Tensor& tensor) {
+        return tensor.defined() && tensor.numel() > 0 && tensor.numel() <= few_values;
+    };
+    return std::any_of(outcome.outputs.begin(), outcome.outputs.end(), small) ||
+           std::any_of(outcome.gradients.begin(), outcome.gradients.end(), small);
+}
+
+// Takes in errors of a run whose oracle is `scaled` instead of `oracle`.
+void widen(std::vector<Spread>& errors, const Tensors& found, const Tensors& scaled, const Tensors& oracle,
+           double unit_ratio) {
+    errors.resize(oracle.size());
+    for (std::size_t i = 0; i < oracle.size(); ++i) {
+        if (!oracle[i].defined()) continue;
+        const double own = spread_of(oracle[i]).rms, other = spread_of(scaled[i]).rms;
+        const double size = (own > 0.0 && other > 0.0 ? own / other : 1.0) * unit_ratio;
+        const Spread error = spread_of(found[i], scaled[i]);
+        errors[i].rms = std::max(errors[i].rms, error.rms * size);
+        errors[i].largest = std::max(errors[i].largest, error.largest * size);
+    }
+}
+
+Expected expect(const Operation& operation, DType dtype) {
+    // There is no wider oracle for float64: its errors are taken to be float32's, scaled by the ratio of their units.
+    const bool is_double = dtype == DType::float64;
+    const double unit_ratio = is_double ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
+    Expected expected;
+    for (const double scale : {1.0, 1.1, 0.9, 1.2}) {
+        Tensors inputs = operation.inputs, grads = operation.grad_outputs;
+        for (at::Tensor& input : inputs) {
+            if (scale != 1.0 && input.defined() && input.is_floating_point()) input = input * scale;
+        }
+        if (is_double) {
+            inputs = in_dtype(inputs, at::kFloat);
+            grads = in_dtype(grads, at::kFloat);
+        }
+        const Outcome oracle =
+            run_reference(operation, in_dtype(inputs, at::kDouble), in_dtype(grads, at::kDouble));
+        const Outcome reference = run_reference(operation, inputs, grads);
+        if (scale == 1.0) {
+            expected.oracle =
+                is_double ? run_reference(operation, operation.inputs, operation.grad_outputs) : oracle;
+            for (const at::Tensor& output : reference.outputs) {
+                const auto type = output.defined() ? output.scalar_type() : at::kFloat;
+                expected.output_types.push_back(is_double && type == at::kFloat ? at::kDouble : type);
+            }
+        }
+        widen(expected.output_errors, reference.outputs, oracle.outputs, expected.oracle.outputs, unit_ratio);
+        widen(expected.gradient_errors, reference.gradients, oracle.gradients, expected.oracle.gradients,
+              unit_ratio);
+        if (!has_small_tensors(expected.oracle)) break;
+    }
+    return expected;
+}
+
+bool same_memory(const at::Tensor& a, const at::Tensor& b) {
+    return a.defined() && b.defined() && a.numel() > 0 && b.numel() > 0 &&
+           a.storage().data() == b.storage().data();
+}
+
+// Like a tensor that autograd hands back: the same memory in an object of its own.
+Saved handed_back(const Saved& saved) {
+    Saved copy = saved;
+    for (Saved::Entry& entry : copy.tensors) {
+        if (entry.tensor.defined()) entry.tensor = entry.tensor.detach();
+    }
+    return copy;
+}
+
+class Threads {
+public:
+    explicit Threads(int count) {
+        if (count != before_) at::set_num_threads(count);
+    }
+    ~Threads() {
+        if (at::get_num_threads() != before_) at::set_num_threads(before_);
+    }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+
+private:
+    int before_ = at::get_num_threads();
+};
+
+class CaseRun {
+public:
+    CaseRun(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
+            const Variation& variation)
+        : facts_(facts),
+          request_(*one.request),
+          operation_(one.make(variation)),
+          binding_(component, one.request) {
+        for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
+            if (!operation_.inputs[i].defined()) operation_.needs[i] = false;
+        }
+    }
+
+    std::vector<Fault> run(bool interleave, int threads) {
+        Tensors all = operation_.inputs;
+        all.insert(all.end(), operation_.others.begin(), operation_.others.end());
+        all.insert(all.end(), operation_.grad_outputs.begin(), operation_.grad_outputs.end());
+        const Snapshot snapshot(all);
+        const Outcome found = [&] {
+            const Threads several(threads);
+            return call(interleave);
+        }();
+        const int changed = snapshot.changed();
+        if (changed >= 0) add("modified_input", label(changed) + " was changed by the call");
+        check_aliases(found);
+        compare(found);
+        if (request_.deterministic && faults_.empty()) check_repeat(found);
+        if (operation_.inspect && comparable_) operation_.inspect(found, faults_);
+        return std::move(faults_);
+    }
+    double worst_ratio() const { return worst_; }
+
+private:
+    void add(const char* code, std::string detail) { faults_.push_back({code, "", std::move(detail)}); }
+
+    std::string label(int index) const {
+        const auto inputs = static_cast<int>(operation_.inputs.size());
+        if (index < inputs) return operation_.input_names[index];
+        if (index < inputs + static_cast<int>(operation_.others.size())) return "a tensor of the parameters";
+        return "the gradient of an output";
+    }
+
+    void check_executed() {
+        const std::vector<std::string> executed = binding_.take_executed();
+        if (executed.empty()) return add("not_counted", "forward returned without calling executed()");
+        for (const std::string& variant : executed) {
+            const bool declared = facts_.variants.empty()
+                                      ? variant.empty()
+                                      : std::find(facts_.variants.begin(), facts_.variants.end(), variant) !=
+                                            facts_.variants.end();
+            if (!declared)
+                return add("wrong_variant", "executed(\"" + variant + "\") names no declared variant");
+        }
+    }
+
+    void check_saved(const Saved& saved, const Outcome& found) {
+        for (std::size_t i = 0; i < saved.tensors.size(); ++i) {
+            const auto& [tensor, role] = saved.tensors[i];
+            if (!tensor.defined() || role == SavedRole::extra) continue;
+            const Tensors& among = role == SavedRole::input ? operation_.inputs : found.outputs;
+            const bool is_one = std::any_of(among.begin(), among.end(),
+                                            [&](const at::Tensor& other) { return tensor.is_same(other); });
+            if (!is_one) {
+                add("wrong_saved", "saved tensor " + std::to_string(i) + " is marked as an " +
+                                       (role == SavedRole::input ? "input" : "output") + " but is none");
+            }
+        }
+    }
+
+    // Another forward on other data, whose results are not wanted: nothing of it may show in the case's own.
+    void disturb() {
+        Tensors other;
+        for (const at::Tensor& input : operation_.inputs) {
+            other.push_back(input.defined() && input.is_floating_point() ? input.detach().neg().add_(0.5)
+                                                                         : input);
+        }
+        const at::NoGradGuard no_grad;
+        Saved saved;
+        operation_.forward(binding_.interface(), other,
+                           facts_.gradient == GradientMode::kernel ? &saved : nullptr);
+    }
+
+    Outcome call(bool interleave) {
+        const bool train = operation_.needs_any();
+        if (facts_.gradient == GradientMode::differentiable && train) return call_differentiable(interleave);
+        Outcome found;
+        const at::NoGradGuard no_grad;
+        const bool kernel = facts_.gradient == GradientMode::kernel && train;
+        Saved saved;
+        found.outputs =
+            operation_.forward(binding_.interface(), operation_.inputs, kernel ? &saved : nullptr);
+        check_executed();
+        if (!kernel) return found;
+        check_saved(saved, found);
+        if (interleave) disturb();
+        found.gradients = operation_.backward(binding_.interface(), handed_back(saved),
+                                              operation_.grad_outputs, operation_.needs);
+        found.gradients.resize(operation_.inputs.size());
+        return found;
+    }
+
+    Outcome call_differentiable(bool interleave) {
+        const at::AutoGradMode with_grad(true);
+        Tensors leaves = operation_.inputs, wanted(operation_.inputs.size());
+        for (std::size_t i = 0; i < leaves.size(); ++i) {
+            if (operation_.needs[i] && leaves[i].defined()) wanted[i] = leaves[i] = leaf(leaves[i]);
+        }
+        Outcome found;
+        found.outputs = operation_.forward(binding_.interface(), leaves, nullptr);
+        check_executed();
+        if (interleave) disturb();
+        found.gradients = differentiate(found.outputs, operation_.grad_outputs, wanted);
+        return found;
+    }
+
+    void check_aliases(const Outcome& found) {
+        for (std::size_t o = 0; o < found.outputs.size(); ++o) {
+            for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
+                if (same_memory(found.outputs[o], operation_.inputs[i])) {
+                    add("aliases_input", std::string(operation_.output_names[o]) + " shares memory with " +
+                                             operation_.input_names[i]);
+                }
+            }
+            for (std::size_t other = 0; other < o; ++other) {
+                if (same_memory(found.outputs[o], found.outputs[other])) {
+                    add("aliases_input", std::string(operation_.output_names[o]) + " shares memory with " +
+                                             operation_.output_names[other]);
+                }
+            }
+        }
+    }
+
+    // Shape and dtype; true where values can be compared.
+    bool comparable(const std::string& what, const at::Tensor& found, at::IntArrayRef sizes,
+                    at::ScalarType type) {
+        const bool fine = check_form(what, found, sizes, type);
+        comparable_ = comparable_ && fine;
+        return fine;
+    }
+
+    bool check_form(const std::string& what, const at::Tensor& found, at::IntArrayRef sizes,
+                    at::ScalarType type) {
+        std::ostringstream text;
+        if (!found.defined()) {
+            add("missing_output", what + " is undefined");
+            return false;
+        }
+        if (found.sizes() != sizes) {
+            text << what << " has shape " << found.sizes() << ", expected " << sizes;
+            add("wrong_shape", text.str());
+            return false;
+        }
+        if (found.scalar_type() != type) {
+            text << what << " has dtype " << found.scalar_type() << ", expected " << type;
+            add("wrong_dtype", text.str());
+            return false;
+        }
+        return true;
+    }
+
+    void compare_values(const std::string& what, const at::Tensor& found, const Yardstick& yardstick,
+                        const char* code) {
+        const Judgement judgement = judge(found, yardstick);
+        worst_ = std::max(worst_, judgement.ratio);
+        if (judgement.kind == Judgement::Kind::not_finite) add("nan", what + ": " + judgement.detail);
+        if (judgement.kind == Judgement::Kind::too_far) add(code, what + ": " + judgement.detail);
+    }
+
+    void compare(const Outcome& found) {
+        const Expected expected = expect(operation_, request_.dtype);
+        for (std::size_t i = 0; i < operation_.output_names.size(); ++i) {
+            const at::Tensor& oracle = expected.oracle.outputs[i];
+            if (!oracle.defined()) continue;
+            if (!comparable(operation_.output_names[i], found.outputs[i], oracle.sizes(),
+                            expected.output_types[i]))
+                continue;
+            if (!operation_.judged || !oracle.is_floating_point()) {
+                if (!oracle.is_floating_point() && !found.outputs[i].equal(oracle)) {
+                    add("wrong_output", std::string(operation_.output_names[i]) + " differs");
+                }
+                continue;
+            }
+            compare_values(
+                operation_.output_names[i], found.outputs[i],
+                {oracle.detach(), expected.output_errors[i], 2.0, {}, 0.0, facts_.reduced_bound},
+                "wrong_output");
+        }
+        if (found.gradients.empty()) return;
+        Spread natural;
+        for (const at::Tensor& gradient : expected.oracle.gradients) {
+            const Spread size = spread_of(gradient);
+            natural = {std::max(natural.rms, size.rms), std::max(natural.largest, size.largest)};
+        }
+        for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
+            if (!operation_.needs[i] || !operation_.inputs[i].defined()) continue;
+            const std::string what = std::string("gradient of ") + operation_.input_names[i];
+            if (!found.gradients[i].defined()) {
+                add("wrong_gradient", what + " was asked for and is undefined");
+                continue;
+            }
+            const at::Tensor& input = operation_.inputs[i];
+            if (!comparable(what, found.gradients[i], input.sizes(), input.scalar_type()) ||
+                !operation_.judged)
+                continue;
+            compare_values(what, found.gradients[i],
+                           {expected.oracle.gradients[i], expected.gradient_errors[i], 3.0, natural, operation_.gradient_roundoff, facts_.reduced_bound},
+                           "wrong_gradient");
+        }
+    }
+
+    void check_repeat(const Outcome& first) {
+        const Outcome second = call(false);
+        const auto same = [](const Tensors& a, const Tensors& b) {
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                if (a[i].defined() && !a[i].detach().equal(b[i].detach())) return false;
+            }
+            return true;
+        };
+        if (!same(first.outputs, second.outputs))
+            add("nondeterministic", "the outputs of two equal calls differ");
+        if (!same(first.gradients, second.gradients))
+            add("nondeterministic", "the gradients of two equal calls differ");
+    }
+
+    const Facts& facts_;
+    const Request& request_;
+    Operation operation_;
+    Binding binding_;
+    std::vector<Fault> faults_;
+    double worst_ = 0.0;
+    bool comparable_ = true;
+};
+
+std::vector<Fault> attempt(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
+                           const Variation& variation, bool interleave, double& ratio) {
+    try {
+        CaseRun run(component, facts, one, variation);
+        std::vector<Fault> faults = run.run(interleave, one.threads);
+        ratio = run.worst_ratio();
+        return faults;
+    } catch (...) {
+        return {{"accepted_then_threw", "", current_exception_text()}};
+    }
+}
+
+bool is_about_values(const Fault& fault) {
+    return fault.code == "nan" || fault.code == "wrong_output" || fault.code == "wrong_gradient" ||
+           fault.code == "wrong_mask";
+}
+
+// Why values are wrong: the case again, each time without one of its difficulties.
+void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, const Facts& facts,
+             const OperationCase& one) {
+    if (!std::any_of(faults.begin(), faults.end(), is_about_values)) return;
+    struct Retry {
+        const char* code;
+        Variation variation;
+        bool interleave;
+    };
+    const Retry retries[] = {{"stale_state", {}, false},
+                             {"reads_padding", {.poison = false, .strided = true}, true},
+                             {"wrong_strides", {.poison = false, .strided = false}, true}};
+    for (const Retry& retry : retries) {
+        double ignored = 0.0;
+        const std::vector<Fault> again =
+            attempt(component, facts, one, retry.variation, retry.interleave, ignored);
+        if (!again.empty()) continue;
+        for (Fault& fault : faults) {
+            if (is_about_values(fault)) fault.code = retry.code;
+        }
+        return;
+    }
+}
+
+}  // namespace
+
+void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
+              Report& report) {
+    double ratio = 0.0;
+    std::vector<Fault> faults = attempt(component, facts, one, {}, true, ratio);
+    explain(faults, component, facts, one);
+    ++report.cases;
+    if (!faults.empty()) ++report.failed;
+    if (ratio > report.worst_ratio) {
+        report.worst_ratio = ratio;
+        report.worst_case = one.name;
+    }
+    for (Fault& fault : faults) {
+        fault.where = one.name;
+        report.faults.push_back(std::move(fault));
+    }
+}
+
+}  // namespace switchyard::conformance

@@ -1,0 +1,182 @@
+// Cases of cross-entropy: given logits and projected ones, every reduction, rows that are ignored, vocabularies at the edges.
+#include <sstream>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/values.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/loss.h>
+
+namespace switchyard::conformance {
+namespace {
+
+struct LossSpec {
+    std::string family;
+    DType dtype = DType::float32;
+    std::int64_t rows = 33, classes = 129, width = 0;  // width > 0: with a projection
+    bool bias = false;
+    LossParams params = {};
+    int ignored = 1;  // 0: no row, 1: some, 2: all
+    Placement placement = Placement::dense;
+    double spread = 2.0;  // of the logits
+    bool needs = true;
+    std::string only = "";
+    bool deterministic = false;
+    bool threaded = false;
+};
+
+std::string full_name(const LossSpec& spec) {
+    constexpr const char* reductions[] = {"mean", "sum", "none"};
+    std::ostringstream text;
+    text << "loss/" << (spec.width > 0 ? "projection" : "logits") << (spec.bias ? "+bias" : "") << "/" << spec.family << "/"
+         << short_name(spec.dtype) << "/R" << spec.rows << "C" << spec.classes;
+    if (spec.width > 0) text << "W" << spec.width;
+    text << "/" << reductions[static_cast<int>(spec.params.reduction)];
+    if (spec.params.label_smoothing > 0.0) text << "/smoothing" << spec.params.label_smoothing;
+    if (spec.params.z_loss > 0.0) text << "/z" << spec.params.z_loss;
+    if (spec.params.divisor > 0.0) text << "/divisor" << spec.params.divisor;
+    if (spec.ignored != 1) text << (spec.ignored == 0 ? "/none_ignored" : "/all_ignored");
+    if (!spec.needs) text << "/grad_none";
+    if (!spec.only.empty()) text << "/grad_" << spec.only;
+    if (spec.threaded) text << "/threads";
+    return text.str();
+}
+
+LossInputs as_inputs(const Tensors& t) { return {t[0], t[1], t[2], t[3]}; }
+
+Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Variation& variation, std::uint64_t seed) {
+    const at::Device device(to_device_type(options.device));
+    const auto type = to_scalar_type(spec.dtype);
+    const Placement placement = variation.strided ? spec.placement : Placement::dense;
+    const double around = surroundings(variation);
+    Tensors inputs(4);
+    const bool projects = spec.width > 0;
+    inputs[0] = place(bell({spec.rows, projects ? spec.width : spec.classes}, seed + 1) * (projects ? 1.0 : spec.spread), type, device, placement,
+                      around);
+    if (projects) inputs[1] = place(bell({spec.classes, spec.width}, seed + 2) * 0.5, type, device, placement, around);
+    if (spec.bias) inputs[2] = place(bell({spec.classes}, seed + 3), type, device, Placement::dense, around);
+    at::Tensor targets = integers({spec.rows}, 0, spec.classes, seed + 4);
+    if (spec.rows > 0 && spec.ignored != 2) targets[0].fill_(spec.classes - 1);
+    const at::Tensor dropped = spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
+    if (spec.ignored > 0) targets = targets.masked_fill(dropped, spec.params.ignore_index);
+    inputs[3] = targets.to(device);
+    return inputs;
+}
+
+OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
+    auto request = std::make_shared<LossRequest>();
+    request->dtype = spec.dtype;
+    request->device = options.device;
+    request->phase = spec.needs ? Phase::train : Phase::eval;
+    request->needs_grad = spec.needs;
+    request->deterministic = spec.deterministic;
+    request->allow_reduced = true;
+    request->rows = spec.rows;
+    request->classes = spec.classes;
+    request->width = spec.width;
+    request->projection = spec.width > 0;
+    request->projection_bias = spec.bias;
+    request->label_smoothing = spec.params.label_smoothing;
+    request->z_loss = spec.params.z_loss;
+    request->per_row = spec.params.reduction == Reduction::none;
+    OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
+    one.make = [spec, &options](const Variation& variation) {
+        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+        const LossParams params = spec.params;
+        const auto loss_type = spec.dtype == DType::float64 ? at::kDouble : at::kFloat;
+        Operation operation;
+        operation.input_names = {"x", "weight", "bias", "targets"};
+        operation.output_names = {"loss", "count"};
+        operation.inputs = make_inputs(spec, options, variation, seed);
+        for (const char* input : {"x", "weight", "bias"}) {
+            operation.needs.push_back(spec.needs && (spec.only.empty() || spec.only == input));
+        }
+        operation.needs.push_back(false);
+        const bool per_row = params.reduction == Reduction::none;
+        const at::Tensor grad = per_row ? bell({spec.rows}, seed + 6) : at::scalar_tensor(1.75, at::kDouble);
+        operation.grad_outputs = {grad.to(at::Device(to_device_type(options.device)), loss_type), at::Tensor()};
+        operation.reference = [params](const Tensors& inputs) {
+            const LossOutputs out = reference::loss(as_inputs(inputs), params);
+            return Tensors{out.loss, out.count};
+        };
+        operation.forward = [params](void* component, const Tensors& inputs, Saved* saved) {
+            const LossOutputs out = static_cast<Loss*>(component)->forward(as_inputs(inputs), params, saved);
+            return Tensors{out.loss, out.count};
+        };
+        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads, const std::vector<bool>& needs) {
+            const LossGrads g = static_cast<Loss*>(component)->backward(params, saved, grads[0], {needs[0], needs[1], needs[2]});
+            return Tensors{g.x, g.weight, g.bias, at::Tensor()};
+        };
+        return operation;
+    };
+    return one;
+}
+
+void add(std::vector<LossSpec>& specs, const LossSpec& base) {
+    const auto with = [&](const std::string& family, auto change) {
+        LossSpec spec = base;
+        spec.family = family;
+        change(spec);
+        specs.push_back(spec);
+    };
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
+        for (const int ignored : {0, 1, 2}) {
+            with("reduction", [&](LossSpec& s) { s.params.reduction = reduction, s.ignored = ignored; });
+        }
+        with("smoothing", [&](LossSpec& s) { s.params.reduction = reduction, s.params.label_smoothing = 0.1; });
+        with("smoothing", [&](LossSpec& s) {
+            s.params.reduction = reduction, s.params.label_smoothing = 0.2, s.params.z_loss = 1e-2;
+        });
+    }
+    with("z", [](LossSpec& s) { s.params.z_loss = 1e-3; });
+    with("divisor", [](LossSpec& s) { s.params.reduction = Reduction::sum, s.params.divisor = 37.0; });
+    with("ignore_index3", [](LossSpec& s) { s.params.ignore_index = 3; });
+    for (const std::int64_t classes : {2, 7, 128, 1000, 4097}) with("classes", [&](LossSpec& s) { s.classes = classes; });
+    with("classes", [](LossSpec& s) { s.classes = 30522, s.rows = 5; });
+    for (const std::int64_t rows : {0, 1, 130}) with("rows", [&](LossSpec& s) { s.rows = rows; });
+    with("eval", [](LossSpec& s) { s.needs = false; });
+    with("threads", [](LossSpec& s) { s.rows = 257, s.classes = 300, s.threaded = true; });
+    with("deterministic", [](LossSpec& s) { s.deterministic = true; });
+    with("large", [](LossSpec& s) { s.spread = 60.0; });
+    for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped}) {
+        with(std::string("stride/") + name(placement), [&](LossSpec& s) { s.placement = placement; });
+    }
+}
+
+}  // namespace
+
+std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options) {
+    std::vector<LossSpec> specs;
+    for (const DType dtype : options.dtypes) {
+        LossSpec spec;
+        spec.dtype = dtype;
+        add(specs, spec);
+        for (const bool bias : {false, true}) {
+            spec.width = 48;
+            spec.bias = bias;
+            add(specs, spec);
+        }
+        for (const std::int64_t width : {1, 7, 129}) {
+            spec.family = "width";
+            spec.width = width;
+            specs.push_back(spec);
+        }
+        for (const char* only : {"x", "weight", "bias"}) {
+            spec.family = "needs";
+            spec.width = 48;
+            spec.only = only;
+            specs.push_back(spec);
+        }
+    }
+    std::vector<OperationCase> cases;
+    for (LossSpec& spec : specs) {
+        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute) spec.needs = false;
+        cases.push_back(make_case(spec, options));
+    }
+    return cases;
+}
+
+}  // namespace switchyard::conformance

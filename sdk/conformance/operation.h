@@ -1,0 +1,73 @@
+// A case of an operation that maps tensors to tensors - attention, normalization, activation, loss, a policy's linear - reduced to what
+// is common to them all, so that one judge serves every kind.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/conformance/binding.h>
+#include <switchyard/conformance/report.h>
+#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/saved.h>
+
+namespace switchyard::conformance {
+
+using Tensors = std::vector<at::Tensor>;
+
+// What the candidate gave.
+struct Outcome {
+    Tensors outputs;
+    Tensors
+        gradients;  // of the inputs that need one, undefined for others; empty in a case without gradients
+};
+
+struct Operation {
+    std::vector<const char*> input_names, output_names;
+    Tensors inputs;           // as the candidate gets them; undefined where the case has none
+    std::vector<bool> needs;  // which inputs' gradients are asked for; all false: none
+    Tensors others;           // masks and the like, which the calls below know: must not be changed either
+    Tensors grad_outputs;     // one an output; undefined for outputs without gradient
+    bool judged =
+        true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
+
+    double gradient_roundoff = 0.0;  // for floors of gradients, where it is not that of the gradient's own dtype
+
+    std::function<Tensors(const Tensors& inputs)> reference;  // in any dtype, followed by autograd
+    std::function<Tensors(void* component, const Tensors& inputs, Saved* saved)> forward;
+    std::function<Tensors(void* component, const Saved& saved, const Tensors& grad_outputs,
+                          const std::vector<bool>& needs)>
+        backward;
+    std::function<void(const Outcome&, std::vector<Fault>&)>
+        inspect;  // further checks, may be empty; faults need no `where`
+
+    bool needs_any() const {
+        for (const bool need : needs) {
+            if (need) return true;
+        }
+        return false;
+    }
+};
+
+// How a case's data is to be laid out when it is made.
+struct Variation {
+    bool poison = true;   // NaN around the inputs, and odd values where a mask hides them
+    bool strided = true;  // the placements that the case names; else everything dense
+};
+
+// A case before its data is made. `request` is of the kind's own type.
+struct OperationCase {
+    std::string name;
+    std::shared_ptr<const Request> request;
+    std::function<Operation(const Variation&)> make;
+    int threads = 1;  // for the component's calls
+};
+
+// Runs the case on the component and appends what is wrong to the report.
+void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
+              Report& report);
+
+}  // namespace switchyard::conformance

@@ -1,0 +1,85 @@
+#include <switchyard/conformance/verify.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include <ATen/Parallel.h>
+
+#include <switchyard/conformance/cases.h>
+
+namespace switchyard::conformance {
+namespace {
+
+using Cases = std::vector<OperationCase> (*)(const Facts&, const VerifyOptions&);
+
+void run_cases(Cases make, const ComponentUnderTest& component, const Facts& facts,
+               const VerifyOptions& options, Report& report) {
+    for (const OperationCase& one : make(facts, options)) {
+        if (options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults)
+            return;
+        if (one.name.find(options.filter) == std::string::npos) continue;
+        const Verdict verdict = ask(component, *one.request);
+        if (!verdict.ok()) {
+            ++report.skipped;
+            for (const Reason& reason : verdict.reasons) {
+                ++report.skip_reasons[reason.field + ": expected " + reason.expected + ", got " + reason.got];
+            }
+            continue;
+        }
+        if (options.on_case) options.on_case(one.name);
+        run_case(component, facts, one, report);
+    }
+}
+
+// Cases are small: most run with one thread, a few say that they want more.
+class OneThread {
+public:
+    OneThread() { at::set_num_threads(1); }
+    ~OneThread() { at::set_num_threads(before_); }
+    OneThread(const OneThread&) = delete;
+    OneThread& operator=(const OneThread&) = delete;
+
+private:
+    int before_ = at::get_num_threads();
+};
+
+}  // namespace
+
+const char* short_name(DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return "f32";
+        case DType::float64:
+            return "f64";
+        case DType::bfloat16:
+            return "bf16";
+        case DType::float16:
+            return "f16";
+        default:
+            return name(dtype).data();
+    }
+}
+
+double surroundings(const Variation& variation) {
+    return variation.poison ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+}
+
+Report verify(const ComponentUnderTest& component, const VerifyOptions& options) {
+    if (component.entry == nullptr) throw std::invalid_argument("verify: no component was given");
+    const Facts facts = facts_of(*component.entry);
+    const OneThread one_thread;
+    Report report;
+    report.component = component.plugin + "/" + component.entry->id;
+    switch (facts.kind) {
+        case Kind::attention:
+            run_cases(attention_cases, component, facts, options, report);
+            break;
+        case Kind::normalization: run_cases(normalization_cases, component, facts, options, report); break;
+        case Kind::activation: run_cases(activation_cases, component, facts, options, report); break;
+        case Kind::loss: run_cases(loss_cases, component, facts, options, report); break;
+        default: break;
+    }
+    return report;
+}
+
+}  // namespace switchyard::conformance

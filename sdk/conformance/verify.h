@@ -1,0 +1,48 @@
+// One call that holds a component against its contract and the reference:
+//
+//     const Report report = verify({.plugin = "mine", .entry = descriptor.components[0], .host = &host}, {});
+//
+// For each case - shapes at the edges, strides, dtypes, masks, layouts, dropout, which gradients are asked for - the component is first asked
+// by `supports`; what it refuses is skipped and counted with its reasons, what it accepts must be right. How right is derived for each case:
+// at most twice (gradients: three times) the error of the reference run in the same dtype, both against the reference in float64, plus a few units
+// in the last place; a component of Accuracy::reduced is held to its own bound. Around every input lies NaN.
+//
+// The component is called directly, without the core: gradient mode `kernel` through Saved, `differentiable` through autograd, `recompute` and
+// `none` forward only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <switchyard/conformance/report.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/plugin_abi.h>
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::conformance {
+
+struct ComponentUnderTest {
+    std::string plugin;
+    const SwitchyardComponent* entry = nullptr;
+    const HostInfo* host = nullptr;  // lives longer than the call
+    Options options;                 // defaults filled in
+    std::string variant;             // asked for, or empty
+};
+
+struct VerifyOptions {
+    std::uint64_t seed = 1;  // of the data; a case's data depends on this and on its name alone
+    Device device = Device::cpu;
+    std::vector<DType> dtypes = {DType::float32, DType::bfloat16, DType::float16, DType::float64};
+    std::string filter;               // only cases whose name contains it
+    std::int64_t max_faults = 0;      // stop there; 0: never
+    bool nan_in_key_padding = false;  // NaN also past key_lengths, where the contract promises finite values
+    std::function<void(const std::string&)> on_case;  // told each case's name before it runs
+};
+
+// Throws std::invalid_argument when the entry names no known kind or mode; whatever the component does becomes a fault.
+Report verify(const ComponentUnderTest& component, const VerifyOptions& options);
+
+}  // namespace switchyard::conformance

@@ -44,6 +44,9 @@ public:
         request->kv_heads = shape_.kv_heads;
         request->q_length = shape_.q_length;
         request->kv_length = shape_.kv_length;
+        if (settings_.layout == Layout::packed && settings_.lengths) {
+            request->q_length = request->kv_length = Range(settings_.lengths->min, settings_.lengths->max);
+        }
         request->head_dim = shape_.head_dim;
         request->v_head_dim = shape_.head_dim;
         request->masks = settings_.masks();

@@ -17,7 +17,10 @@ using nlohmann::json;
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 std::string percent(double value) {
-    return std::isfinite(value) ? digits(value, value < 9.95 ? 2 : 3) + " %" : "-";
+    if (!std::isfinite(value)) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*f %%", value < 99.95 ? 1 : 0, value);
+    return text;
 }
 
 // "4.1e-07" as "4.1e-7".
@@ -30,6 +33,11 @@ std::string small(double value) {
     const auto exponent = result.find('e') + 2;
     while (result[exponent] == '0' && exponent + 1 < result.size()) result.erase(exponent, 1);
     return result;
+}
+
+// The word of the verdict; not being able to tell is no word of praise or blame.
+std::string finding_text(Finding finding) {
+    return finding == Finding::cannot_tell ? "?" : std::string(name(finding));
 }
 
 bool same_group(const BenchRow& a, const BenchRow& b) {
@@ -61,7 +69,7 @@ std::vector<std::string> cells(const BenchRow& row) {
     const std::string speed = !row.speedup ? "-" : is_base ? "1 (base)" : interval_text(*row.speedup);
     const bool wrong = row.status == RowStatus::wrong;
     const std::string finding = wrong                     ? "WRONG"
-                                : row.speedup && !is_base ? std::string(name(judge(*row.speedup)))
+                                : row.speedup && !is_base ? finding_text(judge(*row.speedup))
                                                           : "";
     const std::string error = std::isnan(row.error.error)
                                   ? "not checked"
@@ -77,7 +85,8 @@ std::vector<std::string> cells(const BenchRow& row) {
 }
 
 std::string reason_text(const Reason& reason) {
-    std::string text = reason.field + ": expected " + reason.expected + ", got " + reason.got;
+    std::string text = reason.field + ": ";
+    text += reason.expected.empty() ? reason.got : "expected " + reason.expected + ", got " + reason.got;
     return reason.hint.empty() ? text : text + " (" + reason.hint + ")";
 }
 
@@ -123,13 +132,13 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
         text +=
             "; what a call touches fits the last cache (" + bytes_text(static_cast<double>(last_cache)) + ")";
     if (!part.empty()) text += "; error over " + part;
-    return "  " + wrap(text, 108, "  ") + "\n";
+    return wrap(text, 110, "  ") + "\n";
 }
 
 std::string group_text(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
     TextTable table(columns(std::any_of(begin, end, [](const BenchRow& row) { return row.memory_bound; })));
     for (const BenchRow* row = begin; row != end; ++row) add_row(table, *row);
-    return title(*begin) + "\n" + table.render() + group_footer(begin, end, last_cache) + "\n";
+    return title(*begin) + "\n" + table.render("") + group_footer(begin, end, last_cache) + "\n";
 }
 
 std::string peaks_text(const Peaks& peaks) {
@@ -238,6 +247,10 @@ std::string to_text(const BenchReport& report) {
             std::find_if(begin, end, [begin](const BenchRow& row) { return !same_group(*begin, row); });
         text += group_text(begin, next, report.host.l3_bytes);
         begin = next;
+    }
+    const auto compared = [](const BenchRow& row) { return row.speedup && row.asked != row.base; };
+    if (std::any_of(report.rows.begin(), report.rows.end(), compared)) {
+        text += "FASTER, SLOWER: the interval excludes 1; SAME: all of it is within 2 %; ?: neither\n";
     }
     text += peaks_text(report.peaks);
     text += wrap("host: " + report.host.cpu_model + ", " + std::to_string(report.threads) +

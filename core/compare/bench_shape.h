@@ -6,8 +6,8 @@
 //     activation      ROWS,WIDTH           of the result; a gated activation reads 2 * WIDTH
 //     loss            ROWS,CLASSES         on given logits
 //                     ROWS,CLASSES,WIDTH   of the hidden states, the output projection being part of it
-//     optimizer       bert-base, mini-gpt, or tensors as in 4096x768,12x768x768: [COUNTx]ROWSxCOLUMNS, or N for
-//                     a vector
+//     optimizer       bert-base, mini-gpt, or tensors as in 4096x768,12x768x768:
+//                     [COUNTx]ROWSxCOLUMNS, or N for a vector
 //
 // No LibTorch here.
 #pragma once

@@ -1,6 +1,7 @@
 // What a crash inside a plugin's call leaves on standard error. Each case crashes in a child process of its
 // own; to add one: a function that crashes, and the line that is expected.
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,8 +51,9 @@ Death run_in_child(const std::function<void()>& crash) {
     return death;
 }
 
-void read_address_zero() {
-    volatile int* volatile nowhere = nullptr;
+void write_where_nothing_is() {
+    auto* const nowhere =
+        static_cast<volatile int*>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     *nowhere = 1;
 }
 
@@ -64,7 +66,7 @@ void read_address_zero() {
 }  // namespace
 
 TEST_CASE("a crash in a plugin's call names plugin, component and call, and ends the process by its signal") {
-    const Death death = run_in_child([] { guarded(site, read_address_zero); });
+    const Death death = run_in_child([] { guarded(site, write_where_nothing_is); });
     CHECK(death.signal == SIGSEGV);
     CHECK(death.text ==
           "switchyard: crashed with SIGSEGV (invalid memory access) in plugin 'acme', component 'quick', "
@@ -81,7 +83,8 @@ TEST_CASE("calls within calls are told from the inside out") {
 }
 
 TEST_CASE("a crash on a worker thread names the call that is in progress") {
-    const Death death = run_in_child([] { guarded(site, [] { std::thread(read_address_zero).join(); }); });
+    const Death death =
+        run_in_child([] { guarded(site, [] { std::thread(write_where_nothing_is).join(); }); });
     CHECK(death.signal == SIGSEGV);
     CHECK(death.text ==
           "switchyard: crashed with SIGSEGV (invalid memory access) on a thread of its own while this ran: "

@@ -1,0 +1,32 @@
+#include "components.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/softmax.h>
+
+#include <switchyard/interfaces/require.h>
+
+using namespace switchyard;
+
+Verdict Unmasked::supports(const AttentionRequest& request, const HostInfo&, const Options&) {
+    Verdict verdict;
+    REQUIRE(verdict, request.dtype == DType::float32, Code::DType, "dtype", "float32", name(request.dtype));
+    return verdict;
+}
+
+AttentionOutputs Unmasked::forward(const AttentionInputs& inputs, const AttentionParams&, Saved*) {
+    executed();
+    const double scale = 1.0 / std::sqrt(static_cast<double>(inputs.q.size(-1)));
+    const at::Tensor scores = at::matmul(inputs.q, inputs.k.transpose(-1, -2)).mul(scale);
+    return {at::matmul(at::softmax(scores, -1), inputs.v), {}};
+}
+
+Verdict Throwing::supports(const AttentionRequest&, const HostInfo&, const Options&) { return {}; }
+
+AttentionOutputs Throwing::forward(const AttentionInputs& inputs, const AttentionParams& params, Saved*) {
+    executed();
+    if (params.mask.kinds.has(MaskKind::causal)) throw std::runtime_error("the kernel is out of order");
+    return {inputs.q.clone(), {}};
+}

@@ -5,6 +5,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
@@ -64,7 +65,12 @@ Tensor visible_keys(const AttentionMask& mask, const Places& places, const MaskS
 
 void add_to(Tensor& bias, const Tensor& term) { bias = bias.defined() ? bias.add(term) : term; }
 
-// The sum of the biases, in their own dtypes; undefined: there is none.
+// The flash kernel of the CPU adds a float32 mask to scores of any type; the CUDA kernels want the type of q.
+at::ScalarType bias_type(const Tensor& q) {
+    return q.is_cuda() || q.scalar_type() == at::kDouble ? q.scalar_type() : at::kFloat;
+}
+
+// The sum of the biases; undefined: there is none.
 Tensor biases(const AttentionInputs& inputs, const AttentionMask& mask, const Places& places) {
     Tensor bias;
     if (mask.kinds.has(MaskKind::alibi)) {
@@ -75,20 +81,13 @@ Tensor biases(const AttentionInputs& inputs, const AttentionMask& mask, const Pl
         const auto& table = inputs.relative_bias;
         const auto bucket = reference::relative_buckets(
             places.distance_B1NM, table.size(0), mask.relative_bidirectional, mask.relative_max_distance);
-        auto shape = bucket.sizes().vec();
-        shape.push_back(table.size(1));
-        const auto bias_NMH = table.index_select(0, bucket.reshape({-1})).view(shape);
+        // As T5's layers have it; in the wide type, so that the gradient is summed up in that.
+        const auto bias_NMH = at::embedding(table.to(bias_type(inputs.q)), bucket);
         add_to(bias,
-               shape.size() == 3 ? bias_NMH.permute({2, 0, 1}) : bias_NMH.squeeze(1).permute({0, 3, 1, 2}));
+               bucket.dim() == 2 ? bias_NMH.permute({2, 0, 1}) : bias_NMH.squeeze(1).permute({0, 3, 1, 2}));
     }
     if (mask.kinds.has(MaskKind::dense_bias)) add_to(bias, inputs.dense_bias);
     return bias;
-}
-
-// The flash kernel of the CPU adds a float32 mask to scores of any type; the CUDA kernels want the type of q.
-at::ScalarType mask_type(const Tensor& q, bool only_zeros) {
-    const auto type = q.scalar_type();
-    return type == at::kDouble || q.is_cuda() || only_zeros ? type : at::kFloat;
 }
 
 Tensor four_dimensions(Tensor tensor) {
@@ -108,7 +107,7 @@ SdpaMask build(const AttentionInputs& inputs, const AttentionMask& mask, const M
         }
     }
     auto bias = biases(inputs, mask, places);
-    const auto type = mask_type(inputs.q, !bias.defined());
+    const auto type = bias.defined() ? bias_type(inputs.q) : inputs.q.scalar_type();
     if (bias.defined()) bias = bias.to(type);
     if (visible.defined()) {
         bias = bias.defined() ? at::where(visible, bias, at::scalar_tensor(minus_infinity, bias.options()))

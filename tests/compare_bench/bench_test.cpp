@@ -199,7 +199,8 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
 
 TEST_CASE("a layer is timed stack against stack, and the stacks agree") {
     const Words words =
-        quick({"layer", "configs/demo.toml", "--set", "batch.size=2", "--set", "batch.max_length=16"});
+        quick({"layer", "configs/demo.toml", "--set", "precision.backend=torch/fp32", "--set", "batch.size=2",
+               "--set", "batch.max_length=16"});
     const auto json = run_json(words);
     CHECK(JsonSchema(source_dir() / "docs/schema/bench_layer.json").faults(json) == no_faults);
     REQUIRE(json["rows"].size() == 2);

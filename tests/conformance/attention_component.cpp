@@ -206,20 +206,24 @@ AttentionOutputs AttentionSample::attend(const Block& block, const AttentionPara
     at::Tensor p = s.softmax(-1);
     if (!is("no_key_is_nan")) p = p.masked_fill(outputs.lse.eq(-infinity).unsqueeze(-1), 0.0);
     if (is("no_maximum")) p = s.exp() / s.exp().sum(-1, true);
-    if (is("low_precision") && block.q.scalar_type() == at::kBFloat16)
-        p = s.to(at::kBFloat16).softmax(-1).nan_to_num().to(at::kFloat);
     if (params.dropout.active()) {
         p = p.masked_fill(keep_mask(block, params, false).logical_not(), 0.0);
         if (!is("dropout_unscaled")) p = p * params.dropout.keep_scale();
     }
     outputs.out = p.matmul(all_heads(block.v, block.q.size(1)));
+    if (is("accumulates_in_storage_dtype")) {
+        const at::Tensor v = all_heads(block.v, block.q.size(1));
+        outputs.out = at::zeros_like(outputs.out).to(block.q.scalar_type());
+        for (std::int64_t j = 0; j < v.size(2); ++j) {
+            outputs.out = (outputs.out + p.narrow(3, j, 1) * v.narrow(2, j, 1)).to(block.q.scalar_type());
+        }
+    }
     if (is("swapped_heads") && outputs.out.size(1) > 1) outputs.out = outputs.out.flip(1);
     return outputs;
 }
 
 // Wrong in ways that are about memory, not numbers.
 void AttentionSample::spoil(AttentionInputs& in, const AttentionParams& params) const {
-    if (is("changes_input")) in.q.mul_(1.0);
     if (is("scales_input")) in.q.mul_(0.5);
     if (is("changes_lengths") && params.mask.key_lengths.defined())
         params.mask.key_lengths.add_(1).clamp_max_(3);

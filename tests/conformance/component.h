@@ -26,7 +26,8 @@ inline const HostInfo& test_host() {
     return host;
 }
 
-inline conformance::ComponentUnderTest under_test(const SwitchyardComponent& entry, const std::string& mutation = "") {
+inline conformance::ComponentUnderTest under_test(const SwitchyardComponent& entry,
+                                                  const std::string& mutation = "") {
     conformance::ComponentUnderTest component{"test", &entry, &test_host(), {}, ""};
     component.options.set("mutation", mutation);
     return component;

@@ -8,7 +8,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/rand.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <switchyard/interfaces/attention.h>
@@ -77,6 +76,7 @@ private:
 
     Mutation mutation_;
     at::Tensor kept_lse_;  // used by a mutation only
+    int calls_ = 0;
 };
 
 at::Tensor AttentionSample::all_heads(const at::Tensor& x, std::int64_t heads) const {
@@ -247,7 +247,7 @@ AttentionOutputs AttentionSample::forward(const AttentionInputs& given, const At
     if (is("reads_before") && in.q.numel() > 0 && in.q.storage_offset() > 0) {
         outputs.out = outputs.out + in.q.as_strided({1}, {1}, in.q.storage_offset() - 1) * 0.0;
     }
-    if (is("nondeterministic")) outputs.out = outputs.out * (1.0 + at::rand({}).sub(0.5) * 1e-7);
+    if (is("nondeterministic")) outputs.out = outputs.out * (1.0 + 2.4e-7 * calls_++);
     if (!is("returns_float32")) outputs.out = outputs.out.to(in.q.scalar_type());
     outputs.out = reference::in_stride_order_of(in.q, outputs.out);
     if (is("returns_input") && outputs.out.sizes() == in.q.sizes()) {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/rand.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <switchyard/interfaces/normalization.h>
@@ -36,6 +35,7 @@ private:
 
     Mutation mutation_;
     at::Tensor last_rstd_;
+    int calls_ = 0;
 };
 
 at::Tensor rows_summed(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}).sum(0); }
@@ -88,7 +88,7 @@ NormalizationOutputs NormalizationSample::forward(const NormalizationInputs& giv
                      .mul(in.weight.to(at::kBFloat16)));
     }
     if (in.beta.defined() && !is("ignores_beta")) y = y + wide(in.beta);
-    if (is("nondeterministic")) y = y * (1.0 + at::rand({}).sub(0.5) * 3e-7);
+    if (is("nondeterministic")) y = y * (1.0 + 2.4e-7 * calls_++);
     if (is("reads_before") && given.x.storage_offset() > 0 && given.x.numel() > 0) {
         y = y + given.x.as_strided({1}, {1}, given.x.storage_offset() - 1) * 0.0;
     }

@@ -1,0 +1,239 @@
+// switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/commands.h>
+#include <switchyard/cli/job.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/config/suggest.h>
+#include <switchyard/conformance/verify.h>
+#include <switchyard/host/host_info.h>
+#include <switchyard/host/plugin_library.h>
+
+namespace switchyard::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct VerifyCommand {
+    std::string plugin;
+    std::string component;
+    std::string filter;
+    std::vector<std::string> dtypes;
+    std::string device = "cpu";
+    std::uint64_t seed = 1;
+    std::int64_t shown = 10;
+    JsonOption json;
+};
+
+template <class Enum>
+Enum value_of(const std::string& option, const std::string& text) {
+    if (const auto value = parse<Enum>(text)) return *value;
+    const std::vector<std::string> known(names<Enum>.begin(), names<Enum>.end());
+    const auto near = config::suggest(text, known);
+    throw Failure(option + " " + text + ": expected one of " + joined(known) +
+                  (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+conformance::VerifyOptions options_of(const VerifyCommand& command) {
+    conformance::VerifyOptions options;
+    options.seed = command.seed;
+    options.device = value_of<Device>("--device", command.device);
+    options.filter = command.filter;
+    if (!command.dtypes.empty()) options.dtypes.clear();
+    for (const auto& text : command.dtypes) options.dtypes.push_back(value_of<DType>("--dtype", text));
+    return options;
+}
+
+// The plugins that are meant: one by name or path, or all that are there.
+std::vector<host::PluginRecord> find_plugins(const std::string& wanted, const HostInfo& host) {
+    host::DiscoveryOptions discovery;
+    const bool path = wanted.find('/') != std::string::npos;
+    if (path) discovery.path.entries = {{wanted, "the command line", true}};
+    auto records = host::discover(discovery, host);
+    std::vector<std::string> known;
+    for (const auto& record : records) known.push_back(record.display_name());
+    if (!path && !wanted.empty())
+        std::erase_if(records, [&](const auto& record) { return record.display_name() != wanted; });
+    if (!records.empty()) return records;
+    const auto near = config::suggest(wanted, known);
+    throw Failure((wanted.empty() ? "no plugins were found" : "no plugin is called \"" + wanted + "\"") +
+                  (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +
+                  searched_places(discovery.path));
+}
+
+Options defaults_of(const host::ComponentManifest& manifest) {
+    Options options;
+    for (const auto& spec : manifest.options) options.set(spec.name, spec.default_value);
+    return options;
+}
+
+Json json_of(const conformance::Report& report, Kind kind) {
+    Json faults = Json::array();
+    for (const auto& fault : report.faults)
+        faults.push_back({{"code", fault.code}, {"case", fault.where}, {"detail", fault.detail}});
+    return {{"component", report.component},
+            {"kind", std::string(name(kind))},
+            {"cases", report.cases},
+            {"failed", report.failed},
+            {"skipped", report.skipped},
+            {"skip_reasons", report.skip_reasons},
+            {"worst_ratio", std::isfinite(report.worst_ratio) ? Json(report.worst_ratio) : Json()},
+            {"worst_case", report.worst_case},
+            {"faults", faults}};
+}
+
+class Verification {
+public:
+    explicit Verification(const VerifyCommand& command)
+        : command_(command), options_(options_of(command)), host_(host::this_host(host::Look::with_devices)) {
+        if (options_.device == Device::cpu || host_.first(options_.device) != nullptr) return;
+        throw Failure("--device " + command.device +
+                      ": this machine has none; `switchyard plugins doctor` lists what it has");
+    }
+
+    int run() {
+        auto records = find_plugins(command_.plugin, host_);
+        host::Registry registry(std::move(records));
+        for (const auto& record : registry.records()) verify(registry, record);
+        if (components_.empty() && refused_.empty()) {
+            throw Failure("no component " + command_.component + " in " +
+                          (command_.plugin.empty() ? "any plugin" : command_.plugin));
+        }
+        const auto [status, text, code] = verdict();
+        write_json(command_.json, {{"status", status}, {"components", components_}, {"refused", refused_}});
+        if (prints()) std::cout << '\n' << text << '\n';
+        return code;
+    }
+
+private:
+    struct Result {
+        const char *status, *text;
+        int code;
+    };
+
+    Result verdict() const {
+        if (faults_) return {"faults", "faults were found", Exit::numerics};
+        if (!refused_.empty()) return {"refused", "not everything could be verified", Exit::run_failed};
+        const bool ran = std::any_of(components_.begin(), components_.end(),
+                                     [](const Json& c) { return c.at("cases") > 0; });
+        if (!ran) return {"nothing_ran", "no case ran: nothing is known", Exit::cannot_tell};
+        return {"ok", "no faults in what ran", Exit::fine};
+    }
+
+    bool prints() const { return !command_.json.on_stdout(); }
+
+    bool wanted(const conformance::Report& report, Kind kind) const {
+        const auto kind_and_id =
+            std::string(name(kind)) + "/" + report.component.substr(report.component.find('/') + 1);
+        return command_.component.empty() || command_.component == name(kind) ||
+               command_.component == kind_and_id;
+    }
+
+    void verify(host::Registry& registry, const host::PluginRecord& record) {
+        const auto loaded = registry.load(record);
+        if (const auto* failure = record.failure())
+            return refuse(record.display_name(), host::explain(record), *failure);
+        for (const auto& component : loaded) verify(record, component);
+    }
+
+    void refuse(const std::string& plugin, const std::string& text, const host::GateOutcome& gate) {
+        if (gate.gate == host::Gate::disabled || gate.gate == host::Gate::duplicate) return;
+        refused_.push_back({{"plugin", plugin}, {"reason", text}});
+        if (prints()) std::cout << paint(Color::red, text) << '\n';
+    }
+
+    void verify(const host::PluginRecord& record, const host::LoadedComponent& component) {
+        const auto kind = component.manifest->kind;
+        conformance::Report report;
+        report.component = component.plugin + "/" + component.manifest->id;
+        if (!wanted(report, kind)) return;
+        const auto known = record.component_failure(kind, component.manifest->id);
+        if (!known.empty()) {
+            report.failed = 1;
+            report.faults.push_back({"accepted_then_threw", "probe", known});
+        } else {
+            report = conformance::verify(
+                {component.plugin, component.entry, &host_, defaults_of(*component.manifest), ""}, options_);
+        }
+        faults_ = faults_ || !report.faults.empty();
+        components_.push_back(json_of(report, kind));
+        if (prints()) print(report, kind);
+    }
+
+    std::string why_nothing_ran(const conformance::Report& report) const {
+        if (report.skipped > 0) {
+            const auto most =
+                std::max_element(report.skip_reasons.begin(), report.skip_reasons.end(),
+                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+            return "none of " + counted(static_cast<std::size_t>(report.skipped), "case") +
+                   " is served: nothing is known" +
+                   (most == report.skip_reasons.end() ? "" : " (most often " + most->first + ")");
+        }
+        if (!command_.filter.empty()) return "no case has \"" + command_.filter + "\" in its name";
+        return "no cases for this kind: nothing is known";
+    }
+
+    void print(const conformance::Report& report, Kind kind) const {
+        std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component) << ": ";
+        if (report.cases == 0 && report.faults.empty()) {
+            std::cout << paint(Color::yellow, why_nothing_ran(report)) << '\n';
+            return;
+        }
+        std::cout << report.cases << " cases, "
+                  << paint(report.failed == 0 ? Color::green : Color::red,
+                           std::to_string(report.failed) + " failed")
+                  << ", " << report.skipped << " not served";
+        if (report.worst_ratio > 0)
+            std::cout << "; closest to its allowance: " << report.worst_ratio << " of it in "
+                      << report.worst_case;
+        std::cout << '\n';
+        std::int64_t left = command_.shown;
+        for (const auto& fault : report.faults) {
+            if (left-- == 0) break;
+            std::cout << "    " << paint(Color::red, fault.code) << " in " << fault.where << ": "
+                      << fault.detail << '\n';
+        }
+        const auto more = static_cast<std::int64_t>(report.faults.size()) - command_.shown;
+        if (more > 0) std::cout << "    and " << more << " more: --json has them all\n";
+        std::cout.flush();
+    }
+
+    const VerifyCommand& command_;
+    conformance::VerifyOptions options_;
+    HostInfo host_;
+    Json components_ = Json::array();
+    Json refused_ = Json::array();
+    bool faults_ = false;
+};
+
+}  // namespace
+
+Action setup_plugins_verify(CLI::App& command) {
+    const auto options = std::make_shared<VerifyCommand>();
+    command
+        .add_option("PLUGIN", options->plugin,
+                    "a plugin's name, or the path of a library; left out: all that are found")
+        ->type_name("");
+    command
+        .add_option("--component", options->component,
+                    "only a kind, or one component of it: attention, precision/bf16")
+        ->type_name("KIND[/ID]");
+    command.add_option("--filter", options->filter, "only cases whose name contains this")->type_name("TEXT");
+    command.add_option("--dtype", options->dtypes, "only this dtype; may be repeated")
+        ->type_name("DTYPE")
+        ->expected(1)
+        ->take_all();
+    command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE");
+    command.add_option("--seed", options->seed, "of the cases' data")->type_name("N");
+    command.add_option("--show", options->shown, "so many faults of a component are shown (10)")
+        ->type_name("N");
+    add_json(command, options->json);
+    return [options] { return Verification(*options).run(); };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,91 @@
+// switchyard plugins verify, as a plugin's author runs it. What the suite catches is tested in tests/conformance.
+#include "run_switchyard.h"
+
+#include "json_schema.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using test::run;
+
+namespace {
+
+std::vector<std::string> schema_faults(const nlohmann::json& json) {
+    return JsonSchema(source_dir() / "docs/schema/plugins_verify.json").faults(json);
+}
+
+const std::vector<std::string> no_faults;
+
+}  // namespace
+
+TEST_CASE("a component that is right has no faults") {
+    const std::vector<std::string> arguments{"plugins",    "verify",  "naive",  "--component",
+                                             "activation", "--dtype", "float32"};
+    const auto text = run(arguments);
+    INFO(text.out << text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("activation naive/naive: "));
+    CHECK_THAT(text.out, contains(" 0 failed, "));
+    const auto json = run_json(arguments);
+    CHECK(schema_faults(json) == no_faults);
+    CHECK(json.at("status") == "ok");
+    REQUIRE(json.at("components").size() == 1);
+    CHECK(json.at("components").at(0).at("cases") > 100);
+}
+
+TEST_CASE("a component with faults is told with cases and exit code 5") {
+    const auto library = (build_dir() / "tests/plugins/bad/libtest_throws.so").string();
+    const std::vector<std::string> arguments{"plugins", "verify", library, "--dtype",
+                                             "float32", "--show", "2"};
+    const auto text = run(arguments);
+    INFO(text.out << text.err);
+    CHECK(text.code == 5);
+    CHECK_THAT(text.out,
+               contains("accepted_then_threw in probe: in create of activation 'in_create': threw"));
+    CHECK_THAT(text.out, contains("more: --json has them all"));
+    const auto json = run_json(arguments, 5);
+    CHECK(schema_faults(json) == no_faults);
+    CHECK(json.at("status") == "faults");
+}
+
+TEST_CASE("where no case ran, nothing is claimed") {
+    const auto outcome =
+        run({"plugins", "verify", "naive", "--component", "activation", "--filter", "no such case"});
+    CHECK(outcome.code == 4);
+    CHECK_THAT(outcome.out, contains("activation naive/naive: no case has \"no such case\" in its name"));
+    CHECK_THAT(outcome.out, contains("no case ran: nothing is known"));
+}
+
+TEST_CASE("a plugin that cannot be used is refused with its reason") {
+    const auto library = (temporary_dir("verify") / "libbroken.so").string();
+    std::ofstream(library) << "this is no library";
+    const auto outcome = run({"plugins", "verify", library});
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.out, contains(library + ": refused at gate manifest: "));
+    CHECK(schema_faults(run_json({"plugins", "verify", library}, 1)) == no_faults);
+}
+
+TEST_CASE("what is mistyped is told with what was meant") {
+    const auto check = [](std::vector<std::string> arguments, const std::string& text) {
+        arguments.insert(arguments.begin(), {"plugins", "verify"});
+        const auto outcome = run(arguments);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, contains(text));
+    };
+    check({"navie"}, "error: no plugin is called \"navie\"; did you mean \"naive\"?");
+    check({"naive", "--dtype", "flaot32"}, "error: --dtype flaot32: expected one of float32, ");
+    check({"naive", "--device", "gpu"}, "error: --device gpu: expected one of cpu, cuda");
+    check({"naive", "--component", "atention"}, "error: no component atention in naive");
+}
+
+TEST_CASE("a device that the machine lacks is bad input") {
+    const auto cuda =
+        run({"plugins", "verify", "naive", "--device", "cuda"}, {{{"CUDA_VISIBLE_DEVICES", ""}}});
+    CHECK(cuda.code == 2);
+    CHECK_THAT(cuda.err, contains("error: --device cuda: this machine has none; "));
+}

@@ -12,6 +12,7 @@
 #include <switchyard/config/suggest.h>
 #include <switchyard/conformance/verify.h>
 #include <switchyard/host/host_info.h>
+#include <switchyard/host/libtorch_cuda.h>
 #include <switchyard/host/plugin_library.h>
 
 namespace switchyard::cli {
@@ -91,9 +92,13 @@ class Verification {
 public:
     explicit Verification(const VerifyCommand& command)
         : command_(command), options_(options_of(command)), host_(host::this_host(host::Look::with_devices)) {
-        if (options_.device == Device::cpu || host_.first(options_.device) != nullptr) return;
-        throw Failure("--device " + command.device +
-                      ": this machine has none; `switchyard plugins doctor` lists what it has");
+        if (options_.device == Device::cpu) return;
+        if (host_.first(options_.device) == nullptr) {
+            throw Failure("--device " + command.device +
+                          ": this machine has none; `switchyard plugins doctor` lists what it has");
+        }
+        if (const auto error = host::load_libtorch_cuda(); !error.empty())
+            throw Failure("--device " + command.device + ": " + error);
     }
 
     int run() {

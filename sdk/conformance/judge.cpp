@@ -144,9 +144,10 @@ public:
         : facts_(facts),
           request_(*one.request),
           operation_(one.make(variation)),
+          plain_(one.make_on_cpu ? one.make_on_cpu(variation) : operation_),
           binding_(component, one.request) {
         for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
-            if (!operation_.inputs[i].defined()) operation_.needs[i] = false;
+            if (!operation_.inputs[i].defined()) operation_.needs[i] = plain_.needs[i] = false;
         }
     }
 
@@ -162,9 +163,10 @@ public:
         const int changed = snapshot.changed();
         if (changed >= 0) add("modified_input", label(changed) + " was changed by the call");
         check_aliases(found);
-        compare(found);
+        const Outcome seen = on_cpu(found);
+        compare(seen);
         if (request_.deterministic && faults_.empty()) check_repeat(found);
-        if (operation_.inspect && comparable_) operation_.inspect(found, faults_);
+        if (plain_.inspect && comparable_) plain_.inspect(seen, faults_);
         return std::move(faults_);
     }
     double worst_ratio() const { return worst_; }
@@ -269,6 +271,25 @@ private:
         }
     }
 
+    // The same where the oracle is. What lies elsewhere than the inputs do is undefined from here on.
+    Outcome on_cpu(const Outcome& found) {
+        const at::Device device = operation_.inputs[0].device();
+        const auto moved = [&](const Tensors& tensors, const std::vector<const char*>& names, const char* of) {
+            Tensors result;
+            for (std::size_t i = 0; i < tensors.size(); ++i) {
+                const bool there = tensors[i].defined() && tensors[i].device() == device;
+                if (tensors[i].defined() && !there) {
+                    add("wrong_device", std::string(of) + names[i] + " lies on " + tensors[i].device().str() +
+                                            ", the inputs on " + device.str());
+                }
+                result.push_back(there ? tensors[i].detach().cpu() : at::Tensor());
+            }
+            return result;
+        };
+        return {moved(found.outputs, operation_.output_names, ""),
+                moved(found.gradients, operation_.input_names, "gradient of ")};
+    }
+
     // Shape and dtype; true where values can be compared.
     bool comparable(const std::string& what, const at::Tensor& found, at::IntArrayRef sizes,
                     at::ScalarType type) {
@@ -306,7 +327,7 @@ private:
     }
 
     void compare(const Outcome& found) {
-        const Expected expected = expect(operation_, request_.dtype);
+        const Expected expected = expect(plain_, request_.dtype);
         for (std::size_t i = 0; i < operation_.output_names.size(); ++i) {
             const at::Tensor& oracle = expected.oracle.outputs[i];
             if (!oracle.defined()) continue;
@@ -364,6 +385,7 @@ private:
     const Facts& facts_;
     const Request& request_;
     Operation operation_;
+    Operation plain_;  // the same on the CPU, for the oracle
     Binding binding_;
     std::vector<Fault> faults_;
     double worst_ = 0.0;

@@ -64,6 +64,8 @@ struct OperationCase {
     std::shared_ptr<const Request> request;
     std::function<Operation(const Variation&)> make;
     int threads = 1;  // for the component's calls
+    // The same on the CPU, where the oracle runs; empty: `make` does that already.
+    std::function<Operation(const Variation&)> make_on_cpu = {};
 };
 
 // Runs the case on the component and appends what is wrong to the report.

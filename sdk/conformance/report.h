@@ -11,7 +11,7 @@ namespace switchyard::conformance {
 // Codes, stable for programs that read JSON output:
 //   wrong_output wrong_gradient wrong_mask        values that differ from the oracle by more than the allowance
 //   reads_padding wrong_strides stale_state       the same, but right without poison around / with dense inputs / without a call in between
-//   nan wrong_shape wrong_dtype missing_output    no values to judge
+//   nan wrong_shape wrong_dtype wrong_device missing_output    no values to judge
 //   modified_input aliases_input wrong_saved      breaches of ownership
 //   not_counted wrong_variant nondeterministic    claims that do not hold
 //   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state     optimizers

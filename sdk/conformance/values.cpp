@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/set.h>
 
 #include <switchyard/interfaces/dropout.h>
 
@@ -60,9 +60,9 @@ at::Tensor place_expanded(const at::Tensor& values, const at::TensorOptions& opt
 
 // All bytes of the tensor's storage as one tensor that shares them.
 at::Tensor bytes_of(const at::Tensor& tensor) {
-    const auto& storage = tensor.storage();
-    return at::from_blob(const_cast<void*>(storage.data()), {static_cast<std::int64_t>(storage.nbytes())},
-                         at::TensorOptions().dtype(at::kByte).device(tensor.device()));
+    const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+    return at::empty({0}, at::TensorOptions().dtype(at::kByte).device(tensor.device()))
+        .set_(tensor.storage(), 0, {bytes}, {1});
 }
 
 }  // namespace

@@ -14,7 +14,14 @@ using Cases = std::vector<OperationCase> (*)(const Facts&, const VerifyOptions&)
 
 void run_cases(Cases make, const ComponentUnderTest& component, const Facts& facts,
                const VerifyOptions& options, Report& report) {
-    for (const OperationCase& one : make(facts, options)) {
+    std::vector<OperationCase> cases = make(facts, options);
+    VerifyOptions on_cpu = options;  // the cases refer to it
+    on_cpu.device = Device::cpu;
+    if (options.device != Device::cpu) {
+        const std::vector<OperationCase> twins = make(facts, on_cpu);
+        for (std::size_t i = 0; i < cases.size(); ++i) cases[i].make_on_cpu = twins[i].make;
+    }
+    for (const OperationCase& one : cases) {
         if (options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults)
             return;
         if (one.name.find(options.filter) == std::string::npos) continue;

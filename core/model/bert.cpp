@@ -38,13 +38,13 @@ Bert::Bert(const config::Config& config, Builder builder)
         masked_lm_norm_ = builder.norm("masked_lm.norm");
         if (model_.tie_embeddings) {
             masked_lm_out_.weight = embeddings_.words();
-            masked_lm_out_.bias = builder.zeros("masked_lm.bias", model_.vocab_size);
             masked_lm_out_.site =
                 std::make_shared<const LinearSite>(LinearSite{"masked_lm.out", 0, model_.layers});
         } else {
             masked_lm_out_ =
-                builder.linear("masked_lm.out", width, model_.vocab_size, LinearRole::head, 0, true);
+                builder.linear("masked_lm.out", width, model_.vocab_size, LinearRole::head, 0, false);
         }
+        masked_lm_out_.bias = builder.zeros("masked_lm.bias", model_.vocab_size);
     }
 }
 

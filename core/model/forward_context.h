@@ -25,7 +25,8 @@ enum class DropoutSite : std::uint32_t {
     head
 };
 
-// Sees hidden states on their way: "embeddings", "encoder.0.attention", "encoder.0.feed_forward", ...
+// Sees hidden states on their way: "embeddings", "encoder.0.attention" and "encoder.0.feed_forward" (what a block adds), "encoder.0" (after a layer whose
+// norms are post), ..., "encoder".
 using Observer = std::function<void(const std::string& place, const at::Tensor& value)>;
 
 struct ForwardContext {

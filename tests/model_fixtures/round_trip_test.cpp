@@ -1,0 +1,110 @@
+// A model that we save is the model that transformers saved.
+// To add a case: a model and what its file should hold.
+#include "run_model.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/model/weights/load_weights.h>
+#include <switchyard/model/weights/safetensors_file.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+nlohmann::json read_json(const std::string& path) {
+    std::ifstream file(path);
+    return nlohmann::json::parse(file);
+}
+
+std::set<std::string> names_of(const model::SafetensorsFile& file) {
+    std::set<std::string> names;
+    for (const auto& tensor : file.tensors()) names.insert(tensor.name);
+    return names;
+}
+
+// Every tensor of ours is in theirs, byte for byte. `left_out`: beginnings of names that the task has no parameters for.
+void compare_files(const std::string& ours_folder, const std::string& theirs_folder,
+                   const std::vector<std::string>& left_out) {
+    const auto ours = model::SafetensorsFile::open(ours_folder + "/model.safetensors");
+    const auto theirs = model::SafetensorsFile::open(theirs_folder + "/model.safetensors");
+    REQUIRE(ours.file);
+    REQUIRE(theirs.file);
+    auto expected = names_of(*theirs.file);
+    for (const auto& beginning : left_out)
+        std::erase_if(expected, [&](const std::string& name) { return name.starts_with(beginning); });
+    CHECK(names_of(*ours.file) == expected);
+    CHECK(ours.file->metadata() == theirs.file->metadata());
+    for (const auto& tensor : ours.file->tensors()) {
+        const auto* other = theirs.file->find(tensor.name);
+        INFO(tensor.name);
+        REQUIRE(other != nullptr);
+        CHECK(tensor.type->name == other->type->name);
+        CHECK(tensor.shape == other->shape);
+        REQUIRE(tensor.bytes == other->bytes);
+        CHECK(std::memcmp(tensor.data, other->data, tensor.bytes) == 0);
+    }
+}
+
+std::string loaded_and_saved(const std::vector<std::string>& task, const std::vector<std::string>& labels) {
+    auto overrides = test::tiny_bert();
+    overrides.insert(overrides.end(), task.begin(), task.end());
+    test::Model made(test::configured("naive", Layout::padded, overrides));
+    REQUIRE(model::load_weights(test::tiny_folder(), made.config.model, made.parameters).problems.empty());
+    const auto folder = test::temporary_dir("saved").string();
+    REQUIRE_FALSE(model::save_weights(folder, made.config.model, made.parameters, labels));
+    return folder;
+}
+
+}  // namespace
+
+TEST_CASE("a model of transformers that was loaded and saved holds the same tensors under the same names") {
+    const auto masked_lm = loaded_and_saved({"task.kind=masked_lm"}, {});
+    compare_files(masked_lm, test::tiny_folder(), {"bert.pooler.", "cls.seq_relationship."});
+    const auto next_sentence = loaded_and_saved({"task.kind=next_sentence"}, {});
+    compare_files(next_sentence, test::tiny_folder(), {"cls.predictions."});
+}
+
+TEST_CASE("a saved config.json says what transformers' own says") {
+    const auto ours = read_json(loaded_and_saved({"task.kind=masked_lm"}, {}) + "/config.json");
+    const auto theirs = read_json(test::tiny_folder() + "/config.json");
+    // What transformers takes for granted, or says of itself.
+    const std::set<std::string> defaults{"classifier_dropout",      "dtype",     "initializer_range",
+                                         "position_embedding_type", "use_cache", "transformers_version"};
+    for (const auto& [key, value] : theirs.items()) {
+        if (defaults.contains(key)) continue;
+        INFO(key);
+        REQUIRE(ours.contains(key));
+        CHECK(ours[key] == value);
+    }
+}
+
+TEST_CASE("an output projection of its own is saved under transformers' name and comes back") {
+    auto overrides = test::tiny_bert();
+    overrides.insert(overrides.end(), {"task.kind=masked_lm", "model.tie_embeddings=false"});
+    test::Model made(test::configured("naive", Layout::padded, overrides));
+    const auto folder = test::temporary_dir("untied").string();
+    REQUIRE_FALSE(model::save_weights(folder, made.config.model, made.parameters, {}));
+    const auto file = model::SafetensorsFile::open(folder + "/model.safetensors").file;
+    REQUIRE(file);
+    CHECK(file->find("cls.predictions.decoder.weight") != nullptr);
+    CHECK(file->find("cls.predictions.bias") != nullptr);
+    CHECK(read_json(folder + "/config.json")["tie_word_embeddings"] == false);
+
+    overrides.emplace_back("run.seed=2");
+    test::Model other(test::configured("naive", Layout::padded, overrides));
+    const auto loaded = model::load_weights(folder, other.config.model, other.parameters);
+    CHECK(loaded.problems.empty());
+    CHECK(loaded.fresh.empty());
+    CHECK(loaded.unused.empty());
+    for (const auto& parameter : made.parameters.all()) {
+        INFO(parameter.name);
+        CHECK(other.parameters.find(parameter.name)->value.equal(parameter.value));
+    }
+}

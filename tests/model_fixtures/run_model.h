@@ -1,0 +1,57 @@
+// A model of a fixture, run through a plugin's components in one layout, and its comparison with what the fixture holds.
+//
+// Legend:  B batch  N length  T real tokens of a batch in a row  C hidden_size
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <switchyard/config/config.h>
+#include <switchyard/interfaces/types.h>
+#include <switchyard/model/bert.h>
+#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/parameters.h>
+
+#include "fixture.h"
+
+namespace switchyard::test {
+
+// Without dropout, every slot from `backend`. `overrides` name the model and the task.
+config::Config configured(const std::string& backend, Layout layout, std::vector<std::string> overrides);
+
+// Overrides of the tiny BERT in tests/fixtures/transformers_tiny.
+std::vector<std::string> tiny_bert();
+std::string tiny_folder();
+
+struct Model {
+    explicit Model(config::Config made);
+
+    config::Config config;
+    model::BoundPlan plan;
+    model::Parameters parameters;
+    model::Bert bert;
+};
+
+struct Outputs {
+    std::vector<at::Tensor> hidden_TC;  // after the embeddings and after each layer
+    at::Tensor pooled;                  // where the model has a pooler
+    at::Tensor logits;                  // a row for each sequence, or each real token
+    at::Tensor loss;
+    std::map<std::string, at::Tensor> gradients;  // by transformers' name, what got one
+};
+
+// One step's forward and backward over the batch of `fixture` ("ids", "segments", "lengths", "labels").
+Outputs run(Model& model, const FixtureCase& fixture);
+
+// Rows of the real tokens of a [B, N, ...] tensor.
+at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture);
+
+// "" if both have one shape and |got - expected| <= 1e-4 * max(1, |expected|) everywhere, else the largest difference and where.
+std::string difference(const at::Tensor& got, const at::Tensor& expected);
+
+// As difference(), and the whole differs by no more than 1e-4 of its norm: gradients are often small throughout.
+std::string gradient_difference(const at::Tensor& got, const at::Tensor& expected);
+
+}  // namespace switchyard::test

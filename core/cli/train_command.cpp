@@ -12,6 +12,7 @@
 #include <switchyard/cli/planned_job.h>
 #include <switchyard/cli/train_summary.h>
 #include <switchyard/config/show.h>
+#include <switchyard/host/atomic_file.h>
 #include <switchyard/model/weights/load_weights.h>
 #include <switchyard/resolver/plan_json.h>
 #include <switchyard/train/checkpoint.h>
@@ -37,8 +38,8 @@ double wall_time() {
 // Metrics, TensorBoard and progress of one run.
 class Record {
 public:
-    Record(const train::RunDirectory& run, std::int64_t start, std::int64_t log_every)
-        : metrics_(run.file("metrics.jsonl"), start),
+    Record(const train::RunDirectory& run, const train::Trainer& trainer, std::int64_t log_every)
+        : metrics_(run.file("metrics.jsonl"), trainer.state().progression.step, trainer.evaluates_first()),
           board_(run.file("tensorboard"), wall_time()),
           log_every_(log_every) {}
 
@@ -97,15 +98,23 @@ private:
     double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;
 };
 
-void resume_from(const train::RunDirectory& run, train::Session& session, train::Trainer& trainer) {
-    const auto newest = train::newest_checkpoint(run.checkpoints());
-    if (!newest)
-        throw Failure(run.checkpoints() +
-                      ": error: there is no checkpoint to go on from; leave --resume out to begin anew");
-    const auto loaded = train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+// Where a run goes on from; nothing for one that begins.
+std::optional<std::string> starting_point(const TrainOptions& options, const train::RunDirectory& run) {
+    if (!options.resume) return std::nullopt;
+    auto newest = train::newest_checkpoint(run.checkpoints());
+    if (!newest && !train::RunDirectory::holds_run(run.path()))
+        throw Failure(run.path() + ": error: there is no run to go on with; leave --resume out to begin one");
+    return newest;
+}
+
+void resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
+    const auto loaded = train::load_checkpoint(checkpoint, session.plan_text(), session.parameters());
     if (!loaded.state) throw Failure(loaded.error);
-    trainer.restore(*loaded.state);
-    std::cerr << "going on from " << *newest << '\n';
+    try {
+        trainer.restore(*loaded.state);
+    } catch (const std::exception& error) {
+        throw Failure(checkpoint + ": does not fit this job: " + error.what());
+    }
 }
 
 void describe_data(const train::Session& session) {
@@ -121,13 +130,9 @@ void describe_data(const train::Session& session) {
                   << '\n';
 }
 
-train::TrainingResult run_training(const TrainOptions& options, train::Session& session,
-                                   const train::RunDirectory& run, const train::StopSignal& stop,
-                                   OptimizerState& state) {
-    auto trainer = session.make_trainer();
-    if (options.resume) resume_from(run, session, trainer);
-
-    Record record(run, trainer.state().progression.step, session.config().train.log_every);
+train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
+                                   const train::RunDirectory& run, const train::StopSignal& stop) {
+    Record record(run, trainer, session.config().train.log_every);
     train::TrainerHooks hooks;
     hooks.on_step = [&](const auto& report) { record.step(report); };
     hooks.on_eval = [&](std::int64_t step, const auto& result) { record.eval(step, result); };
@@ -142,44 +147,58 @@ train::TrainingResult run_training(const TrainOptions& options, train::Session& 
     hooks.stop = [&] { return static_cast<bool>(stop); };
     auto result = trainer.run(hooks);
     record.finish();
-    state = trainer.state().optimizer;
     return result;
 }
 
-int train_job(const TrainOptions& options) {
-    const auto planned = plan_job(options.job);
-    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
-    // Everything that can be wrong with the input comes before anything is written.
-    const train::StopSignal stop;
-    session.load_tokenizer();
-    session.load_data();
-    if (!options.resume) session.load_initial_weights();
-    const train::RunDirectory run(options.run);
-    if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
-        throw Failure(error);
-    describe_data(session);
-    std::ostringstream shown;
-    config::show(shown, planned->config, false);
-    write_file(run.file("config.toml"), shown.str());
-    write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
-
-    OptimizerState state;
-    const auto result = run_training(options, session, run, stop, state);
-    write_file(run.file("summary.json"),
-               train_summary(session, result, training_memory(session, state)).dump(2) + "\n");
-    if (result.outcome == train::Outcome::failed) throw Failure(result.error, Exit::run_failed);
+int conclude(train::Session& session, const train::TrainingResult& result, const train::RunDirectory& run,
+             const OptimizerState& state) {
+    const auto summary = train_summary(session, result, training_memory(session, state)).dump(2) + "\n";
+    if (result.outcome == train::Outcome::failed) {
+        // On a full disk this fails as well, and says less than the first error.
+        (void)host::write_file_atomically(run.file("summary.json"), summary);
+        throw Failure(result.error, Exit::run_failed);
+    }
+    write_file(run.file("summary.json"), summary);
     if (result.outcome == train::Outcome::stopped) {
         std::cerr << "stopped after step " << result.progression.step << "; go on with --resume\n";
         return Exit::run_failed;
     }
-    const auto& model = planned->config;
+    const auto& config = session.config();
     if (const auto error =
-            model::save_weights(run.file("model"), model.model, session.parameters(), model.task.labels)) {
+            model::save_weights(run.file("model"), config.model, session.parameters(), config.task.labels)) {
         throw Failure(*error, Exit::run_failed);
     }
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation accuracy "
               << result.eval.accuracy << ", loss " << result.eval.loss << "\n";
     return Exit::fine;
+}
+
+int train_job(const TrainOptions& options) {
+    const auto planned = plan_job(options.job);
+    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    const train::StopSignal stop;
+    const train::RunDirectory run(options.run);
+    // Everything that can be wrong with the input comes before anything is written.
+    const auto checkpoint = starting_point(options, run);
+    session.load_tokenizer();
+    session.load_data();
+    if (!checkpoint) session.load_initial_weights();
+    auto trainer = session.make_trainer();
+    if (checkpoint) resume_from(*checkpoint, session, trainer);
+    if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
+        throw Failure(error);
+    describe_data(session);
+    if (options.resume)
+        std::cerr << (checkpoint ? "going on from " + *checkpoint
+                                 : run.path() + " has no checkpoint: beginning anew")
+                  << '\n';
+    std::ostringstream shown;
+    config::show(shown, planned->config, false);
+    write_file(run.file("config.toml"), shown.str());
+    write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
+
+    const auto result = run_training(session, trainer, run, stop);
+    return conclude(session, result, run, trainer.state().optimizer);
 }
 
 }  // namespace

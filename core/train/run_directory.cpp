@@ -7,12 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/host/atomic_file.h>
+#include <switchyard/train/checkpoint.h>
 
 namespace switchyard::train {
 
+bool RunDirectory::holds_run(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::exists(path + "/metrics.jsonl", error) ||
+           newest_checkpoint(path + "/checkpoints");
+}
+
 std::string RunDirectory::prepare(const std::string& path, bool resume) {
     std::error_code error;
-    if (!resume && std::filesystem::exists(path + "/metrics.jsonl", error)) {
+    if (!resume && holds_run(path)) {
         return path +
                " holds a run already: give another folder with --run, go on with it by --resume, or remove "
                "it";
@@ -22,12 +29,15 @@ std::string RunDirectory::prepare(const std::string& path, bool resume) {
     return "";
 }
 
-MetricsLog::MetricsLog(const std::string& path, std::int64_t step) : path_(path) {
+MetricsLog::MetricsLog(const std::string& path, std::int64_t step, bool evaluated_again) : path_(path) {
     std::string kept;
     std::ifstream before(path);
     for (std::string line; std::getline(before, line);) {
         const auto object = nlohmann::json::parse(line, nullptr, false);
-        if (object.is_object() && object.value("step", std::int64_t{0}) <= step) kept += line + "\n";
+        if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) continue;
+        const auto at = object["step"].get<std::int64_t>();
+        const bool again = evaluated_again && at == step && object.contains("eval_loss");
+        if (at <= step && !again) kept += line + "\n";
     }
     if (const auto error = host::write_file_atomically(path, kept)) throw std::runtime_error(*error);
     file_.open(path, std::ios::app);

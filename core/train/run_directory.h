@@ -13,6 +13,8 @@ namespace switchyard::train {
 
 class RunDirectory {
 public:
+    // Whether a run began there: it has metrics or checkpoints.
+    static bool holds_run(const std::string& path);
     // Makes it. An error text if it holds a run already and `resume` is false, or if it cannot be made.
     static std::string prepare(const std::string& path, bool resume);
 
@@ -28,8 +30,8 @@ private:
 // metrics.jsonl: one JSON object a line, each with "step". Begun again on resuming: lines of steps that are done again are dropped.
 class MetricsLog {
 public:
-    // Keeps lines with a step of at most `step`. Throws std::runtime_error naming the file.
-    MetricsLog(const std::string& path, std::int64_t step);
+    // Keeps lines with a step of at most `step`, but no evaluation of that very step if it is made again. Throws std::runtime_error naming the file.
+    MetricsLog(const std::string& path, std::int64_t step, bool evaluated_again);
     void write(const nlohmann::ordered_json& line);
 
 private:

@@ -70,6 +70,15 @@ at::Tensor generator_state() {
     return generator().get_state().clone();
 }
 
+void set_generator_state(const at::Tensor& state) {
+    const std::lock_guard<std::mutex> lock(generator().mutex());
+    try {
+        generator().set_state(state);
+    } catch (const c10::Error& error) {
+        throw std::invalid_argument(std::string("random state: ") + error.what_without_backtrace());
+    }
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainingParts& parts)
@@ -102,23 +111,23 @@ void Trainer::restore(const TrainingState& state) {
     parts_.optimizer.load(state.optimizer);
     parts_.plan.precision().load(state.precision);
     parts_.train_loader.seek(state.progression.loader);
-    if (state.progression.generator.defined()) {
-        const std::lock_guard<std::mutex> lock(generator().mutex());
-        generator().set_state(state.progression.generator);
-    }
+    if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
     for (auto& group : groups_) {
         for (auto& parameter : group.parameters) {
             if (parameter.master.defined()) parameter.master = parameter.value.detach().to(at::kFloat);
         }
     }
     now_ = state.progression;
+    restored_ = true;
 }
 
 TrainingState Trainer::state() const {
     return {now_, parts_.optimizer.state(), parts_.plan.precision().state(), parts_.plan_text};
 }
 
-double Trainer::accumulate(std::vector<Batch>& batches) {
+double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_until(batches, {}); }
+
+std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, const Stop& stop) {
     const auto& config = parts_.config;
     std::int64_t labels = 0;
     for (const auto& batch : batches) labels += labels_of(batch, config.loss.ignore_index);
@@ -139,6 +148,7 @@ double Trainer::accumulate(std::vector<Batch>& batches) {
     double mean = 0.0;
     std::int64_t document = 0;
     for (auto& batch : batches) {
+        if (stop && stop()) return std::nullopt;
         batch.source.tokens.first_document = document;
         document += static_cast<std::int64_t>(batch.samples.size());
         const auto result = parts_.model.task(parts_.plan, context, batch, loss);
@@ -154,13 +164,21 @@ void Trainer::collect_gradients() {
     }
 }
 
-StepReport Trainer::step(std::vector<Batch>& batches) {
+StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
+
+std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
     const auto start = std::chrono::steady_clock::now();
     const auto& precision = parts_.plan.precision();
     StepReport report;
     report.lr_factor = schedule_.factor(now_.step);
     precision.begin_step();
-    report.loss = accumulate(batches);
+    const auto loss = accumulate_until(batches, stop);
+    if (!loss) {
+        precision.end_step();
+        parts_.parameters.zero_gradients();
+        return std::nullopt;
+    }
+    report.loss = *loss;
     collect_gradients();
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
     StepParams params;
@@ -228,11 +246,13 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
         result.progression = now_;
         return std::move(result);
     };
+    if (evaluates_first() && !evaluate_now(hooks, result)) return end(Outcome::stopped);
     std::vector<Batch> group;
     while (now_.step < schedule_.total_steps) {
-        if (!next_group(group, hooks))
-            return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
-        auto report = step(group);
+        std::optional<StepReport> done;
+        if (next_group(group, hooks)) done = step_until(group, hooks.stop);
+        if (!done) return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
+        auto& report = *done;
         now_ = boundary();
         report.epoch = static_cast<double>(now_.loader.epoch) +
                        static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,8 +74,10 @@ public:
     std::int64_t total_steps() const { return schedule_.total_steps; }
     std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
-    // Puts everything but the parameters back to where a checkpoint was taken.
+    // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument, or PluginError, for a state that does not fit.
     void restore(const TrainingState& state);
+    // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by `run`.
+    bool evaluates_first() const { return restored_ && due(parts_.config.train.eval_every); }
     TrainingState state() const;
 
     TrainingResult run(const TrainerHooks& hooks);
@@ -88,6 +91,10 @@ public:
     double accumulate(std::vector<Batch>& batches);
 
 private:
+    using Stop = std::function<bool()>;
+    // nullopt: asked to stop between two micro-batches; then nothing was changed.
+    std::optional<StepReport> step_until(std::vector<Batch>& batches, const Stop& stop);
+    std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
     bool next_group(std::vector<Batch>& group, const TrainerHooks& hooks);
     Progression boundary() const;
     void collect_gradients();
@@ -101,6 +108,7 @@ private:
     Schedule schedule_;
     std::int64_t batches_per_epoch_ = 0;
     bool dropout_on_ = true;
+    bool restored_ = false;
     Progression now_;  // at the last boundary between two steps
 };
 

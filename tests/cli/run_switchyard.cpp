@@ -1,6 +1,7 @@
 #include "run_switchyard.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@ std::string content(const std::filesystem::path& file) {
     };
     redirect("out", STDOUT_FILENO);
     redirect("err", STDERR_FILENO);
+    if (!options.input.empty()) dup2(open(options.input.c_str(), O_RDONLY), STDIN_FILENO);
+    if (options.in_child) options.in_child();
     if (chdir(source_dir().c_str()) != 0) _exit(127);
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
@@ -37,16 +40,51 @@ std::string content(const std::filesystem::path& file) {
 
 }  // namespace
 
-Outcome run(const std::vector<std::string>& arguments, const RunOptions& options) {
+Started::Started(const std::vector<std::string>& arguments, const RunOptions& options)
+    : folder_(temporary_dir("run")) {
     const auto program = (build_dir() / "bin/switchyard").string();
-    const auto folder = temporary_dir("run");
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("cannot fork");
-    if (child == 0) become(arguments, options, program, folder);
+    child_ = fork();
+    if (child_ < 0) throw std::runtime_error("cannot fork");
+    if (child_ == 0) become(arguments, options, program, folder_);
+}
+
+Started::~Started() {
+    if (reaped_) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, &status_, 0);
+}
+
+void Started::send(int signal) const {
+    if (!reaped_) kill(child_, signal);
+}
+
+bool Started::ended() {
+    if (!reaped_) reaped_ = waitpid(child_, &status_, WNOHANG) == child_;
+    return reaped_;
+}
+
+bool Started::stop() {
+    if (reaped_) return false;
+    kill(child_, SIGSTOP);
     int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), content(folder / "out"),
-            content(folder / "err")};
+    waitpid(child_, &status, WUNTRACED);
+    if (WIFSTOPPED(status)) return true;
+    status_ = status;
+    reaped_ = true;
+    return false;
+}
+
+std::string Started::errors() const { return content(folder_ / "err"); }
+
+Outcome Started::wait() {
+    if (!reaped_) waitpid(child_, &status_, 0);
+    reaped_ = true;
+    return {WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_), content(folder_ / "out"),
+            content(folder_ / "err")};
+}
+
+Outcome run(const std::vector<std::string>& arguments, const RunOptions& options) {
+    return Started(arguments, options).wait();
 }
 
 nlohmann::json run_json(std::vector<std::string> arguments, int code, const RunOptions& options) {

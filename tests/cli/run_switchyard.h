@@ -1,9 +1,13 @@
 // Runs the program that was built, as a user would.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +21,29 @@ struct Outcome {
 
 struct RunOptions {
     std::map<std::string, std::string> environment;  // on top of this process's own
+    std::string input = {};                          // file that is its standard input; empty: this process's
+    std::function<void()> in_child = {};             // called in the new process before the program starts
+};
+
+// A program that is running: for tests that send it signals. Killed if it is not waited for.
+class Started {
+public:
+    Started(const std::vector<std::string>& arguments, const RunOptions& options = {});
+    ~Started();
+    Started(const Started&) = delete;
+    Started& operator=(const Started&) = delete;
+
+    void send(int signal) const;
+    bool ended();                // without waiting
+    bool stop();                 // by SIGSTOP, and waits until it stands still; false: it has ended
+    std::string errors() const;  // what it has written to its standard error by now
+    Outcome wait();
+
+private:
+    pid_t child_ = -1;
+    int status_ = 0;
+    bool reaped_ = false;
+    std::filesystem::path folder_;
 };
 
 // bin/switchyard of the build, in the root of the source tree.

@@ -1,0 +1,110 @@
+// A run that was stopped, killed or cut short and then resumed ends as one that never was: bit for bit, with dropout and gradient accumulation.
+// To add a case: train "whole" and one that is interrupted, then require_same_end.
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <random>
+
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+const Words resume{"--resume"};
+
+// Goes on until the run is done.
+Outcome resumed(const TinyJob& job, const std::string& name, const Words& sets = {}) {
+    return job.trained(name, sets, resume);
+}
+
+// Large enough that a save takes a while.
+const Words killed_job{"model.vocab_size=30000", "train.checkpoint_every=1", "train.eval_every=4",
+                       "train.steps=12"};
+
+// Ends a run by SIGKILL, the moment drawn from `random`: either anywhere, or while a checkpoint is being written, removed or renamed. Says whether a save
+// was cut off; nothing if the run ended before.
+std::optional<bool> kill_somewhere(const TinyJob& job, const std::string& name, const fs::path& folder,
+                                   std::mt19937& random) {
+    const bool going_on = fs::exists(folder / "metrics.jsonl");
+    Started started(job.train(name, killed_job, going_on ? resume : Words{}));
+    const bool anywhere = random() % 3 == 0;
+    const auto delay = std::chrono::milliseconds(random() % 600);
+    const char* const stages[] = {"", "model.safetensors", "optimizer.safetensors"};
+    const std::string stage = stages[random() % 3];
+    const auto saves_before = random() % 3;
+
+    const auto start = std::chrono::steady_clock::now();
+    std::string last;
+    std::size_t saves = 0;
+    const auto now = [&] {
+        if (started.ended()) return true;
+        if (anywhere) return std::chrono::steady_clock::now() - start > delay;
+        const auto open = leftovers(folder);
+        if (open.empty() || (!stage.empty() && !fs::exists(folder / "checkpoints" / open.front() / stage)))
+            return false;
+        if (open.front() != last) {
+            last = open.front();
+            ++saves;
+        }
+        // Stands still before it is judged: what is seen then is what the kill leaves.
+        if (saves <= saves_before || !started.stop()) return false;
+        if (!leftovers(folder).empty()) return true;
+        started.send(SIGCONT);
+        return false;
+    };
+    REQUIRE(wait_until(now));
+    if (started.ended()) return std::nullopt;
+    started.send(SIGKILL);
+    REQUIRE(started.wait().code == -SIGKILL);
+    return !leftovers(folder).empty();
+}
+
+}  // namespace
+
+TEST_CASE("a run of a few steps and its resumption equal one run") {
+    const TinyJob job;
+    const Words evaluated{"train.eval_every=2"};
+    job.trained("whole", evaluated);
+    for (const char* steps : {"1", "3", "5"}) {  // 5: the last, smaller group of an epoch
+        const auto name = std::string("cut") + steps;
+        job.trained(name, {"train.eval_every=2", std::string("train.steps=") + steps});
+        fs::remove(fs::path(job.run_folder(name)) / "model/model.safetensors");
+        resumed(job, name, evaluated);
+        // The short run evaluated at its own end too.
+        auto whole = eval_losses(job.run_folder("whole"));
+        for (const auto& [step, loss] : eval_losses(job.run_folder(name))) {
+            if (whole.contains(step)) CHECK(whole.at(step) == loss);
+            if (!whole.contains(step)) CHECK(std::to_string(step) == steps);
+        }
+        CHECK(step_losses(job.run_folder(name)) == step_losses(job.run_folder("whole")));
+        const bool same =
+            bytes_of(fs::path(job.run_folder(name)) / "checkpoints/step-00000008/model.safetensors") ==
+            bytes_of(fs::path(job.run_folder("whole")) / "checkpoints/step-00000008/model.safetensors");
+        CHECK(same);
+    }
+}
+
+TEST_CASE(
+    "a run that is killed at twenty random moments, in the middle of a save too, ends as one that was not") {
+    const TinyJob job;
+    job.trained("whole", killed_job);
+    std::mt19937 random(20);
+    int kills = 0, in_a_save = 0;
+    for (int round = 0; kills < 20; ++round) {
+        const auto name = "killed" + std::to_string(round);
+        const fs::path folder = job.run_folder(name);
+        bool done = false;
+        while (kills < 20 && !done) {
+            const auto killed = kill_somewhere(job, name, folder, random);
+            done = !killed;
+            kills += done ? 0 : 1;
+            in_a_save += killed.value_or(false) ? 1 : 0;
+        }
+        if (!done) job.trained(name, killed_job, fs::exists(folder / "metrics.jsonl") ? resume : Words{});
+        require_same_end(job.run_folder("whole"), folder);
+    }
+    CHECK(in_a_save >= 8);
+}

@@ -1,0 +1,62 @@
+// A whole training job that takes less than a second: a BERT of two layers, its own vocabulary, sixty film reviews.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "run_switchyard.h"
+
+namespace switchyard::test {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+// The model, for totals and files that are made by hand.
+inline constexpr std::int64_t tiny_layers = 2, tiny_hidden = 32, tiny_intermediate = 64, tiny_vocabulary = 64,
+                              tiny_positions = 32, tiny_classes = 2;
+
+// A new folder with job.toml, rows.tsv and vocab.txt. job.toml: 8 steps of 3 batches of 4, dropout 0.1, constant rate, everything through torch.
+class TinyJob {
+public:
+    TinyJob();
+
+    std::string file(const std::string& name) const { return (folder_ / name).string(); }
+    std::string run_folder(const std::string& name) const { return file(name); }
+    // Writes or replaces a file of the job.
+    std::string write(const std::string& name, const std::string& text) const;
+
+    // "train job.toml --run NAME" and `more`, each "key=value" of `sets` as --set.
+    Words train(const std::string& run, const Words& sets = {}, const Words& more = {}) const;
+    Outcome trained(const std::string& run, const Words& sets = {}, const Words& more = {}) const;
+
+private:
+    fs::path folder_;
+};
+
+std::string bytes_of(const fs::path& file);
+nlohmann::json json_of(const fs::path& file);
+// Every file below a folder with its bytes, by relative name.
+std::map<std::string, std::string> files_below(const fs::path& folder);
+
+// metrics.jsonl of a run: step -> loss of its "loss" lines; a step that stands there twice fails the test.
+std::map<std::int64_t, double> step_losses(const fs::path& run);
+// Likewise of its "eval_loss" lines.
+std::map<std::int64_t, double> eval_losses(const fs::path& run);
+
+// Names of the checkpoints of a run, oldest first.
+Words checkpoints(const fs::path& run);
+// Folders of unfinished saves.
+Words leftovers(const fs::path& run);
+
+// Requires that two runs ended in the same state: last checkpoint and model byte for byte, the same losses in the same steps.
+void require_same_end(const fs::path& expected, const fs::path& actual);
+
+// Looks until `condition` holds; false if it does not within a minute.
+bool wait_until(const std::function<bool()>& condition);
+
+}  // namespace switchyard::test

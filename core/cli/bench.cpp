@@ -14,6 +14,7 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/compare/layer_bench.h>
 #include <switchyard/compare/overhead.h>
+#include <switchyard/compare/step_bench.h>
 #include <switchyard/host/cpu_allocator.h>
 #include <switchyard/host/host_info.h>
 #include <switchyard/model/planning.h>
@@ -64,9 +65,15 @@ public:
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
 
-    int layer(const std::vector<compare::LayerStack>& stacks) {
+    int layer(const std::vector<compare::BackendStack>& stacks) {
         const auto report = compare::run_layer_bench(job_.config, stacks, read_bench_timing(options_),
                                                      registry_, host_, stopwatch_);
+        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+    }
+
+    int steps(compare::StepBenchOptions options) {
+        const auto report = compare::run_step_bench(job_.config, options, registry_, host_, stopwatch_);
+        if (!options_.fastest.empty()) write_fastest(report);
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
 
@@ -78,6 +85,14 @@ public:
     }
 
 private:
+    void write_fastest(const compare::StepReport& report) const {
+        const auto* const fastest = report.fastest();
+        if (fastest == nullptr) throw Failure("--fastest: no stack could be timed", Exit::run_failed);
+        std::string text;
+        for (const auto& line : fastest->overrides) text += line + "\n";
+        write_file(options_.fastest, text);
+    }
+
     compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
 
     void check_overhead_backend(const std::string& backend,
@@ -125,18 +140,35 @@ int run_operators(const BenchOptions& options) {
     return Bench(options).operators(std::move(request));
 }
 
-int run_layer(const BenchOptions& options) {
+std::vector<compare::BackendStack> read_stacks(const BenchOptions& options, std::span<const Kind> kinds) {
     if (options.job.config.empty())
-        throw Failure("bench layer needs a configuration, as in `switchyard bench layer configs/demo.toml`");
-    std::vector<compare::LayerStack> stacks;
+        throw Failure("bench " + options.what + " needs a configuration, as in `switchyard bench " +
+                      options.what + " configs/demo.toml`");
+    std::vector<compare::BackendStack> stacks;
     for (const auto& text :
          options.stacks.empty() ? std::vector<std::string>{"torch", "naive"} : options.stacks) {
-        compare::LayerStack stack;
-        const auto error = compare::read_stack(text, stack);
+        compare::BackendStack stack;
+        const auto error = compare::read_stack(text, kinds, stack);
         if (!error.empty()) throw Failure("--stacks " + text + ": " + error);
         stacks.push_back(std::move(stack));
     }
-    return Bench(options).layer(stacks);
+    return stacks;
+}
+
+int run_layer(const BenchOptions& options) {
+    return Bench(options).layer(read_stacks(options, compare::layer_kinds));
+}
+
+int run_steps(const BenchOptions& options) {
+    compare::StepBenchOptions request;
+    request.stacks = read_stacks(options, compare::step_kinds);
+    request.plain = options.plain;
+    if (const auto error =
+            options.lengths.empty() ? "" : compare::read_lengths(options.lengths, request.lengths);
+        !error.empty())
+        throw Failure("--lengths: " + error);
+    request.timing = read_bench_timing(options);
+    return Bench(options).steps(std::move(request));
 }
 
 // In float32 unless told otherwise; attention causal and not.
@@ -157,6 +189,7 @@ int run_overhead(const BenchOptions& options) {
 
 int run(const BenchOptions& options) {
     if (options.what == "layer") return run_layer(options);
+    if (options.what == "step") return run_steps(options);
     if (options.what == "overhead") return run_overhead(options);
     return run_operators(options);
 }
@@ -247,19 +280,29 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
 Action setup_bench(CLI::App& command) {
     const auto options = std::make_shared<BenchOptions>();
     command
-        .add_option("WHAT", options->what,
-                    "attention, normalization, activation, loss, optimizer; layer: a whole layer of CONFIG; "
-                    "overhead: "
-                    "what components cost over the plain LibTorch calls")
+        .add_option(
+            "WHAT", options->what,
+            "attention, normalization, activation, loss, optimizer; layer: a whole layer of CONFIG; step: "
+            "whole training steps of CONFIG; overhead: what components cost over the plain LibTorch calls")
         ->required()
         ->type_name("");
-    command.add_option("CONFIG", options->job.config, "TOML file, for layer")->type_name("");
+    command.add_option("CONFIG", options->job.config, "TOML file, for layer and step")->type_name("");
     add_common(command, *options);
     add_of_kinds(command, *options);
+    const char* const whole = "Layer and step";
     list(command, "--stacks", options->stacks,
-         "backends for the whole layer, or attention=A+normalization=B+activation=C")
+         "backends for everything, or single ones: torch, attention=A+normalization=B, "
+         "torch+precision=torch/bf16 (step only)")
         ->type_name("A,B")
-        ->group("Layer");
+        ->group(whole);
+    command
+        .add_flag("--plain", options->plain,
+                  "a first arm that does the first stack's step in plain LibTorch calls (step only)")
+        ->group(whole);
+    command
+        .add_option("--fastest", options->fastest, "write what --set takes for the fastest stack (step only)")
+        ->type_name("FILE")
+        ->group(whole);
     return [options] { return run(*options); };
 }
 

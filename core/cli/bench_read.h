@@ -16,6 +16,8 @@ struct BenchOptions {
     std::string what;
     JobOptions job;  // CONFIG: `layer` only
     std::vector<std::string> backends, shapes, dtypes, passes, masks, stacks;
+    bool plain = false;
+    std::string fastest;
     std::string base, lengths, layout = "padded";
     std::string norm = "layer_norm", activation = "gelu_erf", algorithm = "adamw",
                 parameter_dtype = "float32";

@@ -21,13 +21,10 @@ namespace switchyard::compare {
 
 namespace {
 
-constexpr Kind slots[] = {Kind::attention, Kind::normalization, Kind::activation};
 const c10::Device cpu(c10::DeviceType::CPU);
 
-config::Config with_stack(const config::Config& config, const LayerStack& stack, bool dropout) {
-    config::Config result = config;
-    for (const auto& [kind, backend] : stack.backends) result.slot(kind).backend = {backend};
-    result.layers.clear();  // one layer stands for all
+config::Config one_layer(const config::Config& config, const BackendStack& stack, bool dropout) {
+    config::Config result = with_stack(config, stack);
     result.run.phases = {Phase::train};
     if (!dropout) result.model.dropout = result.model.attention_dropout = 0.0;
     return result;
@@ -36,11 +33,12 @@ config::Config with_stack(const config::Config& config, const LayerStack& stack,
 // One stack, bound, with a leaf as its input.
 class Contestant {
 public:
-    Contestant(const config::Config& config, const config::LayerId& id, const LayerStack& stack, bool dropout,
-               host::Registry& registry, const HostInfo& host)
-        : config_(with_stack(config, stack, dropout)), plan_(model::make_plan(config_, registry, host)) {
+    Contestant(const config::Config& config, const config::LayerId& id, const BackendStack& stack,
+               bool dropout, host::Registry& registry, const HostInfo& host)
+        : config_(one_layer(config, stack, dropout)), plan_(model::make_plan(config_, registry, host)) {
         for (const auto& row : plan_.rows) {
-            const bool ours = std::find(std::begin(slots), std::end(slots), row.use.kind) != std::end(slots);
+            const bool ours = std::find(std::begin(layer_kinds), std::end(layer_kinds), row.use.kind) !=
+                              std::end(layer_kinds);
             if (ours && !row.chosen) throw std::invalid_argument(row.use.slot + ": " + row.error);
         }
         const auto seed = static_cast<std::uint64_t>(config.run.seed);
@@ -103,36 +101,13 @@ double layer_flops(const config::ModelConfig& m, std::int64_t batch, std::int64_
 
 }  // namespace
 
-std::string read_stack(const std::string& text, LayerStack& stack) {
-    stack = {text, {}};
-    if (text.empty()) return "a stack needs a name";
-    if (text.find('=') == std::string::npos) {
-        for (const Kind kind : slots) stack.backends[kind] = text;
-        return "";
-    }
-    std::size_t start = 0;
-    while (start <= text.size()) {
-        const std::size_t end = std::min(text.find('+', start), text.size());
-        const std::string part = text.substr(start, end - start);
-        const std::size_t equals = part.find('=');
-        const auto kind = parse<Kind>(part.substr(0, equals));
-        const bool known = kind && std::find(std::begin(slots), std::end(slots), *kind) != std::end(slots);
-        if (equals == std::string::npos || !known || equals + 1 == part.size()) {
-            return "'" + part + "' is not attention=, normalization= or activation= with a backend";
-        }
-        stack.backends[*kind] = part.substr(equals + 1);
-        start = end + 1;
-    }
-    return "";
-}
-
 int LayerReport::exit_code() const {
     const auto timed =
         std::count_if(rows.begin(), rows.end(), [](const LayerRow& row) { return row.message.empty(); });
     return timed == 0 ? 2 : timed == static_cast<std::ptrdiff_t>(rows.size()) ? 0 : 1;
 }
 
-LayerReport run_layer_bench(const config::Config& config, const std::vector<LayerStack>& stacks,
+LayerReport run_layer_bench(const config::Config& config, const std::vector<BackendStack>& stacks,
                             const TimingOptions& timing, host::Registry& registry, const HostInfo& host,
                             Stopwatch& stopwatch) {
     LayerReport report;
@@ -147,7 +122,7 @@ LayerReport run_layer_bench(const config::Config& config, const std::vector<Laye
     std::vector<std::size_t> row_of_arm;
     std::vector<Arm> arms;
     std::optional<std::pair<at::Tensor, at::Tensor>> base;
-    for (const LayerStack& stack : stacks) {
+    for (const BackendStack& stack : stacks) {
         LayerRow row;
         row.stack = stack.name;
         try {

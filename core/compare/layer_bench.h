@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <switchyard/compare/backend_stack.h>
 #include <switchyard/compare/peaks.h>
 #include <switchyard/compare/timing.h>
 #include <switchyard/config/config.h>
@@ -17,15 +18,8 @@
 
 namespace switchyard::compare {
 
-// Who does what: a backend for each of attention, normalization and activation.
-struct LayerStack {
-    std::string name;  // as it was written
-    std::map<Kind, std::string> backends;
-};
-
-// "naive": everything by that; "attention=flash+normalization=fused": the rest as the configuration says.
-// Returns what is wrong, or "".
-std::string read_stack(const std::string& text, LayerStack& stack);
+// What a stack may name here.
+inline constexpr Kind layer_kinds[] = {Kind::attention, Kind::normalization, Kind::activation};
 
 struct LayerRow {
     std::string stack;
@@ -54,7 +48,7 @@ struct LayerReport {
 };
 
 // The layer of the configuration's first stack, batches of batch.size full rows of batch.max_length.
-LayerReport run_layer_bench(const config::Config& config, const std::vector<LayerStack>& stacks,
+LayerReport run_layer_bench(const config::Config& config, const std::vector<BackendStack>& stacks,
                             const TimingOptions& timing, host::Registry& registry, const HostInfo& host,
                             Stopwatch& stopwatch);
 

@@ -21,12 +21,9 @@ config::Config checked(config::Config config) {
         problems.push_back(config.where("model.type") + ": model.type: only bert can be trained; got " +
                            std::string(name(config.model.type)));
     }
-    if (config.task.kind != config::TaskKind::classification) {
-        problems.push_back(config.where("task.kind") +
-                           ": task.kind: data can be read for classification; got " +
-                           std::string(name(config.task.kind)));
-    }
-    if (config.task.labels.size() < 2) {
+    const bool classes = config.task.kind == config::TaskKind::classification ||
+                         config.task.kind == config::TaskKind::token_classification;
+    if (classes && config.task.labels.size() < 2) {
         problems.push_back(
             config.where("task.labels") +
             ": task.labels: expected the names of at least two classes, e.g. [\"no\", \"yes\"]");
@@ -103,6 +100,11 @@ void Session::load_tokenizer() {
 }
 
 void Session::load_data() {
+    if (config_.task.kind != config::TaskKind::classification) {
+        throw InputError({config_.where("task.kind") +
+                          ": task.kind: data can be read for classification; got " +
+                          std::string(name(config_.task.kind))});
+    }
     if (config_.data.train.empty())
         throw InputError({config_.where("data.train") + ": data.train: expected at least one file"});
     data_ =
@@ -114,7 +116,7 @@ LoaderParams Session::loader_params(bool training) const {
     LoaderParams params;
     params.batch_size = config_.batch.size;
     params.max_length = config_.batch.max_length;
-    params.pad_id = tokenizer_->pad_id();
+    params.pad_id = tokenizer_ ? tokenizer_->pad_id() : 0;
     params.layout = config_.batch.layout;
     params.shuffle = training && config_.data_loader.shuffle;
     params.drop_last = training && config_.data_loader.drop_last;
@@ -131,6 +133,11 @@ Trainer Session::make_trainer() {
     train_loader_.start(*data_.train, loader_params(true));
     return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_,
                     &start_eval_loader(*data_.eval), plan_text_});
+}
+
+Trainer Session::make_trainer(const SampleSource& samples) {
+    train_loader_.start(samples, loader_params(true));
+    return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_});
 }
 
 std::vector<model::Executed> Session::executed() const {

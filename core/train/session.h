@@ -45,6 +45,8 @@ public:
 
     // Starts the loaders and makes the trainer; after load_data.
     Trainer make_trainer();
+    // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks. Needs no load_data.
+    Trainer make_trainer(const SampleSource& samples);
     // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
     const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
 
@@ -52,6 +54,7 @@ public:
     const model::BoundPlan& plan() const { return plan_; }
     const model::Bert& model() const { return model_; }
     model::Parameters& parameters() { return parameters_; }
+    const model::DataLoaderOp& train_loader() const { return train_loader_; }
     const data::WordPiece& tokenizer() const { return *tokenizer_; }
     const data::ClassificationSplits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }

@@ -155,6 +155,8 @@ private:
             p.loader.batch = object_.at("loader").at("batch").get<std::int64_t>();
             state.optimizer.algorithm = object_.at("optimizer").at("algorithm").get<std::string>();
             state.optimizer.step = object_.at("optimizer").at("step").get<std::int64_t>();
+            if (std::min({p.step, p.samples, p.tokens, p.skipped_steps, state.optimizer.step}) < 0)
+                return "state.json is damaged: a count in it is negative";
             for (const auto& entry : object_.at("optimizer").at("entries")) {
                 state.optimizer.entries.push_back(
                     {entry.at(0).get<std::string>(), entry.at(1).get<std::string>(), {}});
@@ -191,7 +193,10 @@ private:
             const auto* stored = opened.file->find(parameter.name);
             if (stored == nullptr) return "model.safetensors has no tensor '" + parameter.name + "'";
             if (at::IntArrayRef(stored->shape) != parameter.value.sizes()) {
-                return "model.safetensors: '" + parameter.name + "' has another shape than the model's";
+                std::ostringstream text;
+                text << "model.safetensors: tensor '" << parameter.name << "' has shape "
+                     << at::IntArrayRef(stored->shape) << ", the model's has " << parameter.value.sizes();
+                return text.str();
             }
         }
         const at::NoGradGuard no_grad;

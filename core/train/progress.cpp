@@ -49,7 +49,8 @@ std::string progress_line(const ProgressState& state, int width) {
     tail += "  left " + clock_text(state.seconds_left);
     const int room = width - static_cast<int>(head.size() + tail.size()) - 3;
     if (room >= 8)
-        head += " " + bar(static_cast<double>(state.done) / static_cast<double>(total), std::min(room, 30));
+        head.append(" ").append(
+            bar(static_cast<double>(state.done) / static_cast<double>(total), std::min(room, 30)));
     return (head + tail).substr(0, static_cast<std::size_t>(std::max(0, width)));
 }
 

@@ -38,11 +38,13 @@ const resolver::PlanRow& row_of(const resolver::Plan& plan, std::string_view slo
                       std::string(name(phase)) + "; training needs both train and eval"});
 }
 
-std::string describe_plan(const config::ModelConfig& model, const resolver::Plan& plan) {
+std::string describe_plan(const config::Config& config, const resolver::Plan& plan) {
+    const auto& model = config.model;
     std::string text = "model: " + std::string(name(model.type)) + ", " + std::to_string(model.layers) +
                        " layers, hidden " + std::to_string(model.hidden_size) + ", " +
                        std::to_string(model.heads) + " heads, vocabulary " +
-                       std::to_string(model.vocab_size) + "\n";
+                       std::to_string(model.vocab_size) +
+                       "\noptimizer algorithm: " + std::string(name(config.optimizer.algorithm)) + "\n";
     for (const auto& row : plan.rows) {
         if (!row.chosen) continue;
         text += row.use.slot + " " + row.use.layers + " " + std::string(name(row.use.phase)) + ": " +
@@ -50,6 +52,14 @@ std::string describe_plan(const config::ModelConfig& model, const resolver::Plan
                 (row.chosen->variant.empty() ? "" : "@" + row.chosen->variant) + "\n";
     }
     return text;
+}
+
+// A loader's position means something in one order of the samples only.
+std::string describe_order(const config::Config& config, std::int64_t samples) {
+    return "data: " + std::to_string(samples) + " samples in batches of " +
+           std::to_string(config.batch.size) + (config.data_loader.shuffle ? ", shuffled" : "") +
+           (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
+           std::to_string(config.run.seed) + "\n";
 }
 
 }  // namespace
@@ -60,7 +70,7 @@ InputError::InputError(const std::vector<std::string>& problems)
 Session::Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
                  const HostInfo& host)
     : config_(checked(std::move(config))),
-      plan_text_(describe_plan(config_.model, plan)),
+      plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
       model_(config_, parameters_),
       optimizer_(model::bind<model::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
@@ -110,6 +120,7 @@ void Session::load_data() {
     data_ =
         data::read_classification(config_.data, config_.task.labels, config_.batch.max_length, *tokenizer_);
     if (!data_.problems.empty()) throw InputError(data_.problems);
+    plan_text_ += describe_order(config_, data_.train->size());
 }
 
 LoaderParams Session::loader_params(bool training) const {
@@ -131,6 +142,11 @@ const model::DataLoaderOp& Session::start_eval_loader(const SampleSource& sample
 
 Trainer Session::make_trainer() {
     train_loader_.start(*data_.train, loader_params(true));
+    if (train_loader_.batches() == 0) {
+        throw InputError(
+            {config_.where("batch.size") + ": batch.size: data_loader.drop_last leaves no batch of " +
+             std::to_string(data_.train->size()) + " samples; expected a batch.size of at most that"});
+    }
     return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_,
                     &start_eval_loader(*data_.eval), plan_text_});
 }

@@ -43,7 +43,7 @@ public:
     void load_tokenizer();
     void load_data();
 
-    // Starts the loaders and makes the trainer; after load_data.
+    // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no batch.
     Trainer make_trainer();
     // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks. Needs no load_data.
     Trainer make_trainer(const SampleSource& samples);
@@ -59,7 +59,7 @@ public:
     const data::ClassificationSplits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
     const model::OptimizerOp& optimizer() const { return optimizer_; }
-    // What must not change between a checkpoint and its resumption, a line for each fact.
+    // What must not change between a checkpoint and its resumption, a line for each fact; whole after load_data.
     const std::string& plan_text() const { return plan_text_; }
     // What really ran, loaders and optimizer included.
     std::vector<model::Executed> executed() const;

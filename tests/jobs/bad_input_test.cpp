@@ -1,0 +1,300 @@
+// Input that cannot be used: exit code 2, a text that names the place, and nothing written.
+// To add a case: a line in one of the tables.
+#include "safetensors_text.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+// Neither a stack trace nor the words of an unexpected end.
+void check_refused(const Outcome& outcome, const Words& parts) {
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    for (const auto& part : parts) CHECK_THAT(outcome.err, contains(part));
+    CHECK(outcome.out.empty());
+    for (const char* sign : {"frame #", "Exception raised from", "terminate called", "what():"})
+        CHECK(outcome.err.find(sign) == std::string::npos);
+}
+
+struct BadWeights {
+    std::string name;
+    std::function<std::string(SafetensorsText)> spoil;
+    Words expected;  // after the file's name
+};
+
+std::string rows_with(const std::string& line) {
+    return "text\tlabel\na fresh film\tgood\na dull plot\tbad\n" + line;
+}
+
+}  // namespace
+
+TEST_CASE("a file of weights that is missing, cut off or lies is refused") {
+    const TinyJob job;
+    job.trained("base", {"train.steps=1"});
+    const auto good = bytes_of(fs::path(job.run_folder("base")) / "model/model.safetensors");
+    const std::string q = "bert.encoder.layer.0.attention.self.query.weight",
+                      k = "bert.encoder.layer.0.attention.self.key.weight";
+    const auto entry = [&](const char* key, const nlohmann::json& value) {
+        return [=](SafetensorsText file) {
+            file.header[q][key] = value;
+            return file.text();
+        };
+    };
+    const BadWeights cases[] = {
+        {"cut",
+         [&](const auto&) { return good.substr(0, good.size() - 100); },
+         {"it is truncated or its header is wrong"}},
+        {"cut_header",
+         [&](const auto&) { return good.substr(0, 60); },
+         {"it is truncated or no safetensors file"}},
+        {"cut_length", [&](const auto&) { return good.substr(0, 5); }, {"has 5 bytes"}},
+        {"empty", [](const auto&) { return std::string(); }, {"has 0 bytes"}},
+        {"length",
+         [&](const auto&) { return std::string(7, '\xff') + '\x7f' + good.substr(8); },
+         {"9223372036854775807 bytes"}},
+        {"no_json",
+         [](const auto&) {
+             return SafetensorsText{"text", "data"}.text();
+         },
+         {"does not start with '{'"}},
+        {"overlap",
+         [&](SafetensorsText file) {
+             file.header[q]["data_offsets"] = file.header[k]["data_offsets"];
+             return file.text();
+         },
+         {"overlap", q, k}},
+        {"hole",
+         [&](SafetensorsText file) {
+             file.header.erase(q);
+             return file.text();
+         },
+         {"there is a hole of 4096 bytes before tensor"}},
+        {"tail",
+         [&](SafetensorsText file) { return file.data += "more", file.text(); },
+         {"there are 4 bytes after the last tensor"}},
+        {"shape",
+         entry("shape", {64, 32}),
+         {"tensor '" + q + "'", "(4096 bytes)", "shape [64,32] needs 8192"}},
+        {"wraps",
+         entry("shape", {std::int64_t{1} << 33, std::int64_t{1} << 33}),
+         {"tensor '" + q + "'", "more bytes than 64 bits can count"}},
+        {"negative", entry("shape", {-32, -32}), {"tensor '" + q + "'", "-32"}},
+        {"outside",
+         entry("data_offsets", {0, std::int64_t{1} << 62}),
+         {"tensor '" + q + "'", "it is truncated or its header is wrong"}},
+        {"dtype", entry("dtype", "F33"), {"tensor '" + q + "'", "unknown dtype \"F33\""}},
+        {"whole_numbers",
+         entry("dtype", "I32"),
+         {"tensor '" + q + "'", "has dtype I32; expected floating-point weights"}},
+        {"turned",
+         [&](SafetensorsText file) {
+             file.header[q]["shape"] = {16, 64};
+             return file.text();
+         },
+         {"tensor '" + q + "' has shape [16, 64]", "of the configured model has [32, 32]"}},
+        {"renamed",
+         [&](SafetensorsText file) {
+             file.header["other"] = file.header[q];
+             file.header.erase(q);
+             return file.text();
+         },
+         {"has no tensor for encoder.0.attention.q.weight", q, "shape [32, 32]"}},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.name);
+        const auto file = job.write(bad.name + ".safetensors", bad.spoil(SafetensorsText::of(good)));
+        auto expected = bad.expected;
+        expected.push_back("error: " + file + ": ");
+        check_refused(run(job.train("run", {"train.weights=" + file})), expected);
+        CHECK_FALSE(fs::exists(job.run_folder("run")));
+    }
+    const auto missing = job.file("none.safetensors");
+    check_refused(run(job.train("run", {"train.weights=" + missing})),
+                  {missing + ": cannot open: No such file or directory"});
+    const auto model = job.run_folder("base") + "/model";
+    check_refused(run(job.train("run", {"train.weights=" + model, "model.intermediate_size=48"})),
+                  {model + "/config.json: not the configured model: model.intermediate_size", "48", "64"});
+    CHECK_FALSE(fs::exists(job.run_folder("run")));
+}
+
+TEST_CASE("data that cannot be used is refused with file and line") {
+    struct Bad {
+        std::string name, rows;
+        Words expected;
+    };
+    const Bad cases[] = {
+        {"no_rows.tsv", "text\tlabel\n", {"data.train: no row can be used for training (0 read)"}},
+        {"nothing.tsv", "", {"data.train: no row can be used for training (0 read)"}},
+        {"columns.tsv", rows_with("one\ttwo\tthree\n"), {"columns.tsv:4: the row has 3 columns, expected 2"}},
+        {"label.tsv", rows_with("a film\tgood\na scene\t2\n"), {"label.tsv:5: ", "'2'", "'bad', 'good'"}},
+        {"negative.tsv", rows_with("a scene\t-1\n"), {"negative.tsv:4: ", "'-1'"}},
+        {"unnamed.tsv",
+         "words\tlabel\na film\tgood\n",
+         {"unnamed.tsv:1: has no column 'text'", "'words', 'label'"}},
+        {"cut.jsonl",
+         "{\"text\": \"a film\", \"label\": \"good\"}\n{\"text\": \"a f",
+         {"cut.jsonl:2: the row is no JSON object"}},
+        {"damaged.tsv.gz", "this is no gzip", {"damaged.tsv.gz"}},
+        {"rows.xml", "<a/>", {"rows.xml: cannot tell its format from its name"}},
+    };
+    const TinyJob job;
+    for (const auto& bad : cases) {
+        INFO(bad.name);
+        const auto file = job.write(bad.name, bad.rows);
+        check_refused(run(job.train("run", {"data.train=[\"" + file + "\"]"})), bad.expected);
+        CHECK_FALSE(fs::exists(job.run_folder("run")));
+    }
+}
+
+TEST_CASE("a job whose parts do not fit each other is refused") {
+    struct Bad {
+        Words sets;
+        Words expected;
+    };
+    const TinyJob job;
+    const Bad cases[] = {
+        {{"data.train=[\"" + job.file("none.tsv") + "\"]"},
+         {job.file("none.tsv") + ": ", "No such file or directory"}},
+        {{"data.vocabulary=" + job.file("none.txt")}, {job.file("none.txt") + ": cannot be opened"}},
+        {{"batch.max_length=33"}, {"--set #1: error: batch.max_length", "33", "32"}},
+        {{"model.vocab_size=20"}, {job.file("vocab.txt") + ": has 49 pieces, but model.vocab_size is 20"}},
+        {{"task.kind=masked_lm"}, {"--set #1: task.kind", "got masked_lm"}},
+        {{"task.labels=[\"good\"]"}, {"--set #1: task.labels: expected the names of at least two classes"}},
+        {{"data.train=[]"}, {"--set #1: data.train: expected at least one file"}},
+        {{"run.phases=[\"train\"]"}, {"run.phases: ", "eval"}},
+        {{"attention.backend=flashy"}, {"flashy"}},
+        {{"data.eval_share=0.0"}, {"data.eval_share: no text was held out"}},
+        {{"batch.size=100", "data_loader.drop_last=true"},
+         {"--set #1: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.sets.front());
+        check_refused(run(job.train("run", bad.sets)), bad.expected);
+        CHECK_FALSE(fs::exists(job.run_folder("run")));
+    }
+}
+
+TEST_CASE("a text longer than the positions is cut and counted") {
+    const TinyJob job;
+    std::string text = "a";
+    for (int i = 0; i < 100; ++i) text += " film";
+    job.write("rows.tsv", bytes_of(job.file("rows.tsv")) + text + "\tgood\n");
+    job.trained("run");
+    const auto summary = json_of(fs::path(job.run_folder("run")) / "summary.json");
+    CHECK(summary["rows"]["truncated"].get<int>() + summary["eval_rows"]["truncated"].get<int>() == 1);
+}
+
+TEST_CASE("a run folder is not begun twice, and one that is none is not gone on with") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=1"});
+    check_refused(run(job.train("run")), {job.run_folder("run") + " holds a run already", "--resume"});
+    fs::remove(job.run_folder("run") + "/metrics.jsonl");
+    check_refused(run(job.train("run")), {job.run_folder("run") + " holds a run already"});
+    check_refused(run(job.train("other", {}, {"--resume"})),
+                  {job.run_folder("other"), "there is no run to go on with"});
+    CHECK_FALSE(fs::exists(job.run_folder("other")));
+}
+
+TEST_CASE("a checkpoint of another model, plan or order of data is refused, and the run stays as it was") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=2"});
+    const auto before = files_below(job.run_folder("run"));
+    struct Bad {
+        Words sets;
+        std::string saved, now;
+    };
+    const Bad cases[] = {
+        {{"model.layers=1"}, "bert, 2 layers", "bert, 1 layers"},
+        {{"attention.backend=naive"},
+         "attention encoder.0-1 train: torch/torch",
+         "attention encoder.0-1 train: naive/naive"},
+        {{"optimizer.algorithm=sgd"}, "optimizer algorithm: adamw", "optimizer algorithm: sgd"},
+        {{"batch.size=5"},
+         "samples in batches of 4, shuffled, seed 3",
+         "samples in batches of 5, shuffled, seed 3"},
+        {{"run.seed=4"},
+         "samples in batches of 4, shuffled, seed 3",
+         "samples in batches of 4, shuffled, seed 4"},
+        {{"data.max_rows=50"}, "saved: data: ", "now:   data: "},
+        // Of the same number of layers, heads and words.
+        {{"model.intermediate_size=48"},
+         "tensor 'encoder.0.feed_forward",
+         "has shape [64, 32], the model's has [48, 32]"},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.sets.front());
+        check_refused(
+            run(job.train("run", bad.sets, {"--resume"})),
+            {"error: " + job.run_folder("run") + "/checkpoints/step-00000002: ", bad.saved, bad.now});
+        const bool untouched = files_below(job.run_folder("run")) == before;
+        CHECK(untouched);
+    }
+}
+
+TEST_CASE("a damaged checkpoint is refused with its file, and the run stays as it was") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=2"});
+    const fs::path checkpoint = job.run_folder("run") + "/checkpoints/step-00000002";
+    const auto damage_state = [&](const std::string& pointer, const nlohmann::json& value) {
+        return [=](const std::string& text) {
+            auto state = nlohmann::json::parse(text);
+            state[nlohmann::json::json_pointer(pointer)] = value;
+            return state.dump();
+        };
+    };
+    const auto change = [](const std::string& name, const char* key, const nlohmann::json& value) {
+        return [=](const std::string& text) {
+            auto file = SafetensorsText::of(text);
+            file.header.at(name)[key] = value;
+            return file.text();
+        };
+    };
+    struct Bad {
+        std::string file;
+        std::function<std::string(const std::string&)> damage;
+        std::string expected;
+    };
+    const auto cut = [](const std::string& text) { return text.substr(0, text.size() / 2); };
+    const auto drop = [](const std::string& name) {
+        return [=](const std::string& text) {
+            auto file = SafetensorsText::of(text);
+            file.header["other"] = file.header.at(name);
+            file.header.erase(name);
+            return file.text();
+        };
+    };
+    const Bad cases[] = {
+        {"state.json", cut, "state.json is damaged"},
+        {"state.json", [](const auto&) { return std::string(); }, "state.json is damaged"},
+        {"state.json", damage_state("/version", 99), "state.json has version 99"},
+        {"state.json", damage_state("/step", "two"), "state.json is damaged"},
+        {"state.json", damage_state("/step", -1), "state.json is damaged"},
+        {"state.json", damage_state("/loader/batch", 1000), "batch 1000"},
+        {"state.json", damage_state("/loader/epoch", -1), "epoch -1"},
+        {"state.json", damage_state("/optimizer/entries/0/0", "nobody"), "does not fit this job: "},
+        {"model.safetensors", cut, "model.safetensors: "},
+        {"model.safetensors", drop("encoder.0.attention.q.weight"),
+         "has no tensor 'encoder.0.attention.q.weight'"},
+        {"optimizer.safetensors", cut, "optimizer.safetensors: "},
+        {"optimizer.safetensors", drop("3"), "optimizer.safetensors has no tensor 3"},
+        {"optimizer.safetensors", change("0", "shape", {32, 64}), "does not fit this job: "},
+        {"optimizer.safetensors", change("random.generator", "dtype", "I8"), "random state: "},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.file << ": " << bad.expected);
+        const auto whole = bytes_of(checkpoint / bad.file);
+        job.write("run/checkpoints/step-00000002/" + bad.file, bad.damage(whole));
+        const auto before = files_below(job.run_folder("run"));
+        check_refused(run(job.train("run", {}, {"--resume"})),
+                      {"error: " + checkpoint.string() + ": ", bad.expected});
+        const bool untouched = files_below(job.run_folder("run")) == before;
+        CHECK(untouched);
+        job.write("run/checkpoints/step-00000002/" + bad.file, whole);
+    }
+    fs::remove(checkpoint / "optimizer.safetensors");
+    check_refused(run(job.train("run", {}, {"--resume"})),
+                  {checkpoint.string(), "optimizer.safetensors: cannot open"});
+}

@@ -43,6 +43,9 @@ public:
           job_(load_job(options.job, host_)),
           registry_(job_.records),
           candidates_(model::candidates(registry_)) {
+        if (job_.config.run.device != Device::cpu)
+            throw Failure("run.device: bench times on the CPU; expected cpu, got " +
+                          std::string(name(job_.config.run.device)));
         const auto& runtime = job_.config.runtime;
         host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
                                         ? host::AllocatorKind::caching

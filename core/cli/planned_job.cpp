@@ -6,6 +6,7 @@
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/host/cpu_allocator.h>
 #include <switchyard/host/host_info.h>
+#include <switchyard/host/libtorch_cuda.h>
 #include <switchyard/model/planning.h>
 
 namespace switchyard::cli {
@@ -20,6 +21,9 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options) {
                                     ? host::AllocatorKind::caching
                                     : host::AllocatorKind::malloc);
     if (runtime.threads > 0) at::set_num_threads(static_cast<int>(runtime.threads));
+    if (planned->config.run.device == Device::cuda && planned->host.first(Device::cuda) != nullptr) {
+        if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw Failure(error);
+    }
     planned->registry = std::make_unique<host::Registry>(std::move(job.records));
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));

@@ -56,7 +56,9 @@ std::string last_words(std::string_view output) {
 }
 
 std::string advice(ProbePhase phase, const ProbeTranscript& transcript) {
-    if (transcript.timed_out) return "SWITCHYARD_PROBE_TIMEOUT_MS sets another limit";
+    if (transcript.timed_out)
+        return "`switchyard plugins doctor --fresh` tries again; SWITCHYARD_PROBE_TIMEOUT_MS sets another "
+               "limit";
     if (phase == ProbePhase::start) return "run the probe program by hand to see why";
     if (phase == ProbePhase::load)
         return "look at its static objects and constructor functions, which run when it is loaded";

@@ -186,6 +186,13 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
         {{"bench", "layer", "configs/demo.toml", "--stacks", "attention="},
          "error: --stacks attention=: 'attention=' is not attention=, normalization= or activation= with a "
          "backend\n"},
+        {{"bench", "attention", "--set", "run.device=cuda"},
+         "error: run.device: bench times on the CPU; expected cpu, got cuda\n"},
+        {{"bench", "step", "configs/demo.toml", "--stacks", "torch+fp32"},
+         "error: --stacks torch+fp32: 'fp32' is not attention=, normalization=, activation=, loss=, "
+         "optimizer= or "
+         "precision= with a backend\n"},
+        {{"bench", "step", "configs/demo.toml", "--lengths", "9-3"}, "error: --lengths: "},
         {{"bench"}, "WHAT"},
     };
     for (const auto& [words, message] : cases) {
@@ -198,9 +205,8 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
 }
 
 TEST_CASE("a layer is timed stack against stack, and the stacks agree") {
-    const Words words =
-        quick({"layer", "configs/demo.toml", "--set", "precision.backend=torch/fp32", "--set", "batch.size=2",
-               "--set", "batch.max_length=16"});
+    const Words words = quick({"layer", "configs/demo.toml", "--set", "precision.backend=torch/fp32", "--set",
+                               "batch.size=2", "--set", "batch.max_length=16"});
     const auto json = run_json(words);
     CHECK(JsonSchema(source_dir() / "docs/schema/bench_layer.json").faults(json) == no_faults);
     REQUIRE(json["rows"].size() == 2);

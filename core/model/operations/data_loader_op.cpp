@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/operations/check.h>
 
 namespace switchyard::model {
@@ -58,6 +59,19 @@ decltype(auto) call_loader(const host::BindingBase& binding, const Source& sourc
     }
 }
 
+void move_to(at::Tensor& tensor, c10::DeviceType device) {
+    if (tensor.defined()) tensor = tensor.to(device);
+}
+
+void move_to(Batch& batch, c10::DeviceType device) {
+    for (TokenBatch* side : {&batch.source, &batch.target}) {
+        for (at::Tensor* tensor : {&side->ids, &side->segments, &side->tokens.lengths,
+                                   &side->tokens.cu_seqlens, &side->tokens.positions})
+            move_to(*tensor, device);
+    }
+    move_to(batch.labels, device);
+}
+
 }  // namespace
 
 DataLoaderOp::DataLoaderOp(const host::LoadedComponent& loaded, host::BindingInfo info,
@@ -81,8 +95,11 @@ std::int64_t DataLoaderOp::batches() const {
 }
 
 bool DataLoaderOp::next(Batch& batch) const {
-    return call_loader(*binding_, *source_, "data_loader.next",
-                       [&] { return binding_->interface().next(batch); });
+    const bool more = call_loader(*binding_, *source_, "data_loader.next",
+                                  [&] { return binding_->interface().next(batch); });
+    const Device device = binding_->request().device;
+    if (more && device != Device::cpu) move_to(batch, to_device_type(device));
+    return more;
 }
 
 LoaderPosition DataLoaderOp::position() const {

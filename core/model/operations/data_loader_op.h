@@ -18,6 +18,7 @@ public:
     // `source` outlives the operation.
     void start(const SampleSource& source, const LoaderParams& params) const;
     std::int64_t batches() const;
+    // Loaders make their batches on the CPU; here they come to the device that the plan was made for.
     bool next(Batch& batch) const;
     LoaderPosition position() const;
     void seek(const LoaderPosition& position) const;

@@ -75,14 +75,28 @@ TEST_CASE("a saved config.json says what transformers' own says") {
     const auto ours = read_json(loaded_and_saved({"task.kind=masked_lm"}, {}) + "/config.json");
     const auto theirs = read_json(test::tiny_folder() + "/config.json");
     // What transformers takes for granted, or says of itself.
-    const std::set<std::string> defaults{"classifier_dropout",      "dtype",     "initializer_range",
-                                         "position_embedding_type", "use_cache", "transformers_version"};
+    const std::set<std::string> defaults{"architectures",       "classifier_dropout",      "dtype",
+                                         "initializer_range",   "position_embedding_type", "use_cache",
+                                         "transformers_version"};
     for (const auto& [key, value] : theirs.items()) {
         if (defaults.contains(key)) continue;
         INFO(key);
         REQUIRE(ours.contains(key));
         CHECK(ours[key] == value);
     }
+}
+
+TEST_CASE("a saved config.json names the class of transformers that has the task's heads") {
+    const auto architecture = [](const std::vector<std::string>& task,
+                                 const std::vector<std::string>& labels) {
+        return read_json(loaded_and_saved(task, labels) + "/config.json")["architectures"].dump();
+    };
+    CHECK(architecture({"task.kind=masked_lm"}, {}) == R"(["BertForMaskedLM"])");
+    CHECK(architecture({"task.kind=next_sentence"}, {}) == R"(["BertForNextSentencePrediction"])");
+    CHECK(architecture({"task.kind=classification", "task.labels=[\"a\", \"b\"]"}, {"a", "b"}) ==
+          R"(["BertForSequenceClassification"])");
+    CHECK(architecture({"task.kind=token_classification", "task.labels=[\"a\", \"b\"]"}, {"a", "b"}) ==
+          R"(["BertForTokenClassification"])");
 }
 
 TEST_CASE("an output projection of its own is saved under transformers' name and comes back") {

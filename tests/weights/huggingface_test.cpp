@@ -44,7 +44,8 @@ TEST_CASE("config.json comes back as it was written") {
     model.intermediate_size = 96;
     model.activation = ActivationKind::gelu_tanh;
     const auto path = test::temporary_dir("config").string() + "/config.json";
-    std::ofstream(path) << model::to_huggingface_config(model, {"no", "yes"});
+    std::ofstream(path) << model::to_huggingface_config(model, "BertForSequenceClassification",
+                                                        {"no", "yes"});
     const auto back = model::read_huggingface_config(path);
     REQUIRE(back.error.empty());
     CHECK(model::differences(model, back.model).empty());

@@ -138,27 +138,27 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
     return result;
 }
 
-std::string to_huggingface_config(const config::ModelConfig& model, const std::vector<std::string>& labels) {
+std::string to_huggingface_config(const config::ModelConfig& model, const std::string& architecture,
+                                  const std::vector<std::string>& labels) {
     std::string activation(name(model.activation));
     for (const auto& [theirs, ours] : activations) {
         if (ours == model.activation) activation = theirs;
     }
-    nlohmann::ordered_json object{
-        {"model_type", std::string(name(model.type))},
-        {"architectures", {labels.empty() ? "BertForPreTraining" : "BertForSequenceClassification"}},
-        {"num_hidden_layers", model.layers},
-        {"hidden_size", model.hidden_size},
-        {"num_attention_heads", model.heads},
-        {"intermediate_size", model.intermediate_size},
-        {"vocab_size", model.vocab_size},
-        {"max_position_embeddings", model.max_positions},
-        {"type_vocab_size", 2},
-        {"layer_norm_eps", model.norm_eps},
-        {"hidden_act", activation},
-        {"hidden_dropout_prob", model.dropout},
-        {"attention_probs_dropout_prob", model.attention_dropout},
-        {"pad_token_id", 0},
-        {"tie_word_embeddings", model.tie_embeddings}};
+    nlohmann::ordered_json object{{"model_type", std::string(name(model.type))},
+                                  {"architectures", {architecture}},
+                                  {"num_hidden_layers", model.layers},
+                                  {"hidden_size", model.hidden_size},
+                                  {"num_attention_heads", model.heads},
+                                  {"intermediate_size", model.intermediate_size},
+                                  {"vocab_size", model.vocab_size},
+                                  {"max_position_embeddings", model.max_positions},
+                                  {"type_vocab_size", 2},
+                                  {"layer_norm_eps", model.norm_eps},
+                                  {"hidden_act", activation},
+                                  {"hidden_dropout_prob", model.dropout},
+                                  {"attention_probs_dropout_prob", model.attention_dropout},
+                                  {"pad_token_id", 0},
+                                  {"tie_word_embeddings", model.tie_embeddings}};
     for (std::size_t i = 0; i < labels.size(); ++i) {
         object["id2label"][std::to_string(i)] = labels[i];
         object["label2id"][labels[i]] = i;

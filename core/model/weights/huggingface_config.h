@@ -20,6 +20,8 @@ HuggingFaceConfig read_huggingface_config(const std::string& path);
 // What differs between two models that must be the same, as "hidden_size: 384 here, 768 in config.json"; dropout does not count.
 std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs);
 
-std::string to_huggingface_config(const config::ModelConfig& model, const std::vector<std::string>& labels);
+// `architecture`: the class of transformers that the weights are of, "BertForMaskedLM".
+std::string to_huggingface_config(const config::ModelConfig& model, const std::string& architecture,
+                                  const std::vector<std::string>& labels);
 
 }  // namespace switchyard::model

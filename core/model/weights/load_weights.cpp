@@ -37,6 +37,15 @@ std::string weights_file(const std::string& path) {
     return std::filesystem::is_directory(path, ignored) ? path + "/model.safetensors" : path;
 }
 
+// The class of transformers that has these parameters' heads.
+std::string architecture_of(const Parameters& parameters) {
+    if (parameters.find("masked_lm.bias") != nullptr) return "BertForMaskedLM";
+    if (parameters.find("next_sentence.weight") != nullptr) return "BertForNextSentencePrediction";
+    if (parameters.find("classifier.weight") == nullptr) return "BertModel";
+    const bool pooled = parameters.find("pooler.weight") != nullptr;
+    return pooled ? "BertForSequenceClassification" : "BertForTokenClassification";
+}
+
 struct Found {
     const ModelParameter* parameter;
     at::Tensor value;
@@ -108,7 +117,8 @@ host::FileError save_weights(const std::string& folder, const config::ModelConfi
     }
     if (auto failed = write_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}}))
         return failed;
-    return host::write_file_atomically(folder + "/config.json", to_huggingface_config(model, labels));
+    return host::write_file_atomically(folder + "/config.json",
+                                       to_huggingface_config(model, architecture_of(parameters), labels));
 }
 
 }  // namespace switchyard::model

@@ -276,6 +276,17 @@ private:
     std::uint64_t seed_;
 };
 
+// For biases of any dtype, which get sums over data of the case's dtype. Also what exp(score - lse) has from an lse that was stored in
+// float32, as kernels that recompute probabilities do (Dao et al. 2022, arXiv:2205.14135, algorithm 4): half a unit in its last place, where
+// scores are within about 4 standard deviations.
+double gradient_roundoff(const AttentionSpec& spec) {
+    const auto type = to_scalar_type(spec.dtype);
+    const double stored = unit_roundoff(type == at::kDouble ? at::kDouble : at::kFloat);
+    const double largest_lse = 4.0 * spec.magnitude * spec.magnitude +
+                               std::log(static_cast<double>(std::max<std::int64_t>(spec.keys, 1)));
+    return std::max(unit_roundoff(type), stored * largest_lse / 2.0);
+}
+
 AttentionInputs as_inputs(const Tensors& t) { return {t[0], t[1], t[2], t[3], t[4]}; }
 
 Tensors as_tensors(const AttentionOutputs& outputs, bool lse) {
@@ -365,7 +376,7 @@ OperationCase attention_case(AttentionSpec spec, const Facts& facts, const Verif
                             data->pages.k_pages, data->pages.v_pages, data->pages.block_table,
                             data->pages.lengths};
         operation.grad_outputs = {builder.grad_out(), at::Tensor()};
-        operation.gradient_roundoff = unit_roundoff(to_scalar_type(spec.dtype));  // float32 biases too: they get sums over 16-bit data
+        operation.gradient_roundoff = gradient_roundoff(spec);
         operation.reference = [data, lse = spec.lse](const Tensors& inputs) {
             AttentionParams params = data->params;
             PagedCache pages = data->pages;

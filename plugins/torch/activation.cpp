@@ -1,6 +1,5 @@
 #include "activation.h"
 
-#include <ATen/ops/add.h>
 #include <ATen/ops/chunk.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/gelu.h>
@@ -43,7 +42,7 @@ Verdict TorchActivation::supports(const ActivationRequest& request, const HostIn
 
 at::Tensor TorchActivation::forward(const ActivationInputs& inputs, const ActivationParams& params, Saved*) {
     executed();
-    const auto x = inputs.bias.defined() ? at::add(inputs.x, as_type(inputs.bias, inputs.x)) : inputs.x;
+    const auto x = add_bias(inputs.x, inputs.bias);
     at::Tensor y;
     if (is_gated(params.activation)) {
         const auto halves = at::chunk(x, 2, -1);

@@ -90,17 +90,24 @@ TEST_CASE("torch attention: the flash kernel of the CPU can be asked for where i
           "variant: expected no variant on cuda but math: LibTorch picks the kernel, got flash");
 }
 
-TEST_CASE("torch normalization: parameters are of the dtype of x, or float32 where LibTorch takes that") {
+TEST_CASE(
+    "torch normalization: parameters are of the dtype of x or float32, and rows of one value have no "
+    "gradients") {
     const auto loaded = component(Kind::normalization, "torch", "torch");
     NormalizationRequest request;
     request.parameter_dtype = DType::bfloat16;
     CHECK(refusals(loaded, request) == "parameter_dtype: expected the dtype of x, or float32, got bfloat16");
     request.dtype = DType::bfloat16;
     request.parameter_dtype = DType::float32;
-    CHECK(refusals(loaded, request, h100()) == "");
     request.device = Device::cuda;
+    CHECK(refusals(loaded, request, h100()) == "");
+    request.width = Range(1);
+    request.needs_grad = false;
+    CHECK(refusals(loaded, request, h100()) == "");
+    request.needs_grad = true;
     CHECK(refusals(loaded, request, h100()) ==
-          "parameter_dtype: expected the dtype of x (at::layer_norm on cuda), got float32");
+          "width: expected 2 or more with gradients (at::layer_norm's of one value are rounding errors), got "
+          "1");
     request.norm = NormKind::rms_norm;
     CHECK(refusals(loaded, request, h100()) == "");
 }

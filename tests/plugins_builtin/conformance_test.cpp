@@ -1,0 +1,56 @@
+// Every component of both plugins, held to its contract by the suite that a plugin's author runs. A new component or kind is held as soon as it
+// is there; to hold a variant by name, too, add it to `variants`.
+#include "builtin.h"
+
+#include <algorithm>
+
+#include <switchyard/conformance/verify.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+conformance::Report verify(const host::LoadedComponent& loaded, const conformance::VerifyOptions& options,
+                           const std::string& variant = "") {
+    return conformance::verify(
+        {loaded.plugin, loaded.entry, &test::laptop(), test::default_options(loaded), variant}, options);
+}
+
+// "": no fault.
+std::string faults(const conformance::Report& report) {
+    std::string text;
+    for (const auto& fault : report.faults)
+        text += fault.code + " in " + fault.where + ": " + fault.detail + "\n";
+    return text;
+}
+
+// Those that the suite has cases for must have run most of them.
+bool has_cases(Kind kind) {
+    return kind == Kind::attention || kind == Kind::normalization || kind == Kind::activation ||
+           kind == Kind::loss;
+}
+
+}  // namespace
+
+TEST_CASE("every component is what its contract says, in every dtype that it serves") {
+    for (const auto& loaded : test::all_components()) {
+        const auto report = verify(loaded, {});
+        INFO(name(loaded.manifest->kind) << " " << report.component);
+        CHECK(faults(report) == "");
+        if (!has_cases(loaded.manifest->kind)) continue;
+        CHECK(report.cases > 100);
+        CHECK(report.skipped < report.cases / 4);
+    }
+}
+
+TEST_CASE("variants that can be asked for by name are held, too") {
+    const auto loaded = test::component(Kind::attention, "torch", "torch");
+    for (const std::string variant : {"math", "flash"}) {
+        const auto report = verify(loaded, {.dtypes = {DType::float32, DType::bfloat16}}, variant);
+        INFO(variant);
+        CHECK(faults(report) == "");
+        CHECK(report.cases > 100);
+    }
+}

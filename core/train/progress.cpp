@@ -44,9 +44,10 @@ std::string progress_line(const ProgressState& state, int width) {
     const auto total = std::max<std::int64_t>(1, state.total);
     std::string head =
         text("%-8s ", state.phase.c_str()) + std::to_string(state.done) + "/" + std::to_string(total);
-    std::string tail = text("  %.1f samples/s", state.samples_per_second);
+    std::string tail;
+    if (state.samples_per_second > 0.0) tail += text("  %.1f samples/s", state.samples_per_second);
     if (state.loss >= 0.0) tail += text("  loss %.4f", state.loss);
-    tail += "  left " + clock_text(state.seconds_left);
+    if (state.samples_per_second > 0.0) tail += "  left " + clock_text(state.seconds_left);
     const int room = width - static_cast<int>(head.size() + tail.size()) - 3;
     if (room >= 8)
         head.append(" ").append(

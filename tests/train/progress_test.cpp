@@ -9,7 +9,7 @@ TEST_CASE("a progress line has bar, rate, loss and time left") {
     CHECK(train::progress_line({"train", 120, 2400, 58.24, 0.4312, 192.0}, 100) ==
           "train    120/2400 [=>                            ]  58.2 samples/s  loss 0.4312  left 3:12");
     CHECK(train::progress_line({"evaluate", 4, 4, 0.0, -1.0, 0.0}, 100) ==
-          "evaluate 4/4 [==============================]  0.0 samples/s  left 0:00");
+          "evaluate 4/4 [==============================]");
     CHECK(train::progress_line({"train", 1, 2, 1.0, 1.0, 3725.0}, 60) ==
           "train    1/2  1.0 samples/s  loss 1.0000  left 1:02:05");
     CHECK(train::progress_line({"train", 1, 2, 1.0, 1.0, 1.0}, 20).size() == 20);

@@ -35,7 +35,7 @@ function(switchyard_link_include root name folder)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/switchyard/${name}" SYMBOLIC)
 endfunction()
 
-foreach(folder IN ITEMS interfaces config host resolver reference model data train infer compare cli)
+foreach(folder IN ITEMS interfaces config host resolver reference model data train infer compare report cli)
   switchyard_link_include("${SWITCHYARD_CORE_INCLUDE}" ${folder} core/${folder})
 endforeach()
 foreach(root IN ITEMS "${SWITCHYARD_CORE_INCLUDE}" "${SWITCHYARD_SDK_INCLUDE}")

@@ -1,0 +1,70 @@
+// Texts and numbers as they stand on the page. To add a case: one line in a table.
+#include <cmath>
+
+#include <switchyard/report/html_table.h>
+#include <switchyard/report/html_text.h>
+#include <switchyard/report/number_text.h>
+
+#include <switchyard_test.h>
+
+#include "balanced.h"
+
+using namespace switchyard::report;
+using switchyard::test::contains;
+
+TEST_CASE("what means something in HTML is escaped") {
+    CHECK(escape("<script>alert(\"a\" & 'b')</script>") ==
+          "&lt;script&gt;alert(&quot;a&quot; &amp; &#39;b&#39;)&lt;/script&gt;");
+    CHECK(escape("plain, ±2 × 3 µs\n\tindented") == "plain, ±2 × 3 µs\n\tindented");
+    CHECK(escape("") == "");
+}
+
+TEST_CASE("bytes that are no text become the replacement character") {
+    const std::string r = "\xef\xbf\xbd";
+    CHECK(escape(std::string("a\0b\x1b[0m\x7f", 8)) == "a" + r + "b" + r + "[0m" + r);
+    CHECK(escape("\xff") == r);
+    CHECK(escape("\xc3(") == r + "(");                   // a lead byte without its second
+    CHECK(escape("\xe2\x82") == r + r);                  // cut off
+    CHECK(escape("\xc0\xaf") == r + r);                  // overlong "/"
+    CHECK(escape("\xed\xa0\x80") == r + r + r);          // half a surrogate pair
+    CHECK(escape("\xf4\x90\x80\x80") == r + r + r + r);  // beyond U+10FFFF
+    CHECK(escape("\xf0\x9f\x9a\x82") == "\xf0\x9f\x9a\x82");
+}
+
+TEST_CASE("long texts are cut between characters") {
+    CHECK(shortened("abcdef", 6) == "abcdef");
+    CHECK(shortened("abcdefg", 6) == "abcde…");
+    CHECK(shortened("äöüäöü", 6) == "äöüäöü");
+    CHECK(shortened("äöüäöüx", 4) == "äöü…");
+}
+
+TEST_CASE("numbers keep the digits that were asked for, and whole numbers all of theirs") {
+    CHECK(digits(0.0) == "0");
+    CHECK(digits(0.67584) == "0.676");
+    CHECK(digits(12561, 1) == "12,561");
+    CHECK(digits(1234567.8) == "1,234,568");
+    CHECK(digits(-1234.5, 1) == "-1,234");
+    CHECK(digits(4.1e-7) == "4.1e-7");
+    CHECK(digits(476.613) == "477");
+    CHECK(digits(INFINITY) == "not finite");
+    CHECK(interval_text({1.5, 1.25, 1.755}) == "1.50 [1.25, 1.75]");
+}
+
+TEST_CASE("bytes and times have units that fit") {
+    CHECK(bytes_text(0) == "0 B");
+    CHECK(bytes_text(999) == "999 B");
+    CHECK(bytes_text(999999) == "1.00 MB");
+    CHECK(bytes_text(703084444) == "703 MB");
+    CHECK(duration_text(7.25) == "7.2 s");
+    CHECK(duration_text(41.4) == "41 s");
+    CHECK(duration_text(59.7) == "1 min 0 s");
+    CHECK(duration_text(192) == "3 min 12 s");
+    CHECK(duration_text(7500) == "2 h 5 min");
+}
+
+TEST_CASE("a cell carries the title of its column, for the card that it becomes") {
+    HtmlTable table({{"A & B"}, {"n", true}});
+    table.row({"<em>x</em>", ""});
+    CHECK_THAT(table.html(), contains("<td data-label=\"A &amp; B\"><div><em>x</em></div></td>"));
+    CHECK_THAT(table.html(), contains("<td class=\"number empty\" data-label=\"n\"><div></div></td>"));
+}

@@ -33,13 +33,14 @@ const char* status_of(train::Outcome outcome) {
     }
 }
 
-// The mean of the last tenth: a single step's loss says little.
-double last_loss(const std::vector<train::StepReport>& steps) {
+// The mean of the last tenth: a single step's loss says little. null: this process made no step.
+ordered_json last_loss(const std::vector<train::StepReport>& steps) {
+    if (steps.empty()) return nullptr;
     const auto count = std::max<std::size_t>(1, steps.size() / 10);
     double sum = 0.0;
     for (std::size_t i = steps.size() - std::min(count, steps.size()); i < steps.size(); ++i)
         sum += steps[i].loss;
-    return steps.empty() ? 0.0 : sum / static_cast<double>(std::min(count, steps.size()));
+    return sum / static_cast<double>(std::min(count, steps.size()));
 }
 
 }  // namespace

@@ -5,46 +5,48 @@
 #include <limits>
 #include <stdexcept>
 
-#include <ATen/TensorOperators.h>
+#include <switchyard/conformance/tolerance.h>
 
 namespace switchyard::compare {
-
 namespace {
 
-struct Distance {
-    double rms = 0.0;
-    double max = 0.0;
-};
+using conformance::Spread;
 
-double rms_of(const at::Tensor& tensor) {
-    return tensor.numel() == 0 ? 0.0 : std::sqrt(tensor.square().mean().item<double>());
+Spread largest_gradient(const CheckedTensors& oracle) {
+    Spread natural;
+    for (const CheckedTensor& tensor : oracle) {
+        if (!tensor.gradient) continue;
+        const Spread size = conformance::spread_of(tensor.value);
+        natural = {std::max(natural.rms, size.rms), std::max(natural.largest, size.largest)};
+    }
+    return natural;
 }
 
-// Relative to the oracle's root mean square; absolute where that is 0.
-Distance distance(const at::Tensor& value, const at::Tensor& oracle) {
-    const at::Tensor exact = oracle.to(at::kDouble);
-    if (exact.numel() == 0) return {};
-    const at::Tensor difference = value.to(at::kDouble) - exact;
-    const double scale = rms_of(exact) > 0.0 ? rms_of(exact) : 1.0;
-    return {rms_of(difference) / scale, difference.abs().max().item<double>() / scale};
+// Of a gradient that is summed up over rows: one running sum of n terms in float32 is off by about sqrt(n) units of its last place (Higham
+// 2002, Accuracy and Stability of Numerical Algorithms, 4.2), where the reference sums in pairs.
+double roundoff_of_sum(const CheckedTensor& gradient, std::int64_t most_values) {
+    const auto values = std::max<std::int64_t>(gradient.value.numel(), 1);
+    const double terms = static_cast<double>(most_values) / static_cast<double>(values);
+    return conformance::unit_roundoff(at::kFloat) * std::max(1.0, std::sqrt(terms) / 8.0);
 }
 
-// Rounding the oracle itself to the dtype, and a few units in the last place beyond.
-Distance floor_of(const at::Tensor& oracle, at::ScalarType dtype) {
-    constexpr double units = 4.0;
-    const Distance rounded = distance(oracle.to(at::kDouble).to(dtype), oracle);
-    return {units * rounded.rms, units * rounded.max};
-}
-
-void keep_worst(ErrorReport& worst, double& ratio, double error, double allowed, const std::string& of) {
-    const double own = std::isnan(error) ? std::numeric_limits<double>::infinity()
-                       : allowed > 0.0   ? error / allowed
-                                         : (error > 0.0 ? 1e300 : 0.0);
-    if (own <= ratio) return;
-    ratio = own;
-    worst.error = error;
-    worst.allowed = allowed;
-    worst.of = of;
+// The measure that is worse off, relative to the oracle's root mean square; absolute where that is 0.
+ErrorReport report_of(const conformance::Judgement& judgement, const CheckedTensor& oracle) {
+    ErrorReport report;
+    report.of = "rms of " + oracle.name;
+    if (judgement.kind == conformance::Judgement::Kind::not_finite) {
+        report.error = std::numeric_limits<double>::infinity();
+        report.allowed = 0.0;
+        return report;
+    }
+    const double size = conformance::spread_of(oracle.value).rms;
+    const double scale = size > 0.0 ? size : 1.0;
+    const Spread &error = judgement.error, &allowed = judgement.allowed;
+    const bool by_largest = error.largest * allowed.rms > error.rms * allowed.largest;
+    if (by_largest) report.of = "max of " + oracle.name;
+    report.error = (by_largest ? error.largest : error.rms) / scale;
+    report.allowed = (by_largest ? allowed.largest : allowed.rms) / scale;
+    return report;
 }
 
 }  // namespace
@@ -55,18 +57,25 @@ ErrorReport judge_results(const CheckedTensors& candidate, const CheckedTensors&
         throw std::logic_error("the backend gives " + std::to_string(candidate.size()) +
                                " results, the oracle " + std::to_string(oracle.size()));
     }
+    const Spread natural = largest_gradient(oracle);
+    std::int64_t most_values = 0;
+    for (const CheckedTensor& tensor : oracle) most_values = std::max(most_values, tensor.value.numel());
     ErrorReport worst;
     double ratio = -1.0;
     for (std::size_t i = 0; i < oracle.size(); ++i) {
-        const Distance own = distance(candidate[i].value, oracle[i].value);
-        const Distance plain = distance(reference[i].value, oracle[i].value);
-        const Distance floor = floor_of(oracle[i].value, candidate[i].value.scalar_type());
-        const double factor = oracle[i].gradient ? 3.0 : 2.0;
-        const double declared = bound > 0.0 ? bound : 0.0;
-        keep_worst(worst, ratio, own.rms, std::max(declared, factor * plain.rms + floor.rms),
-                   "rms of " + oracle[i].name);
-        if (declared == 0.0)
-            keep_worst(worst, ratio, own.max, factor * plain.max + floor.max, "max of " + oracle[i].name);
+        const bool gradient = oracle[i].gradient;
+        const bool wide = candidate[i].value.scalar_type() == at::kDouble;
+        const auto judgement =
+            conformance::judge(candidate[i].value,
+                               {.oracle = oracle[i].value.to(at::kDouble),
+                                .reference = conformance::spread_of(reference[i].value, oracle[i].value),
+                                .factor = gradient ? 3.0 : 2.0,
+                                .natural = gradient ? natural : Spread{},
+                                .roundoff = gradient && !wide ? roundoff_of_sum(oracle[i], most_values) : 0.0,
+                                .reduced_bound = bound});
+        if (judgement.ratio <= ratio) continue;
+        ratio = judgement.ratio;
+        worst = report_of(judgement, oracle[i]);
     }
     return worst;
 }

@@ -1,5 +1,5 @@
 // Whether a backend's results are right: its distance from the float64 oracle, beside the one that is
-// allowed.
+// allowed, by the rule of the conformance suite (<switchyard/conformance/tolerance.h>).
 #pragma once
 
 #include <switchyard/compare/bench_case.h>

@@ -72,7 +72,7 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
         std::ostringstream text;
         text << bad.sum().item<std::int64_t>() << " of " << bad.numel() << " values, "
              << at_place(bad.to(at::kDouble), found, oracle);
-        return {Judgement::Kind::not_finite, std::numeric_limits<double>::infinity(), text.str()};
+        return {Judgement::Kind::not_finite, std::numeric_limits<double>::infinity(), text.str(), {}, {}};
     }
     const Spread size = spread_of(oracle);
     const Spread error = spread_of(found, oracle);
@@ -89,6 +89,8 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
     if (yardstick.reduced_bound > 0.0) {
         allowed = {yardstick.reduced_bound * std::max(size.rms, 1e-6 * natural.rms), std::numeric_limits<double>::infinity()};
     }
+    result.error = error;
+    result.allowed = allowed;
     result.ratio = std::max(ratio(error.rms, allowed.rms), ratio(error.largest, allowed.largest));
     if (result.ratio <= 1.0) return result;
     result.kind = Judgement::Kind::too_far;

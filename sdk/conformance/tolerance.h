@@ -20,17 +20,18 @@ namespace switchyard::conformance {
 // 2^-24 for float32, 2^-8 for bfloat16, ...
 double unit_roundoff(at::ScalarType type);
 
+// The size of a tensor's values, or of its errors. NaN and infinity count as zero.
+struct Spread {
+    double rms = 0.0;
+    double largest = 0.0;
+};
+
 struct Judgement {
     enum class Kind { fine, not_finite, too_far };
     Kind kind = Kind::fine;
     double ratio = 0.0;  // the larger of error / allowed, of the two
     std::string detail;  // when not fine
-};
-
-// The size of a tensor's values, or of its errors. NaN and infinity count as zero.
-struct Spread {
-    double rms = 0.0;
-    double largest = 0.0;
+    Spread error, allowed;  // unless not_finite; `allowed.largest` is infinite where only the rms is asked for
 };
 
 // Of a - b in float64, where both are finite; `b` undefined: of a.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
 #include <switchyard/compare/accuracy.h>
@@ -38,11 +39,26 @@ TEST_CASE("a gradient may be three times as far off as the reference's") {
     CHECK_FALSE(judge_results(candidate, reference, one(oracle, at::kDouble, true), 0.0).exceeded());
 }
 
-TEST_CASE("one value far off is caught by the maximum") {
-    const auto reference = one({3.1, -4.1, 3.1, -4.1});
-    const ErrorReport report = judge_results(one({3.0, -4.0, 3.0, -4.25}), reference, one(oracle), 0.0);
+TEST_CASE("one value among many that is far off is caught by the maximum") {
+    std::vector<double> exact(64, 3.0), near(64, 3.1), off(64, 3.0);
+    off[7] = 3.9;
+    const ErrorReport report = judge_results(one(off), one(near), one(exact), 0.0);
     CHECK(report.exceeded());
     CHECK(report.of == "max of out");
+    CHECK(report.allowed == Approx(0.8 / 3.0));
+    off[7] = 3.7;
+    CHECK_FALSE(judge_results(one(off), one(near), one(exact), 0.0).exceeded());
+}
+
+TEST_CASE("a gradient summed up over rows may be off as a running sum is") {
+    const auto with_rows = [](CheckedTensors gradient) {
+        gradient.push_back({"out", at::ones({4 * 4096}, at::kDouble)});
+        return gradient;
+    };
+    const auto exact = one(oracle, at::kDouble, true);
+    const auto candidate = one({3.000002, -4.000002, 3.000002, -4.000002}, at::kFloat, true);
+    CHECK_FALSE(judge_results(with_rows(candidate), with_rows(exact), with_rows(exact), 0.0).exceeded());
+    CHECK(judge_results(candidate, exact, exact, 0.0).exceeded());
 }
 
 TEST_CASE("NaN is never right") {

@@ -31,7 +31,7 @@ std::vector<Command> all_commands() {
         {"report",
          "one HTML page of a run: loss, speed, plan, memory",
          {"switchyard report runs/first",
-          "switchyard report runs/first --steps layer.json --html first.html"}},
+          "switchyard report runs/first --steps steps.json --html first.html"}},
         {"bench",
          "time components against each other, with their errors beside",
          {"switchyard bench attention --backends naive,torch", "switchyard bench layer configs/demo.toml",

@@ -42,7 +42,7 @@ Action setup_report(CLI::App& command) {
     command
         .add_option(
             "--steps", options->steps,
-            "show this comparison of stacks too: what `switchyard bench layer CONFIG --json FILE` wrote")
+            "show this comparison of stacks too: what `switchyard bench step CONFIG --json FILE` wrote")
         ->type_name("FILE");
     command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")->type_name("OUT");
     return [options] {

@@ -61,7 +61,7 @@ th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical
 th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td .why { color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
-thead th { white-space: nowrap; }
+thead th, .whole { white-space: nowrap; }
 .facts th { width: 11em; padding-right: 16px; white-space: nowrap; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .86em; }
 code { overflow-wrap: anywhere; }

@@ -19,6 +19,11 @@ bool serves(const PlanRow& row, const Executed& ran) {
 // Names are short; what is not need not fill the page.
 std::string brief(const std::string& text) { return escape(shortened(text, 120)); }
 
+// "encoder.0-5" stays in one piece; a long list of layers does not.
+std::string layers_text(const std::string& layers) {
+    return layers.size() > 24 ? brief(layers) : "<span class=\"whole\">" + brief(layers) + "</span>";
+}
+
 std::string calls_text(const std::vector<const Executed*>& ran) {
     std::string text;
     for (const auto* entry : ran) {
@@ -80,7 +85,7 @@ std::string plan_section(const RunRecord& run) {
             ran.push_back(&executed[i]);
         }
         if (r >= shown_plan_rows) continue;
-        table.row({brief(row.slot), brief(row.layers), brief(row.phase),
+        table.row({brief(row.slot), layers_text(row.layers), brief(row.phase),
                    row.component.empty() ? "<span class=\"bad\">none</span>" : brief(row.component),
                    why_text(row),
                    executed.empty() ? ""
@@ -90,7 +95,7 @@ std::string plan_section(const RunRecord& run) {
     for (std::size_t i = 0; i < executed.size() && i < shown_plan_rows; ++i) {
         const auto& ran = executed[i];
         if (!planned[i])
-            table.row({brief(ran.slot), brief(ran.layers), brief(ran.phase), brief(ran.component),
+            table.row({brief(ran.slot), layers_text(ran.layers), brief(ran.phase), brief(ran.component),
                        "<span class=\"bad\">ran, but stands in no row of the plan</span>",
                        calls_text({&ran})});
     }

@@ -276,7 +276,7 @@ StackTimes read_stack_times(const std::string& file) {
     if (!usable) {
         throw InputError(file +
                          ": error: \"rows\" is no list of timed stacks; expected what `switchyard bench "
-                         "layer CONFIG --json FILE` writes");
+                         "step CONFIG --json FILE` writes");
     }
     StackTimes times;
     times.file = file;

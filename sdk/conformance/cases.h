@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
 #include <switchyard/conformance/verify.h>
 
@@ -12,13 +13,9 @@ std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptio
 std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyOptions& options);
 std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOptions& options);
 std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<OperationCase> linear_cases(const Facts& facts, const VerifyOptions& options);
 
-// Kinds whose calls are no map from tensors to tensors run their own checks.
-void verify_optimizer(const ComponentUnderTest& component, const Facts& facts, const VerifyOptions& options,
-                      Report& report);
-void verify_precision(const ComponentUnderTest& component, const VerifyOptions& options, Report& report);
-void verify_data_loader(const ComponentUnderTest& component, const VerifyOptions& options, Report& report);
+// Kinds whose calls are no map from tensors to tensors find their faults themselves.
+std::vector<FreeCase> optimizer_cases(const Facts& facts, const VerifyOptions& options);
 
 // "f32", "bf16", ...: how dtypes stand in names of cases.
 const char* short_name(DType dtype);

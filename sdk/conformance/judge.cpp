@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <sstream>
 
-#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 
 #include <switchyard/conformance/differentiate.h>
+#include <switchyard/conformance/executed.h>
+#include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
+#include <switchyard/conformance/threads.h>
 #include <switchyard/conformance/tolerance.h>
 #include <switchyard/conformance/values.h>
 
@@ -128,26 +130,12 @@ Saved handed_back(const Saved& saved) {
     return copy;
 }
 
-class Threads {
-public:
-    explicit Threads(int count) {
-        if (count != before_) at::set_num_threads(count);
-    }
-    ~Threads() {
-        if (at::get_num_threads() != before_) at::set_num_threads(before_);
-    }
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
-
-private:
-    int before_ = at::get_num_threads();
-};
-
 class CaseRun {
 public:
     CaseRun(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
             const Variation& variation)
         : facts_(facts),
+          variant_(component.variant),
           request_(*one.request),
           operation_(one.make(variation)),
           plain_(one.make_on_cpu ? one.make_on_cpu(variation) : operation_),
@@ -188,16 +176,8 @@ private:
     }
 
     void check_executed() {
-        const std::vector<std::string> executed = binding_.take_executed();
-        if (executed.empty()) return add("not_counted", "forward returned without calling executed()");
-        for (const std::string& variant : executed) {
-            const bool declared = facts_.variants.empty()
-                                      ? variant.empty()
-                                      : std::find(facts_.variants.begin(), facts_.variants.end(), variant) !=
-                                            facts_.variants.end();
-            if (!declared)
-                return add("wrong_variant", "executed(\"" + variant + "\") names no declared variant");
-        }
+        if (auto fault = wrong_execution(binding_.take_executed(), variant_, facts_))
+            faults_.push_back(std::move(*fault));
     }
 
     void check_saved(const Saved& saved, const Outcome& found) {
@@ -391,6 +371,7 @@ private:
     }
 
     const Facts& facts_;
+    const std::string& variant_;
     const Request& request_;
     Operation operation_;
     Operation plain_;  // the same on the CPU, for the oracle
@@ -448,16 +429,7 @@ void run_case(const ComponentUnderTest& component, const Facts& facts, const Ope
     double ratio = 0.0;
     std::vector<Fault> faults = attempt(component, facts, one, {}, true, ratio);
     explain(faults, component, facts, one);
-    ++report.cases;
-    if (!faults.empty()) ++report.failed;
-    if (ratio > report.worst_ratio) {
-        report.worst_ratio = ratio;
-        report.worst_case = one.name;
-    }
-    for (Fault& fault : faults) {
-        fault.where = one.name;
-        report.faults.push_back(std::move(fault));
-    }
+    file(report, one.name, std::move(faults), ratio);
 }
 
 }  // namespace switchyard::conformance

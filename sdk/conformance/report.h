@@ -18,6 +18,7 @@ namespace switchyard::conformance {
 //   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position ranks_overlap     data loaders
 //   wrong_policy                                  precision policies
 //   accepted_then_threw                           `supports` said yes, the call threw
+//   accepted_invalid                              what the contract refuses with std::invalid_argument was taken
 struct Fault {
     std::string code;
     std::string where;   // the case, e.g. "attention/packed/causal+alibi/f32/H4K2/N129"

@@ -10,18 +10,11 @@
 namespace switchyard::conformance {
 namespace {
 
-using Cases = std::vector<OperationCase> (*)(const Facts&, const VerifyOptions&);
-
-void run_cases(Cases make, const ComponentUnderTest& component, const Facts& facts,
+// Of OperationCase or FreeCase.
+template <class Case>
+void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
                const VerifyOptions& options, Report& report) {
-    std::vector<OperationCase> cases = make(facts, options);
-    VerifyOptions on_cpu = options;  // the cases refer to it
-    on_cpu.device = Device::cpu;
-    if (options.device != Device::cpu) {
-        const std::vector<OperationCase> twins = make(facts, on_cpu);
-        for (std::size_t i = 0; i < cases.size(); ++i) cases[i].make_on_cpu = twins[i].make;
-    }
-    for (const OperationCase& one : cases) {
+    for (const Case& one : cases) {
         if (options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults)
             return;
         if (one.name.find(options.filter) == std::string::npos) continue;
@@ -77,14 +70,35 @@ Report verify(const ComponentUnderTest& component, const VerifyOptions& options)
     const OneThread one_thread;
     Report report;
     report.component = component.plugin + "/" + component.entry->id;
+    VerifyOptions on_cpu = options;  // cases refer to it
+    on_cpu.device = Device::cpu;
+    const auto run = [&](const auto& cases) { run_cases(cases, component, facts, options, report); };
+    const auto run_operations = [&](const auto& make) {
+        std::vector<OperationCase> cases = make(options);
+        if (options.device != Device::cpu) {
+            const std::vector<OperationCase> twins = make(on_cpu);
+            for (std::size_t i = 0; i < cases.size(); ++i) cases[i].make_on_cpu = twins[i].make;
+        }
+        run(cases);
+    };
     switch (facts.kind) {
         case Kind::attention:
-            run_cases(attention_cases, component, facts, options, report);
+            run_operations([&](const VerifyOptions& o) { return attention_cases(facts, o); });
             break;
-        case Kind::normalization: run_cases(normalization_cases, component, facts, options, report); break;
-        case Kind::activation: run_cases(activation_cases, component, facts, options, report); break;
-        case Kind::loss: run_cases(loss_cases, component, facts, options, report); break;
-        default: break;
+        case Kind::normalization:
+            run_operations([&](const VerifyOptions& o) { return normalization_cases(facts, o); });
+            break;
+        case Kind::activation:
+            run_operations([&](const VerifyOptions& o) { return activation_cases(facts, o); });
+            break;
+        case Kind::loss:
+            run_operations([&](const VerifyOptions& o) { return loss_cases(facts, o); });
+            break;
+        case Kind::optimizer:
+            run(optimizer_cases(facts, options));
+            break;
+        default:
+            break;
     }
     return report;
 }

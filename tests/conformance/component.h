@@ -38,6 +38,7 @@ constexpr sdk::ComponentFacts facts(const char* gradient, const char* random, co
 }
 
 // The entries, one a kind; each in the file of its name.
-extern const SwitchyardComponent attention_entry, normalization_entry, activation_entry, loss_entry;
+extern const SwitchyardComponent attention_entry, normalization_entry, activation_entry, loss_entry,
+    optimizer_entry;
 
 }  // namespace switchyard::test

@@ -1,45 +1,13 @@
 // Components that are wrong on purpose, in one way each, must be caught, and for the right reason.
 // To add a mutant: add an `is("name")` to a component here and a line to its table: the mutation, which cases to run (a part of their names; fewer
 // cases make the test faster, not easier), and the fault that has to be among what is found.
-#include <algorithm>
-
-#include "component.h"
+#include "mutants.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
-
-namespace {
-
-struct Mutant {
-    const char* mutation;
-    const char* filter;
-    const char* code;
-    DType dtype = DType::float32;
-};
-
-std::string codes_of(const conformance::Report& report) {
-    std::string text = std::to_string(report.cases) + " cases:";
-    for (const auto& fault : report.faults)
-        text += " " + fault.code + " (" + fault.where + ": " + fault.detail + ")";
-    return text;
-}
-
-template <std::size_t count>
-void expect_caught(const SwitchyardComponent& entry, const Mutant (&mutants)[count]) {
-    for (const Mutant& mutant : mutants) {
-        conformance::VerifyOptions options;
-        options.filter = mutant.filter;
-        options.dtypes = {mutant.dtype};
-        options.max_faults = 12;
-        const auto report = conformance::verify(test::under_test(entry, mutant.mutation), options);
-        INFO(mutant.mutation << ", expected " << mutant.code << ", got " << codes_of(report));
-        CHECK(std::any_of(report.faults.begin(), report.faults.end(),
-                          [&](const auto& fault) { return fault.code == mutant.code; }));
-    }
-}
-
-}  // namespace
+using test::expect_caught;
+using test::Mutant;
 
 TEST_CASE("mutants of attention are caught: masks") {
     const Mutant mutants[] = {

@@ -1,0 +1,63 @@
+#include <switchyard/conformance/free_case.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <switchyard/conformance/executed.h>
+
+namespace switchyard::conformance {
+
+std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, const std::string& asked,
+                                     const Facts& facts) {
+    if (executed.empty()) return Fault{"not_counted", "", "the call returned without calling executed()"};
+    for (const std::string& variant : executed) {
+        const auto& declared = facts.variants;
+        const bool known = declared.empty()
+                               ? variant.empty()
+                               : std::find(declared.begin(), declared.end(), variant) != declared.end();
+        if (!known)
+            return Fault{"wrong_variant", "", "executed(\"" + variant + "\") names no declared variant"};
+        if (!asked.empty() && variant != asked)
+            return Fault{"wrong_variant", "", "'" + asked + "' was asked for, '" + variant + "' ran"};
+    }
+    return std::nullopt;
+}
+
+void Findings::compare(const std::string& what, const at::Tensor& found, Yardstick yardstick,
+                       const char* code) {
+    if (facts_.reduced_bound > 0.0) yardstick.reduced_bound = facts_.reduced_bound;
+    const Judgement judgement = judge(found, yardstick);
+    worst_ = std::max(worst_, judgement.ratio);
+    if (judgement.kind == Judgement::Kind::not_finite) add("nan", what + ": " + judgement.detail);
+    if (judgement.kind == Judgement::Kind::too_far) add(code, what + ": " + judgement.detail);
+}
+
+void Findings::check_executed(Binding& binding) {
+    if (auto fault = wrong_execution(binding.take_executed(), component_.variant, facts_))
+        faults_.push_back(std::move(*fault));
+}
+
+void file(Report& report, const std::string& name, std::vector<Fault> faults, double worst_ratio) {
+    ++report.cases;
+    if (!faults.empty()) ++report.failed;
+    if (worst_ratio > report.worst_ratio) {
+        report.worst_ratio = worst_ratio;
+        report.worst_case = name;
+    }
+    for (Fault& fault : faults) {
+        fault.where = name;
+        report.faults.push_back(std::move(fault));
+    }
+}
+
+void run_case(const ComponentUnderTest& component, const Facts& facts, const FreeCase& one, Report& report) {
+    Findings findings(component, facts);
+    try {
+        one.run(findings);
+    } catch (...) {
+        findings.add("accepted_then_threw", current_exception_text());
+    }
+    file(report, one.name, std::move(findings.faults()), findings.worst_ratio());
+}
+
+}  // namespace switchyard::conformance

@@ -1,0 +1,168 @@
+#include <limits>
+
+#include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/optimizer_run.h>
+#include <switchyard/conformance/values.h>
+#include <switchyard/interfaces/torch_types.h>
+
+namespace switchyard::conformance {
+namespace {
+
+using Aim = OptimizerSpec::Aim;
+
+// "optimizer/adamw/clip/bf16+master/g_f32"
+std::string full_name(const OptimizerSpec& spec) {
+    std::string text = "optimizer/" + std::string(name(spec.algorithm));
+    if (spec.nesterov)
+        text += "+nesterov";
+    else if (spec.momentum != 0.0)
+        text += "+momentum";
+    text += "/" + spec.family + "/" + short_name(spec.dtype);
+    if (spec.master) text += "+master";
+    return text + "/g_" + short_name(spec.gradient_dtype);
+}
+
+std::shared_ptr<OptimizerRequest> request_of(const OptimizerSpec& spec, const VerifyOptions& options) {
+    auto request = std::make_shared<OptimizerRequest>();
+    request->dtype = spec.dtype;
+    request->device = options.device;
+    request->deterministic = spec.deterministic;
+    request->algorithm = spec.algorithm;
+    request->gradient_dtype = spec.gradient_dtype;
+    request->master_weights = spec.master;
+    request->clip = spec.max_grad_norm > 0.0;
+    request->unscale = spec.unscale;
+    request->parameters = value_count(spec);
+    request->tensors = parameter_count(spec);
+    return request;
+}
+
+class Specs {
+public:
+    explicit Specs(OptimizerSpec base) : base_(std::move(base)) {}
+
+    template <class Change>
+    void with(const std::string& family, Change change) {
+        OptimizerSpec spec = base_;
+        spec.family = family;
+        change(spec);
+        all.push_back(spec);
+    }
+
+    // In every dtype.
+    void add_steps() {
+        with("plain", [](OptimizerSpec&) {});
+        with("clip", [](OptimizerSpec& s) { s.max_grad_norm = 8.0; });
+        with("clip_loose", [](OptimizerSpec& s) { s.max_grad_norm = 1000.0; });
+        with("unscale", [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0; });
+        with("unscale_clip", [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0; });
+        with("unscale_by_1", [](OptimizerSpec& s) { s.unscale = true; });
+        with("state", [](OptimizerSpec& s) { s.aim = Aim::state, s.deterministic = true; });
+    }
+
+    // A non-finite value of each sort, in the first, a middle and the last parameter, with and without unscaling.
+    void add_found_inf() {
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        struct Bad {
+            const char* name;
+            double value;
+            const char* parameter;
+        };
+        for (const Bad& bad : {Bad{"inf", infinity, "decay.matrix"}, Bad{"minus_inf", -infinity, "no_decay.one"},
+                               Bad{"nan", std::numeric_limits<double>::quiet_NaN(), "no_decay.last"}}) {
+            const auto family = [&](const char* how) { return std::string("found_inf/") + bad.name + "/" + how; };
+            const auto spoil = [&](OptimizerSpec& s) { s.bad_value = bad.value, s.bad_parameter = bad.parameter; };
+            with(family("unscale"), [&](OptimizerSpec& s) { spoil(s), s.unscale = true, s.grad_scale = 512.0; });
+            with(family("clip"), [&](OptimizerSpec& s) { spoil(s), s.max_grad_norm = 8.0; });
+            with(family("unscale_clip"), [&](OptimizerSpec& s) {
+                spoil(s), s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0;
+            });
+        }
+    }
+
+    // What does not depend on the dtype.
+    void add_others() {
+        with("eps0.1", [](OptimizerSpec& s) { s.eps = 0.1; });
+        with("scalars_as_tensors", [](OptimizerSpec& s) {
+            s.unscale = true, s.as_tensors = true, s.grad_scale = 64.0, s.max_grad_norm = 8.0;
+        });
+        with("stride/value_permuted", [](OptimizerSpec& s) { s.values = Placement::permuted; });
+        for (const Placement placement :
+             {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
+            with(std::string("stride/gradient_") + name(placement),
+                 [&](OptimizerSpec& s) { s.gradients = placement; });
+            with(std::string("stride/gradient_") + name(placement) + "_unscale_clip", [&](OptimizerSpec& s) {
+                s.gradients = placement, s.unscale = true, s.grad_scale = 64.0, s.max_grad_norm = 8.0;
+            });
+        }
+        with("large_gradients", [](OptimizerSpec& s) {
+            s.aim = Aim::large_gradients, s.unscale = true, s.max_grad_norm = 8.0;
+        });
+        with("threads2", [](OptimizerSpec& s) { s.threads = 2, s.max_grad_norm = 8.0; });
+        with("bad_state", [](OptimizerSpec& s) { s.aim = Aim::bad_state; });
+        with("bad_parameters", [](OptimizerSpec& s) { s.aim = Aim::bad_parameters; });
+    }
+
+    std::vector<OptimizerSpec> all;
+
+private:
+    OptimizerSpec base_;
+};
+
+// Each algorithm, with its switches.
+std::vector<OptimizerSpec> algorithms() {
+    std::vector<OptimizerSpec> all;
+    for (const OptimizerKind algorithm : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd,
+                                          OptimizerKind::lion, OptimizerKind::lamb, OptimizerKind::muon}) {
+        OptimizerSpec spec;
+        spec.algorithm = algorithm;
+        if (algorithm != OptimizerKind::muon) all.push_back(spec);
+        if (algorithm != OptimizerKind::sgd && algorithm != OptimizerKind::muon) continue;
+        spec.momentum = 0.9;
+        all.push_back(spec);
+        spec.nesterov = true;
+        all.push_back(spec);
+    }
+    return all;
+}
+
+bool is_low(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
+
+void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DType dtype) {
+    const auto add_for = [&](DType gradient, bool master, bool everything) {
+        OptimizerSpec base = algorithm;
+        base.dtype = dtype;
+        base.gradient_dtype = gradient;
+        base.master = master;
+        Specs made(base);
+        made.add_steps();
+        made.add_found_inf();
+        if (everything) made.add_others();
+        specs.insert(specs.end(), made.all.begin(), made.all.end());
+    };
+    add_for(dtype, false, dtype == DType::float32);
+    if (!is_low(dtype)) return;
+    add_for(dtype, true, false);
+    add_for(DType::float32, true, false);
+}
+
+}  // namespace
+
+std::vector<FreeCase> optimizer_cases(const Facts&, const VerifyOptions& options) {
+    std::vector<OptimizerSpec> specs;
+    for (const DType dtype : options.dtypes) {
+        for (const OptimizerSpec& algorithm : algorithms()) add(specs, algorithm, dtype);
+    }
+    std::vector<FreeCase> cases;
+    for (const OptimizerSpec& spec : specs) {
+        const std::shared_ptr<const OptimizerRequest> request = request_of(spec, options);
+        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+        const at::Device device(to_device_type(options.device));
+        cases.push_back({full_name(spec), request, [=](Findings& findings) {
+                             run_optimizer(spec, request, seed, device, findings);
+                         }});
+    }
+    return cases;
+}
+
+}  // namespace switchyard::conformance

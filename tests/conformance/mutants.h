@@ -1,0 +1,29 @@
+// Tables of components that are wrong on purpose, and what has to be found of each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "component.h"
+
+namespace switchyard::test {
+
+struct Mutant {
+    const char* mutation;
+    const char* filter;  // cases to run: a part of their names
+    const char* code;    // of a fault that has to be among those found
+    DType dtype = DType::float32;
+};
+
+// "12 cases: wrong_output (where: detail) ..."
+std::string codes_of(const conformance::Report& report);
+
+// One check for each mutant.
+void check_caught(const SwitchyardComponent& entry, const std::vector<Mutant>& mutants);
+
+template <std::size_t count>
+void expect_caught(const SwitchyardComponent& entry, const Mutant (&mutants)[count]) {
+    check_caught(entry, {mutants, mutants + count});
+}
+
+}  // namespace switchyard::test

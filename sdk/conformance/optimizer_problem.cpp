@@ -122,10 +122,12 @@ Trajectory follow(const OptimizerSpec& spec, std::uint64_t seed, Width width, do
     return found;
 }
 
-// Where sign() may come out either way.
+// Where rounding decides what comes out: lion's sign of a sum near 0, and adam's g / |g| where decay cancels the gradient.
+// There a change of 1e-6 of the gradient moves a parameter by far more than the rate times 1e-6.
 std::vector<at::Tensor> find_unstable(const OptimizerSpec& spec, std::uint64_t seed,
                                       const Trajectory& oracle) {
-    constexpr double nudge = 1e-6, turned = 1e-3;
+    constexpr double nudge = 1e-6;
+    const double turned = spec.algorithm == OptimizerKind::lion ? 1e-3 : 2e-6;
     const Trajectory up = follow(spec, seed, Width::float64, nudge);
     const Trajectory down = follow(spec, seed, Width::float64, -nudge);
     std::vector<at::Tensor> unstable;
@@ -217,7 +219,8 @@ OptimizerTruth find_truth(const OptimizerSpec& spec, std::uint64_t seed) {
     const double unit_ratio = is_double ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
     const Trajectory reference = follow(spec, seed, is_double ? Width::float32 : Width::as_given);
     OptimizerTruth truth{oracle.targets, {}, {}, oracle.norms};
-    if (spec.algorithm == OptimizerKind::lion) truth.unstable = find_unstable(spec, seed, oracle);
+    if (spec.algorithm == OptimizerKind::lion || spec.algorithm == OptimizerKind::adam)
+        truth.unstable = find_unstable(spec, seed, oracle);
     for (std::size_t t = 0; t < oracle.targets.size(); ++t) {
         at::Tensor found = reference.targets[t];
         if (!truth.unstable.empty()) found = at::where(truth.unstable[t], oracle.targets[t], found);

@@ -64,7 +64,7 @@ std::string target_at(std::vector<ParameterGroup>& groups, std::int64_t flat);
 struct OptimizerTruth {
     std::vector<at::Tensor> targets;   // float64 all_targets after each step
     std::vector<Spread> errors;        // of the reference in the case's dtypes, after each step
-    std::vector<at::Tensor> unstable;  // bool: a rounding error of the gradient could turn a sign here (lion)
+    std::vector<at::Tensor> unstable;  // bool: rounding decides here (lion, adam), so it is not judged
     std::vector<double> norms;         // of the unscaled gradients of each step
 };
 

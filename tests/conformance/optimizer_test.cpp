@@ -69,7 +69,7 @@ TEST_CASE("mutants of optimizers are caught: unscaling and clipping") {
         {"forgets_unscaling", "sgd/unscale/", "wrong_update"},
         {"ignores_clip", "sgd/clip/", "wrong_update"},
         {"clip_scales_up", "sgd/clip_loose/", "wrong_update"},
-        {"ignores_scale_tensor", "/scalars_as_tensors/", "wrong_update"},
+        {"ignores_scale_tensor", "/scalars_as_tensors/", "wrong_norm"},
         {"ignores_rate_tensor", "/scalars_as_tensors/", "wrong_update"},
         {"inverts_scale_tensor", "/scalars_as_tensors/", "modified_input"},
         {"norm_after_clip", "sgd/clip/", "wrong_norm"},

@@ -90,7 +90,7 @@ Outcome run(const std::vector<std::string>& arguments, const RunOptions& options
 nlohmann::json run_json(std::vector<std::string> arguments, int code, const RunOptions& options) {
     arguments.insert(arguments.end(), {"--json", "-"});
     const auto outcome = run(arguments, options);
-    INFO(outcome.err);
+    INFO(outcome.err << outcome.out);
     REQUIRE(outcome.code == code);
     return nlohmann::json::parse(outcome.out);
 }

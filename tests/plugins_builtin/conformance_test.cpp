@@ -29,7 +29,7 @@ std::string faults(const conformance::Report& report) {
 // Those that the suite has cases for must have run most of them.
 bool has_cases(Kind kind) {
     return kind == Kind::attention || kind == Kind::normalization || kind == Kind::activation ||
-           kind == Kind::loss;
+           kind == Kind::loss || kind == Kind::optimizer;
 }
 
 }  // namespace
@@ -41,14 +41,17 @@ TEST_CASE("every component is what its contract says, in every dtype that it ser
         CHECK(faults(report) == "");
         if (!has_cases(loaded.manifest->kind)) continue;
         CHECK(report.cases > 100);
-        CHECK(report.skipped < report.cases / 4);
+        // torch's optimizers are those that LibTorch has: neither Lion nor LAMB nor Muon.
+        if (loaded.manifest->kind != Kind::optimizer) CHECK(report.skipped < report.cases / 4);
     }
 }
 
 TEST_CASE("variants that can be asked for by name are held, too") {
     const auto loaded = test::component(Kind::attention, "torch", "torch");
     for (const std::string variant : {"math", "flash"}) {
-        const auto report = verify(loaded, {.dtypes = {DType::float32, DType::bfloat16}}, variant);
+        conformance::VerifyOptions options;
+        options.dtypes = {DType::float32, DType::bfloat16};
+        const auto report = verify(loaded, options, variant);
         INFO(variant);
         CHECK(faults(report) == "");
         CHECK(report.cases > 100);

@@ -187,6 +187,7 @@ int train_job(const TrainOptions& options) {
     if (checkpoint) resume_from(*checkpoint, session, trainer);
     if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
         throw Failure(error);
+    train::remove_leftovers(run.checkpoints());
     describe_data(session);
     if (options.resume)
         std::cerr << (checkpoint ? "going on from " + *checkpoint

@@ -47,15 +47,6 @@ std::vector<std::string> checkpoints_in(const std::string& folder) {
     return found;
 }
 
-void remove_leftovers(const std::string& folder) {
-    std::error_code ignored;
-    std::vector<fs::path> leftovers;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        if (entry.path().filename().string().starts_with(aside_prefix)) leftovers.push_back(entry.path());
-    }
-    for (const auto& path : leftovers) fs::remove_all(path, ignored);
-}
-
 // Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
 void remove_old(const std::string& folder, std::size_t keep) {
     const auto all = checkpoints_in(folder);
@@ -213,6 +204,15 @@ private:
 };
 
 }  // namespace
+
+void remove_leftovers(const std::string& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> leftovers;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().filename().string().starts_with(aside_prefix)) leftovers.push_back(entry.path());
+    }
+    for (const auto& path : leftovers) fs::remove_all(path, ignored);
+}
 
 host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep) {

@@ -1,7 +1,7 @@
 // Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors and state.json.
 //
 // Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a full disk at any moment leaves the previous checkpoints
-// as they were and at most a folder `.writing-*`, which the next save removes. Nothing in them is code: no pickle.
+// as they were and at most a folder `.writing-*`, which the next save or resumption removes. Nothing in them is code: no pickle.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,9 @@ namespace switchyard::train {
 // Saves below `folder` (made if need be) and removes all but the newest `keep` checkpoints. The error names file and reason.
 host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep);
+
+// Removes what a killed save left below `folder`.
+void remove_leftovers(const std::string& folder);
 
 // The newest complete checkpoint below `folder`, nullopt if there is none.
 std::optional<std::string> newest_checkpoint(const std::string& folder);

@@ -2,6 +2,7 @@
 // To add a case: train "whole" and one that is interrupted, then require_same_end.
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <optional>
 #include <random>
 
@@ -87,6 +88,17 @@ TEST_CASE("a run of a few steps and its resumption equal one run") {
             bytes_of(fs::path(job.run_folder("whole")) / "checkpoints/step-00000008/model.safetensors");
         CHECK(same);
     }
+}
+
+TEST_CASE(
+    "what a kill in the last save left is removed when the run is resumed, though nothing is saved again") {
+    const TinyJob job;
+    job.trained("run", killed_job);
+    const fs::path left = fs::path(job.run_folder("run")) / "checkpoints/.writing-old";
+    fs::create_directory(left);
+    std::ofstream(left / "state.json") << "{";
+    job.trained("run", killed_job, resume);
+    CHECK(leftovers(job.run_folder("run")).empty());
 }
 
 TEST_CASE(

@@ -21,7 +21,7 @@ public:
     std::int64_t length(std::int64_t index) const override {
         return static_cast<std::int64_t>(samples_.at(static_cast<std::size_t>(index)).ids.size());
     }
-    switchyard::Sample get(std::int64_t index) const override {
+    switchyard::Sample get(std::int64_t index, std::int64_t) const override {
         return samples_.at(static_cast<std::size_t>(index));
     }
 

@@ -170,7 +170,7 @@ std::int64_t ClassificationData::length(std::int64_t index) const {
     return ends_.at(i) - (i == 0 ? 0 : ends_[i - 1]);
 }
 
-Sample ClassificationData::get(std::int64_t index) const {
+Sample ClassificationData::get(std::int64_t index, std::int64_t) const {
     const auto end = ends_.at(static_cast<std::size_t>(index));
     const auto begin = end - length(index);
     Sample sample;

@@ -22,7 +22,7 @@ struct Batch {
     TokenBatch source;
     TokenBatch target;        // ids undefined unless the samples have a second sequence
     at::Tensor labels;        // int64: [batch] (one per sample), or the shape of source.ids (target.ids where there is a target), -100: no label
-    std::vector<std::int64_t> samples;  // index of each sample in the source of samples, in the order of the sequences
+    std::vector<std::int64_t> samples;  // for each sequence, the index of its sample in the source of samples
 };
 
 }  // namespace switchyard

@@ -47,6 +47,44 @@ std::int64_t cut(std::size_t length, const LoaderParams& params) {
     return params.max_length > 0 ? std::min(whole, params.max_length) : whole;
 }
 
+void check_documents(const Sample& sample, std::int64_t index, const LoaderParams& params) {
+    if (sample.documents.empty()) return;
+    require(params.layout == Layout::packed, "sample ", index,
+            " is made of documents, which the padded layout cannot keep apart; expected the packed layout");
+    require(sample.target_ids.empty(), "sample ", index, " is made of documents and has a target");
+    require(sample.labels.empty() || sample.labels.size() == sample.ids.size(), "sample ", index,
+            " is made of documents and has ", sample.labels.size(), " labels, expected one for each token");
+    std::int64_t total = 0;
+    for (const auto length : sample.documents) {
+        require(length > 0, "sample ", index, " has a document of ", length, " tokens");
+        total += length;
+    }
+    require(total == static_cast<std::int64_t>(sample.ids.size()), "sample ", index, " has documents of ",
+            total, " tokens together, but ", sample.ids.size(), " ids");
+}
+
+Numbers part_of(const Numbers& whole, std::int64_t begin, std::int64_t end) {
+    return whole.empty() ? Numbers() : Numbers(whole.begin() + begin, whole.begin() + end);
+}
+
+// One sample for each document, what lies beyond max_length left out.
+void add_documents(const Sample& sample, std::int64_t index, const LoaderParams& params,
+                   std::vector<Sample>& parts, Numbers& indices) {
+    const auto kept = cut(sample.ids.size(), params);
+    std::int64_t begin = 0;
+    for (const auto length : sample.documents) {
+        const auto end = std::min(begin + length, kept);
+        if (begin >= end) return;
+        parts.push_back({part_of(sample.ids, begin, end),
+                         part_of(sample.segments, begin, end),
+                         {},
+                         part_of(sample.labels, begin, end),
+                         {}});
+        indices.push_back(index);
+        begin = end;
+    }
+}
+
 Rows rows_of(const std::vector<Sample>& samples, Numbers Sample::*member) {
     Rows rows;
     for (const auto& sample : samples) rows.push_back(&(sample.*member));
@@ -124,12 +162,8 @@ at::Tensor join_labels(const std::vector<Sample>& samples, const Batch& batch, c
     return join(rows, lengths, params.layout, labelled.ids.size(-1), labelled.count, no_label);
 }
 
-}  // namespace
-
-Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
-              const LoaderParams& params, bool labels_per_token) {
-    for (std::size_t i = 0; i < samples.size(); ++i)
-        check_sample(samples[i], indices[i], samples[0], labels_per_token);
+Batch collate_sequences(const std::vector<Sample>& samples, const Numbers& indices,
+                        const LoaderParams& params, bool labels_per_token) {
     Batch batch;
     batch.samples = indices;
     batch.source = join_side(rows_of(samples, &Sample::ids), rows_of(samples, &Sample::segments), params);
@@ -139,11 +173,35 @@ Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t
     return batch;
 }
 
-Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, const LoaderParams& params,
-                 bool labels_per_token) {
+}  // namespace
+
+Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
+              const LoaderParams& params, bool labels_per_token) {
+    bool documents = false;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        check_sample(samples[i], indices[i], samples[0], labels_per_token);
+        check_documents(samples[i], indices[i], params);
+        documents = documents || !samples[i].documents.empty();
+    }
+    if (!documents) return collate_sequences(samples, indices, params, labels_per_token);
+    std::vector<Sample> parts;
+    Numbers of_parts;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        if (!samples[i].documents.empty()) {
+            add_documents(samples[i], indices[i], params, parts, of_parts);
+        } else {
+            parts.push_back(samples[i]);
+            of_parts.push_back(indices[i]);
+        }
+    }
+    return collate_sequences(parts, of_parts, params, labels_per_token);
+}
+
+Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, std::int64_t epoch,
+                 const LoaderParams& params, bool labels_per_token) {
     std::vector<Sample> samples;
     samples.reserve(indices.size());
-    for (const auto index : indices) samples.push_back(source.get(index));
+    for (const auto index : indices) samples.push_back(source.get(index, epoch));
     return collate(samples, indices, params, labels_per_token);
 }
 

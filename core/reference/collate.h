@@ -13,9 +13,9 @@ namespace switchyard::reference {
 Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
               const LoaderParams& params, bool labels_per_token);
 
-// Gets the samples from the source and collates them.
-Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, const LoaderParams& params,
-                 bool labels_per_token);
+// Gets the samples of an epoch from the source and collates them.
+Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, std::int64_t epoch,
+                 const LoaderParams& params, bool labels_per_token);
 
 // Throws std::invalid_argument for sizes that make no batches.
 void check_loader(const SampleSource& source, const LoaderParams& params);

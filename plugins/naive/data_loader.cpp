@@ -33,7 +33,7 @@ bool NaiveDataLoader::next(Batch& batch) {
         order_epoch_ = position_.epoch;
     }
     batch = reference::make_batch(*source_, reference::batch_samples(order_, params_, position_.batch),
-                                  params_, labels_per_token_);
+                                  position_.epoch, params_, labels_per_token_);
     executed();
     ++position_.batch;
     return true;

@@ -25,15 +25,16 @@ class Batches {
 public:
     using BatchType = Batch;
 
-    Batches(const SampleSource& source, const LoaderParams& params, bool labels_per_token)
-        : source_(&source), params_(params), labels_per_token_(labels_per_token) {}
+    Batches(const SampleSource& source, std::int64_t epoch, const LoaderParams& params, bool labels_per_token)
+        : source_(&source), epoch_(epoch), params_(params), labels_per_token_(labels_per_token) {}
 
     Batch get_batch(Indices indices) {
-        return reference::make_batch(*source_, std::move(indices), params_, labels_per_token_);
+        return reference::make_batch(*source_, std::move(indices), epoch_, params_, labels_per_token_);
     }
 
 private:
     const SampleSource* source_;
+    std::int64_t epoch_;
     LoaderParams params_;
     bool labels_per_token_;
 };
@@ -103,7 +104,7 @@ bool TorchDataLoader::next(Batch& batch) {
     try {
         if (running_ == nullptr) {
             running_ = std::make_unique<Running>(
-                Batches(*source_, params_, labels_per_token_),
+                Batches(*source_, position_.epoch, params_, labels_per_token_),
                 RestOfEpoch(reference::epoch_order(source_->size(), params_, position_.epoch), params_,
                             position_.batch, batches_),
                 loader_options(workers_, prefetch_));

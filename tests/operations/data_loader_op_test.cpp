@@ -23,7 +23,7 @@ class Rows final : public SampleSource {
 public:
     std::int64_t size() const override { return 5; }
     std::int64_t length(std::int64_t index) const override { return index + 1; }
-    Sample get(std::int64_t index) const override {
+    Sample get(std::int64_t index, std::int64_t) const override {
         if (index == 3) throw MalformedRow("reviews.tsv:4: expected 2 columns, got 1");
         Sample sample;
         sample.ids.assign(static_cast<std::size_t>(index + 1), index);
@@ -47,7 +47,7 @@ public:
         bool failed = false;
         std::thread([&] {
             try {
-                batch.source.count = static_cast<std::int64_t>(source_->get(at_).ids.size());
+                batch.source.count = static_cast<std::int64_t>(source_->get(at_, 0).ids.size());
             } catch (...) {
                 failed = true;
             }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <ATen/ops/equal.h>
+#include <ATen/ops/max.h>
 
 #include <switchyard/interfaces/data_loader.h>
 
@@ -14,17 +15,17 @@ using switchyard::test::contains;
 
 namespace {
 
-// Sample i has 1 + i % 7 tokens 100 i, 100 i + 1, ..., and the label i % 3.
+// Sample i has 1 + i % 7 tokens 100 i, 100 i + 1, ..., 10,000 more in each further epoch, and the label i % 3.
 class Numbers final : public SampleSource {
 public:
     std::int64_t bad = -1;  // this sample can't be read
 
     std::int64_t size() const override { return 23; }
     std::int64_t length(std::int64_t index) const override { return 1 + index % 7; }
-    Sample get(std::int64_t index) const override {
+    Sample get(std::int64_t index, std::int64_t epoch) const override {
         if (index == bad) throw std::runtime_error("sample " + std::to_string(index) + " is broken");
         Sample sample;
-        for (std::int64_t i = 0; i < length(index); ++i) sample.ids.push_back(100 * index + i);
+        for (std::int64_t i = 0; i < length(index); ++i) sample.ids.push_back(10000 * epoch + 100 * index + i);
         sample.labels = {index % 3};
         return sample;
     }
@@ -74,6 +75,7 @@ TEST_CASE("torch gives naive's batches, whatever the number of its workers") {
         const auto expected = read(*naive, 3);
         REQUIRE(expected.size() == 18);
         CHECK(expected[0].samples != expected[6].samples);
+        CHECK(expected[17].source.ids.max().item<std::int64_t>() > 20000);
         for (const int count : {0, 1, 3}) {
             const auto torch = test::make<DataLoader>("torch", "torch", request, "", workers(count));
             torch->start(source, params_of(layout));

@@ -85,8 +85,8 @@ class ThreeSamples final : public SampleSource {
 public:
     std::int64_t size() const override { return 3; }
     std::int64_t length(std::int64_t index) const override { return index + 2; }
-    Sample get(std::int64_t index) const override {
-        return {std::vector<std::int64_t>(static_cast<std::size_t>(length(index)), index + 1), {}, {}, {0}};
+    Sample get(std::int64_t index, std::int64_t) const override {
+        return {std::vector<std::int64_t>(static_cast<std::size_t>(length(index)), index + 1), {}, {}, {0}, {}};
     }
 };
 

@@ -20,8 +20,8 @@ public:
     std::int64_t length(std::int64_t index) const override {
         return watched([&] { return source_->length(index); });
     }
-    Sample get(std::int64_t index) const override {
-        return watched([&] { return source_->get(index); });
+    Sample get(std::int64_t index, std::int64_t epoch) const override {
+        return watched([&] { return source_->get(index, epoch); });
     }
 
     std::exception_ptr take_error() const {

@@ -17,7 +17,7 @@ data::ClassificationData samples_of(const CheckBench& bench, const std::vector<s
     const auto& source = *bench.session.data().train;
     std::vector<std::int64_t> pieces;
     for (std::int64_t i = 0; static_cast<std::int64_t>(pieces.size()) < lengths.back() * 2; ++i) {
-        const auto sample = source.get(i % source.size());
+        const auto sample = source.get(i % source.size(), 0);
         pieces.insert(pieces.end(), sample.ids.begin(), sample.ids.end());
     }
     data::ClassificationData samples;

@@ -151,7 +151,7 @@ bool InOrderLoader::next(Batch& batch) {
     batch.source.ids = at::full({count, longest}, params_.pad_id, at::kLong);
     batch.source.tokens.lengths = at::zeros({count}, at::kInt);
     for (std::int64_t i = 0; i < count; ++i) {
-        const Sample sample = source_->get(first + i);
+        const Sample sample = source_->get(first + i, position_.epoch);
         for (std::size_t j = 0; j < sample.ids.size(); ++j)
             batch.source.ids[i][static_cast<std::int64_t>(j)] = sample.ids[j];
         batch.source.tokens.lengths[i] = static_cast<std::int64_t>(sample.ids.size());

@@ -60,7 +60,7 @@ std::vector<TextTable::Column> columns(bool memory_bound) {
             {"memory"},
             {"speedup [95 %]", Align::left},
             {"", Align::left},
-            {"error / allowed", Align::left}};
+            {"error / allowed, where worst", Align::left}};
 }
 
 std::vector<std::string> cells(const BenchRow& row) {
@@ -71,9 +71,10 @@ std::vector<std::string> cells(const BenchRow& row) {
     const std::string finding = wrong                     ? "WRONG"
                                 : row.speedup && !is_base ? finding_text(judge(*row.speedup))
                                                           : "";
-    const std::string error = std::isnan(row.error.error)
-                                  ? "not checked"
-                                  : small(row.error.error) + " / " + small(row.error.allowed);
+    const std::string error =
+        std::isnan(row.error.error)
+            ? "not checked"
+            : small(row.error.error) + " / " + small(row.error.allowed) + "  " + row.error.of;
     return {row.ran(),
             interval_text(row.ms),
             digits(row.memory_bound ? row.gbytes_per_second : row.gflops),

@@ -25,20 +25,37 @@ void require(bool condition, const Parts&... parts) {
 
 at::TensorOptions of_type(at::ScalarType type) { return at::TensorOptions().dtype(type); }
 
-void check_sample(const Sample& sample, std::int64_t index, const Sample& first, bool labels_per_token) {
-    const auto& labelled = sample.target_ids.empty() ? sample.ids : sample.target_ids;
+const Numbers& labelled_of(const Sample& sample) {
+    return sample.target_ids.empty() ? sample.ids : sample.target_ids;
+}
+
+// Those of a batch that the others must be like: where something is said of each token, an empty sample says nothing.
+struct Examples {
+    const Sample *target, *segments, *labels;
+};
+
+Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) {
+    const auto first = [&](auto filled) {
+        const auto found = std::find_if(samples.begin(), samples.end(), filled);
+        return found == samples.end() ? samples.data() : &*found;
+    };
+    return {samples.data(), first([](const Sample& sample) { return !sample.ids.empty(); }),
+            first([&](const Sample& sample) { return !labels_per_token || !labelled_of(sample).empty(); })};
+}
+
+void check_sample(const Sample& sample, std::int64_t index, const Examples& examples, bool labels_per_token) {
     require(sample.segments.empty() || sample.segments.size() == sample.ids.size(), "sample ", index, " has ",
             sample.segments.size(), " segments for ", sample.ids.size(), " ids");
-    const std::size_t labels = labels_per_token ? labelled.size() : 1;
+    const std::size_t labels = labels_per_token ? labelled_of(sample).size() : 1;
     require(sample.labels.empty() || sample.labels.size() == labels, "sample ", index, " has ",
             sample.labels.size(), " labels, expected ", labels);
-    require(sample.segments.empty() == first.segments.empty() || sample.ids.empty() || first.ids.empty(),
-            "sample ", index, sample.segments.empty() ? " has no segments" : " has segments",
+    require(sample.segments.empty() == examples.segments->segments.empty() || sample.ids.empty(), "sample ",
+            index, sample.segments.empty() ? " has no segments" : " has segments",
             ", unlike the first of its batch");
-    require(sample.target_ids.empty() == first.target_ids.empty(), "sample ", index,
+    require(sample.target_ids.empty() == examples.target->target_ids.empty(), "sample ", index,
             sample.target_ids.empty() ? " has no target" : " has a target",
             ", unlike the first of its batch");
-    require(sample.labels.empty() == first.labels.empty() || labels == 0, "sample ", index,
+    require(sample.labels.empty() == examples.labels->labels.empty() || labels == 0, "sample ", index,
             sample.labels.empty() ? " has no labels" : " has labels", ", unlike the first of its batch");
 }
 
@@ -178,8 +195,9 @@ Batch collate_sequences(const std::vector<Sample>& samples, const Numbers& indic
 Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
               const LoaderParams& params, bool labels_per_token) {
     bool documents = false;
+    const Examples examples = examples_of(samples, labels_per_token);
     for (std::size_t i = 0; i < samples.size(); ++i) {
-        check_sample(samples[i], indices[i], samples[0], labels_per_token);
+        check_sample(samples[i], indices[i], examples, labels_per_token);
         check_documents(samples[i], indices[i], params);
         documents = documents || !samples[i].documents.empty();
     }

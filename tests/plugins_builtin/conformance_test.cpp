@@ -29,7 +29,7 @@ std::string faults(const conformance::Report& report) {
 // Those that the suite has cases for must have run most of them.
 bool has_cases(Kind kind) {
     return kind == Kind::attention || kind == Kind::normalization || kind == Kind::activation ||
-           kind == Kind::loss || kind == Kind::optimizer;
+           kind == Kind::loss || kind == Kind::optimizer || kind == Kind::data_loader;
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// Cases of data loaders: order, ranks, the last batch, cutting, padding, packing, documents, labels.
+#include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/data_loader_run.h>
+#include <switchyard/conformance/values.h>
+
+namespace switchyard::conformance {
+namespace {
+
+std::string full_name(const LoaderSpec& spec) {
+    std::string text = "data_loader/" + std::string(name(spec.params.layout));
+    text += spec.labels_per_token ? "/token_labels/" : "/sample_labels/";
+    return text + spec.family;
+}
+
+class Specs {
+public:
+    explicit Specs(LoaderSpec base) : base_(std::move(base)) {}
+
+    void add_order() {
+        with("shuffled", [](LoaderSpec&) {});
+        with("in_order", [](LoaderSpec& s) { s.params.shuffle = false; });
+        with("seed_above_32_bits", [](LoaderSpec& s) { s.params.seed += std::uint64_t{1} << 40; });
+        with("many", [](LoaderSpec& s) { s.size = 301, s.params.batch_size = 7; });
+        with("drop_last", [](LoaderSpec& s) { s.params.drop_last = true; });
+        with("drop_last/in_order",
+             [](LoaderSpec& s) { s.params.drop_last = true, s.params.shuffle = false; });
+        with("whole_batches", [](LoaderSpec& s) { s.size = 20; });
+        with("whole_batches/drop_last", [](LoaderSpec& s) { s.size = 20, s.params.drop_last = true; });
+        with("one_batch", [](LoaderSpec& s) { s.params.batch_size = 64; });
+        with("batch1", [](LoaderSpec& s) { s.params.batch_size = 1; });
+        with("one_sample", [](LoaderSpec& s) { s.size = 1; });
+        with("one_sample/drop_last", [](LoaderSpec& s) { s.size = 1, s.params.drop_last = true; });
+        with("ranks3", [](LoaderSpec& s) { s.params.world_size = 3; });
+        with("ranks3/in_order", [](LoaderSpec& s) { s.params.world_size = 3, s.params.shuffle = false; });
+        with("ranks3/drop_last", [](LoaderSpec& s) { s.params.world_size = 3, s.params.drop_last = true; });
+        with("ranks4/more_than_samples", [](LoaderSpec& s) { s.params.world_size = 4, s.size = 3; });
+    }
+
+    void add_contents() {
+        with("max_length5", [](LoaderSpec& s) { s.params.max_length = 5; });
+        with("max_length1", [](LoaderSpec& s) { s.params.max_length = 1; });
+        with("segments", [](LoaderSpec& s) { s.segments = true; });
+        with("segments/max_length5", [](LoaderSpec& s) { s.segments = true, s.params.max_length = 5; });
+        with("target", [](LoaderSpec& s) { s.target = true; });
+        with("target/max_length5", [](LoaderSpec& s) { s.target = true, s.params.max_length = 5; });
+        with("no_labels", [](LoaderSpec& s) { s.no_labels = true; });
+        with("equal_lengths", [](LoaderSpec& s) { s.equal_lengths = true; });
+        with("empty_samples", [](LoaderSpec& s) { s.empty_samples = true; });
+    }
+
+    // Of the packed layout alone; a label for each token, or none.
+    void add_documents() {
+        if (base_.params.layout != Layout::packed) return;
+        LoaderSpec plain = base_;
+        base_.documents = true;
+        base_.no_labels = !base_.labels_per_token;
+        with("documents", [](LoaderSpec&) {});
+        with("documents/max_length5", [](LoaderSpec& s) { s.params.max_length = 5; });
+        with("documents/segments", [](LoaderSpec& s) { s.segments = true; });
+        with("documents/ranks3", [](LoaderSpec& s) { s.params.world_size = 3; });
+        with("documents/drop_last", [](LoaderSpec& s) { s.params.drop_last = true; });
+        base_ = std::move(plain);
+    }
+
+    std::vector<LoaderSpec> all;
+
+private:
+    template <class Change>
+    void with(const char* family, Change change) {
+        LoaderSpec spec = base_;
+        spec.family = family;
+        change(spec);
+        all.push_back(spec);
+    }
+
+    LoaderSpec base_;
+};
+
+FreeCase make_case(LoaderSpec spec, const VerifyOptions& options) {
+    const std::string name = full_name(spec);
+    spec.params.seed += seed_of(name, options.seed) >> 34;
+    auto request = std::make_shared<DataLoaderRequest>();
+    request->dtype = DType::int64;
+    request->layout = spec.params.layout;
+    request->batch = {1, spec.params.batch_size};
+    request->length = {spec.empty_samples ? 0 : 1, spec.target ? 2 * longest_sample : longest_sample};
+    request->labels_per_token = spec.labels_per_token;
+    return {name, request, [spec, request](Findings& findings) { run_data_loader(spec, request, findings); }};
+}
+
+}  // namespace
+
+std::vector<FreeCase> data_loader_cases(const VerifyOptions& options) {
+    std::vector<FreeCase> cases;
+    for (const Layout layout : {Layout::padded, Layout::packed}) {
+        for (const bool labels_per_token : {false, true}) {
+            LoaderSpec base;
+            base.params.layout = layout;
+            base.params.batch_size = 4;
+            base.params.pad_id = 7;
+            base.labels_per_token = labels_per_token;
+            Specs specs(base);
+            specs.add_order();
+            specs.add_contents();
+            specs.add_documents();
+            for (const LoaderSpec& spec : specs.all) cases.push_back(make_case(spec, options));
+        }
+    }
+    return cases;
+}
+
+}  // namespace switchyard::conformance

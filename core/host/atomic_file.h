@@ -1,5 +1,5 @@
 // Files that are either whole or not there: written aside in the same folder, synced, renamed over the target, the folder synced. Whoever reads
-// the target meanwhile, or after a crash or a full disk, sees the previous content.
+// the target meanwhile, or after a crash or a full disk, sees the previous content. A kill may leave the file aside, `.writing-NAME-XXXXXX`.
 #pragma once
 
 #include <cstddef>
@@ -33,5 +33,8 @@ private:
 };
 
 FileError write_file_atomically(const std::string& target, std::string_view content);
+
+// Removes the files aside that killed processes left in a folder, not below it; those of a process that is still writing there too.
+void remove_unfinished(const std::string& folder);
 
 }  // namespace switchyard::host

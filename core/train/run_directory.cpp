@@ -26,6 +26,8 @@ std::string RunDirectory::prepare(const std::string& path, bool resume) {
     }
     std::filesystem::create_directories(path + "/tensorboard", error);
     if (error) return "cannot make the folder " + path + ": " + error.message();
+    remove_leftovers(path + "/checkpoints");
+    for (const char* folder : {"", "/model"}) host::remove_unfinished(path + folder);
     return "";
 }
 

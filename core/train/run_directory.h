@@ -15,7 +15,7 @@ class RunDirectory {
 public:
     // Whether a run began there: it has metrics or checkpoints.
     static bool holds_run(const std::string& path);
-    // Makes it. An error text if it holds a run already and `resume` is false, or if it cannot be made.
+    // Makes it, and removes what a killed process left half written. An error text if it holds a run already and `resume` is false, or if it cannot be made.
     static std::string prepare(const std::string& path, bool resume);
 
     explicit RunDirectory(std::string path) : path_(std::move(path)) {}

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +20,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <switchyard/model/weights/tensors.h>
+#include <switchyard/train/checksums.h>
 
 namespace switchyard::train {
 namespace {
@@ -24,36 +28,50 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 constexpr const char* prefix = "step-";
 constexpr const char* aside_prefix = ".writing-";
 constexpr const char* generator_name = "random.generator";
 constexpr const char* precision_prefix = "precision.";
+const std::vector<std::string> files{"model.safetensors", "optimizer.safetensors", "state.json"};
 
 std::string name_of(std::int64_t step) {
     std::string digits = std::to_string(step);
     return prefix + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits;
 }
 
-std::vector<std::string> checkpoints_in(const std::string& folder) {
-    std::vector<std::string> found;
+// nullopt: no name of a checkpoint.
+std::optional<std::int64_t> step_of(const fs::path& checkpoint) {
+    const auto name = checkpoint.filename().string();
+    if (!name.starts_with(prefix)) return std::nullopt;
+    std::int64_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + std::strlen(prefix), end, step);
+    if (parsed.ec != std::errc() || parsed.ptr != end || step < 0) return std::nullopt;
+    return step;
+}
+
+// By steps: names of more than eight digits do not sort as text.
+std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
+    std::map<std::int64_t, std::string> found;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const auto file = entry.path().filename().string();
-        if (file.starts_with(prefix) && fs::exists(entry.path() / "state.json", ignored))
-            found.push_back(entry.path().string());
+        const auto step = step_of(entry.path());
+        if (step && fs::exists(entry.path() / "state.json", ignored))
+            found.emplace(*step, entry.path().string());
     }
-    std::sort(found.begin(), found.end());
     return found;
 }
 
 // Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
 void remove_old(const std::string& folder, std::size_t keep) {
     const auto all = checkpoints_in(folder);
-    for (std::size_t i = 0; i + keep < all.size(); ++i) {
+    std::size_t left = all.size();
+    for (const auto& [step, path] : all) {
+        if (left-- <= keep) return;
         std::error_code error;
         const auto doomed = folder + "/" + aside_prefix + "old";
-        fs::rename(all[i], doomed, error);
+        fs::rename(path, doomed, error);
         if (!error) fs::remove_all(doomed, error);
     }
 }
@@ -96,7 +114,19 @@ host::FileError write_files(const std::string& aside, const TrainingState& state
     if (state.progression.generator.defined())
         tensors.push_back({generator_name, state.progression.generator});
     if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
-    return host::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n");
+    if (auto error = host::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
+        return error;
+    return write_checksums(aside, files);
+}
+
+// What to do about a damaged checkpoint.
+std::string way_on(const fs::path& checkpoint) {
+    const auto all = checkpoints_in(checkpoint.parent_path().string());
+    const auto here = all.lower_bound(step_of(checkpoint).value_or(0));
+    if (here == all.begin())
+        return "; there is no older checkpoint: begin anew in another folder, with --run";
+    const auto before = fs::path(std::prev(here)->second).filename().string();
+    return "; to go on from the checkpoint before it, " + before + ", delete this folder";
 }
 
 std::string differing_lines(const std::string& saved, const std::string& now) {
@@ -119,6 +149,8 @@ public:
 
     LoadedCheckpoint read() {
         TrainingState state;
+        if (const auto damage = checksum_fault(path_, files); !damage.empty())
+            return {std::nullopt, path_ + ": " + damage + way_on(path_)};
         std::string error = read_state(state);
         if (error.empty()) error = read_optimizer(state);
         if (error.empty()) error = read_parameters();
@@ -241,7 +273,7 @@ host::FileError save_checkpoint(const std::string& folder, const TrainingState& 
 
 std::optional<std::string> newest_checkpoint(const std::string& folder) {
     const auto all = checkpoints_in(folder);
-    return all.empty() ? std::nullopt : std::optional(all.back());
+    return all.empty() ? std::nullopt : std::optional(all.rbegin()->second);
 }
 
 LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,

@@ -1,4 +1,5 @@
-// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors and state.json.
+// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors, state.json and checksums.xxh128, which holds the other files'
+// checksums (XXH3 of 128 bits) in the format that `xxh128sum --check` reads.
 //
 // Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a full disk at any moment leaves the previous checkpoints
 // as they were and at most a folder `.writing-*`, which the next save or resumption removes. Nothing in them is code: no pickle.
@@ -20,7 +21,8 @@ host::FileError save_checkpoint(const std::string& folder, const TrainingState& 
 // Removes what a killed save left below `folder`.
 void remove_leftovers(const std::string& folder);
 
-// The newest complete checkpoint below `folder`, nullopt if there is none.
+// The checkpoint of the most steps below `folder`, nullopt if there is none. A damaged one counts: whether to go on from an older one is not for a program
+// to decide.
 std::optional<std::string> newest_checkpoint(const std::string& folder);
 
 struct LoadedCheckpoint {
@@ -28,7 +30,7 @@ struct LoadedCheckpoint {
     std::string error;  // names the file and what does not fit; then no parameter was changed
 };
 
-// Reads the state and sets the parameters. `plan`: see TrainingState::plan; another one is an error that shows the differing lines.
+// Compares every file with its checksum, reads the state and sets the parameters. `plan`: see TrainingState::plan; another one is an error that shows the differing lines.
 LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
                                  model::Parameters& parameters);
 

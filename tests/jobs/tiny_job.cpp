@@ -180,7 +180,8 @@ Words leftovers(const fs::path& run) { return folders_with(run, ".writing-"); }
 void require_same_end(const fs::path& expected, const fs::path& actual) {
     const auto last = checkpoints(expected).back();
     REQUIRE(checkpoints(actual).back() == last);
-    for (const char* file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
+    for (const char* file :
+         {"model.safetensors", "optimizer.safetensors", "state.json", "checksums.xxh128"}) {
         INFO(file);
         // Not REQUIRE(a == b): that would print megabytes.
         const bool same = bytes_of(expected / "checkpoints" / last / file) ==
@@ -193,6 +194,15 @@ void require_same_end(const fs::path& expected, const fs::path& actual) {
     CHECK(step_losses(expected) == step_losses(actual));
     CHECK(eval_losses(expected) == eval_losses(actual));
     CHECK(leftovers(actual).empty());
+}
+
+void check_refused(const Outcome& outcome, const Words& parts) {
+    INFO(outcome.err);
+    CHECK(outcome.code == 2);
+    for (const auto& part : parts) CHECK_THAT(outcome.err, contains(part));
+    CHECK(outcome.out.empty());
+    for (const char* sign : {"frame #", "Exception raised from", "terminate called", "what():"})
+        CHECK(outcome.err.find(sign) == std::string::npos);
 }
 
 bool wait_until(const std::function<bool()>& condition) {

@@ -56,6 +56,9 @@ Words leftovers(const fs::path& run);
 // Requires that two runs ended in the same state: last checkpoint and model byte for byte, the same losses in the same steps.
 void require_same_end(const fs::path& expected, const fs::path& actual);
 
+// Checks that input was refused: exit code 2, nothing on standard output, these parts in the text, neither a stack trace nor the words of an unexpected end.
+void check_refused(const Outcome& outcome, const Words& parts);
+
 // Looks until `condition` holds; false if it does not within a minute.
 bool wait_until(const std::function<bool()>& condition);
 

@@ -1,25 +1,36 @@
 #include <switchyard/train/stop_signal.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 namespace switchyard::train {
 namespace {
 
 constexpr std::array<int, 2> handled{SIGINT, SIGTERM};
-volatile std::sig_atomic_t last_signal = 0;
+std::atomic<int> first_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not take a lock");
 std::array<struct sigaction, handled.size()> previous;
 
-void note(int signal) { last_signal = signal; }
+// The raised signal is blocked until the handler returns; then it ends the process as it would have without one.
+void note_or_end(int signal) {
+    int none = 0;
+    if (first_signal.compare_exchange_strong(none, signal)) return;
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal, &action, nullptr);
+    ::raise(signal);
+}
 
 }  // namespace
 
 StopSignal::StopSignal() {
-    last_signal = 0;
+    first_signal = 0;
     struct sigaction action {};
-    action.sa_handler = note;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // the second one is not ours any more
+    action.sa_handler = note_or_end;
+    action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
+    for (const int signal : handled) sigaddset(&action.sa_mask, signal);
     for (std::size_t i = 0; i < handled.size(); ++i) ::sigaction(handled[i], &action, &previous[i]);
 }
 
@@ -27,6 +38,6 @@ StopSignal::~StopSignal() {
     for (std::size_t i = 0; i < handled.size(); ++i) ::sigaction(handled[i], &previous[i], nullptr);
 }
 
-int StopSignal::received() const { return last_signal; }
+int StopSignal::received() const { return first_signal; }
 
 }  // namespace switchyard::train

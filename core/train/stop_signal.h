@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM as a flag that long work looks at between steps, so that it stops cleanly. A second signal ends the process at once, as usual.
+// Ctrl-C and SIGTERM as a flag that long work looks at between steps, so that it stops cleanly. A second one, the same or the other, ends the process at once
+// by that signal, as if it were not handled.
 #pragma once
 
 namespace switchyard::train {
@@ -11,7 +12,7 @@ public:
     StopSignal(const StopSignal&) = delete;
     StopSignal& operator=(const StopSignal&) = delete;
 
-    // The signal that came, 0 if none did.
+    // The signal that came first, 0 if none did.
     int received() const;
     explicit operator bool() const { return received() != 0; }
 };

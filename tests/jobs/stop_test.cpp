@@ -91,6 +91,36 @@ TEST_CASE("the first Ctrl-C stops cleanly with a checkpoint") {
     require_same_end(job.run_folder("whole"), folder);
 }
 
+TEST_CASE("a second signal ends the program at once, and the last checkpoint stays whole") {
+    const TinyJob job;
+    const Words sets{"model.vocab_size=30000", "train.checkpoint_every=1", "train.steps=30"};
+    job.trained("whole", sets);
+    for (const bool saving : {false, true}) {
+        const auto name = saving ? "saving" : "stepping";
+        const fs::path folder = job.run_folder(name);
+        Started started(job.train(name, sets));
+        // It stands still while both are sent, so that neither finds it further on than the other.
+        REQUIRE(wait_until([&] {
+            if (checkpoints(folder).empty() || leftovers(folder).empty() == saving) return started.ended();
+            if (!started.stop()) return true;
+            if (leftovers(folder).empty() != saving) return true;
+            started.send(SIGCONT);
+            return false;
+        }));
+        REQUIRE_FALSE(started.ended());
+        started.send(SIGINT);
+        started.send(SIGTERM);
+        started.send(SIGCONT);
+        const auto outcome = started.wait();
+        INFO(outcome.err);
+        // Of two that wait, either may come first.
+        CHECK((outcome.code == -SIGTERM || outcome.code == -SIGINT));
+        CHECK_FALSE(fs::exists(folder / "summary.json"));
+        job.trained(name, sets, {"--resume"});
+        require_same_end(job.run_folder("whole"), folder);
+    }
+}
+
 TEST_CASE("SIGTERM between two micro-batches goes back to the step before") {
     const TinyJob job;
     const Words sets{"train.steps=3", "train.grad_accumulation_steps=1000",

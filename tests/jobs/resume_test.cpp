@@ -90,6 +90,43 @@ TEST_CASE("a run of a few steps and its resumption equal one run") {
     }
 }
 
+TEST_CASE("a resumption equals one run where the kernels run in two threads") {
+    const TinyJob job;
+    // What is larger than LibTorch's grain of 32768 values, and the matrix products of this width, are shared by both.
+    const Words wide{"runtime.threads=2", "model.hidden_size=128",           "model.intermediate_size=512",
+                     "batch.size=16",     "train.grad_accumulation_steps=2", "train.checkpoint_every=1",
+                     "train.steps=3"};
+    job.trained("whole", wide);
+    auto cut = wide;
+    cut.push_back("train.steps=1");  // in the middle of an epoch
+    job.trained("cut", cut);
+    fs::remove_all(fs::path(job.run_folder("cut")) / "model");
+    resumed(job, "cut", wide);
+    CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
+        INFO(file);
+        const auto last = std::string("checkpoints/step-00000003/") + file;
+        const bool same = bytes_of(fs::path(job.run_folder("cut")) / last) ==
+                          bytes_of(fs::path(job.run_folder("whole")) / last);
+        CHECK(same);
+    }
+}
+
+TEST_CASE("what a kill left of the run's own files is removed when the run is resumed, and nothing else") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=1"});
+    const fs::path folder = job.run_folder("run");
+    const Words ours{".writing-config.toml-a1B2c3", ".writing-metrics.jsonl-XXXXXX",
+                     "model/.writing-config.json-000000"};
+    const Words theirs{"config.toml.backup", ".writing-notes", "model/config.json.a1B2c3"};
+    for (const auto& names : {ours, theirs}) {
+        for (const auto& name : names) job.write("run/" + name, "half");
+    }
+    job.trained("run", {"train.steps=2"}, resume);
+    for (const auto& name : ours) CHECK_FALSE(fs::exists(folder / name));
+    for (const auto& name : theirs) CHECK(bytes_of(folder / name) == "half");
+}
+
 TEST_CASE(
     "what a kill in the last save left is removed when the run is resumed, though nothing is saved again") {
     const TinyJob job;

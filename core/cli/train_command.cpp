@@ -25,6 +25,8 @@
 namespace switchyard::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct TrainOptions {
     JobOptions job;
     std::string run = "runs/train";
@@ -150,9 +152,19 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     return result;
 }
 
-int conclude(train::Session& session, const train::TrainingResult& result, const train::RunDirectory& run,
-             const OptimizerState& state) {
-    const auto summary = train_summary(session, result, training_memory(session, state)).dump(2) + "\n";
+int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
+             const OptimizerState& state, Clock::time_point begun) {
+    const auto& config = session.config();
+    if (result.outcome == train::Outcome::finished) {
+        if (const auto error = model::save_weights(run.file("model"), config.model, session.parameters(),
+                                                   config.task.labels)) {
+            result.outcome = train::Outcome::failed;
+            result.error = *error;
+        }
+    }
+    const std::chrono::duration<double> wall = Clock::now() - begun;
+    const auto summary =
+        train_summary(session, result, training_memory(session, state), wall.count()).dump(2) + "\n";
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
         (void)host::write_file_atomically(run.file("summary.json"), summary);
@@ -163,17 +175,13 @@ int conclude(train::Session& session, const train::TrainingResult& result, const
         std::cerr << "stopped after step " << result.progression.step << "; go on with --resume\n";
         return Exit::run_failed;
     }
-    const auto& config = session.config();
-    if (const auto error =
-            model::save_weights(run.file("model"), config.model, session.parameters(), config.task.labels)) {
-        throw Failure(*error, Exit::run_failed);
-    }
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation accuracy "
               << result.eval.accuracy << ", loss " << result.eval.loss << "\n";
     return Exit::fine;
 }
 
 int train_job(const TrainOptions& options) {
+    const auto begun = Clock::now();
     const auto planned = plan_job(options.job);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     const train::StopSignal stop;
@@ -187,7 +195,6 @@ int train_job(const TrainOptions& options) {
     if (checkpoint) resume_from(*checkpoint, session, trainer);
     if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
         throw Failure(error);
-    train::remove_leftovers(run.checkpoints());
     describe_data(session);
     if (options.resume)
         std::cerr << (checkpoint ? "going on from " + *checkpoint
@@ -198,8 +205,8 @@ int train_job(const TrainOptions& options) {
     write_file(run.file("config.toml"), shown.str());
     write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
 
-    const auto result = run_training(session, trainer, run, stop);
-    return conclude(session, result, run, trainer.state().optimizer);
+    return conclude(session, run_training(session, trainer, run, stop), run, trainer.state().optimizer,
+                    begun);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ ordered_json executed_json(const std::vector<model::Executed>& executed) {
 }
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
-                           const TrainingMemory& memory) {
+                           const TrainingMemory& memory, double wall_seconds) {
     std::vector<double> times;
     double milliseconds = 0.0;
     std::int64_t samples = 0, tokens = 0;
@@ -81,9 +81,12 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         samples += step.samples;
         tokens += step.tokens;
     }
-    const double seconds = std::max(milliseconds, 1e-9) / 1000.0;
+    const double seconds = std::max(milliseconds, 1e-9) / 1000.0;  // no division by zero
     ordered_json summary{{"status", status_of(result.outcome)},
                          {"steps", result.progression.step},
+                         {"process_steps", result.steps.size()},
+                         {"wall_seconds", wall_seconds},
+                         {"train_seconds", milliseconds / 1000.0},
                          {"samples_per_second", static_cast<double>(samples) / seconds},
                          {"tokens_per_second", static_cast<double>(tokens) / seconds},
                          {"step_ms", interval_json(times)},

@@ -20,7 +20,7 @@ struct TrainingMemory {
 TrainingMemory training_memory(train::Session& session, const OptimizerState& state);
 
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
-                                     const TrainingMemory& memory);
+                                     const TrainingMemory& memory, double wall_seconds);
 
 // {slot: [{component, plugin, variant, layers, phase, calls}]}, only what ran.
 nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed);

@@ -106,7 +106,10 @@ Summary read_summary(const Json& json) {
     summary.status = text_of(json, "status");
     summary.error = text_of(json, "error");
     summary.steps = number_of(json, "steps");
+    summary.process_steps = number_of(json, "process_steps");
     summary.skipped_steps = number_of(json, "skipped_steps");
+    summary.wall_seconds = number_of(json, "wall_seconds");
+    summary.train_seconds = number_of(json, "train_seconds");
     summary.samples_per_second = number_of(json, "samples_per_second");
     summary.tokens_per_second = number_of(json, "tokens_per_second");
     summary.step_ms = interval_of(json, "step_ms");

@@ -43,7 +43,8 @@ struct Executed {
 
 struct Summary {
     std::string status, error;
-    std::optional<double> steps, skipped_steps;
+    std::optional<double> steps, process_steps, skipped_steps;
+    std::optional<double> wall_seconds, train_seconds;  // of the process that ended the run
     std::optional<double> samples_per_second, tokens_per_second;
     std::optional<Interval> step_ms;
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_labels;

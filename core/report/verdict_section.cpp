@@ -25,15 +25,9 @@ private:
     std::string html_;
 };
 
-// From the rate where the size of a step is known, else from what a logged step takes.
-std::optional<double> training_seconds(const RunRecord& run, double steps) {
-    const auto configured = [&](const char* table, const char* key) {
-        return std::strtod(run.configured(table, key).c_str(), nullptr);
-    };
-    const double samples = configured("batch", "size") * configured("train", "grad_accumulation_steps");
-    if (samples > 0.0 && run.summary && run.summary->samples_per_second.value_or(0.0) > 0.0)
-        return steps * samples / *run.summary->samples_per_second;
-    if (!run.metrics || run.metrics->curve("step_ms").empty()) return std::nullopt;
+// Of a run that has not ended: from what a logged step takes.
+std::optional<double> expected_seconds(const RunRecord& run, double steps) {
+    if (run.summary || !run.metrics || run.metrics->curve("step_ms").empty()) return std::nullopt;
     double sum = 0.0;
     const auto& times = run.metrics->curve("step_ms");
     for (const auto& point : times) sum += point.y;
@@ -80,6 +74,16 @@ void add_quality(const RunRecord& run, Tiles& tiles) {
                   done ? "mean of the last tenth of steps" : "of the last logged step");
 }
 
+void add_time(const Summary& summary, Tiles& tiles) {
+    if (!summary.wall_seconds) return;
+    std::string detail;
+    if (summary.train_seconds) detail = duration_text(*summary.train_seconds) + " of it in training steps";
+    const double before =
+        summary.steps.value_or(0.0) - summary.process_steps.value_or(summary.steps.value_or(0.0));
+    if (before > 0.0) detail += (detail.empty() ? "" : "; ") + ("resumed after step " + digits(before, 1));
+    tiles.add("Wall time", duration_text(*summary.wall_seconds), detail);
+}
+
 void add_speed(const RunRecord& run, Tiles& tiles) {
     if (run.summary) {
         const auto& summary = *run.summary;
@@ -94,7 +98,8 @@ void add_speed(const RunRecord& run, Tiles& tiles) {
                           digits(summary.step_ms->high) + " ms");
         }
     }
-    if (const auto seconds = training_seconds(run, last_step(run)))
+    if (run.summary) add_time(*run.summary, tiles);
+    if (const auto seconds = expected_seconds(run, last_step(run)))
         tiles.add("Time in training steps", duration_text(*seconds), "about: steps times their mean time");
     if (run.summary && run.summary->peak_bytes)
         tiles.add("Peak memory", bytes_text(*run.summary->peak_bytes), "of tensors");

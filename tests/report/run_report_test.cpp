@@ -19,7 +19,7 @@ namespace {
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
 const char* const summary =
-    R"({"status": "finished", "steps": 4, "samples_per_second": 65.44, "tokens_per_second": 1825.4,
+    R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4,
   "step_ms": {"median": 476.6, "low": 307.3, "high": 683.2}, "peak_memory_bytes": 703084444,
   "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "other": 303084444},
   "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,
@@ -91,6 +91,9 @@ TEST_CASE("a report tells the run's numbers") {
                              ">477 ms</div>",
                              "307 to 683 ms",
                              ">703 MB</div>",
+                             ">Wall time</dt>",
+                             ">1 min 23 s</div>",
+                             "1 min 12 s of it in training steps; resumed after step 1<",
                              "not finite in 1 logged steps, first in step 2",
                              "Training loss: from 0.750 at step 1 to 0.500 at step 4",
                              "evaluation, step 4: 0.6859",
@@ -125,6 +128,8 @@ TEST_CASE("a run that goes on is reported as far as it is") {
     CHECK_THAT(html, contains("has not finished</span>: no summary.json yet, 4 steps logged"));
     CHECK_THAT(html, contains("The last line of metrics.jsonl was still being written"));
     CHECK_THAT(html, contains("of the last logged step"));
+    CHECK_THAT(html, contains("about: steps times their mean time"));
+    CHECK_THAT(html, !contains("Wall time"));
     fs::remove(folder / "metrics.jsonl");
     CHECK(unbalanced(report_of(folder)) == "");
 }

@@ -1,5 +1,6 @@
 // The style sheet of a report. Colors are variables, so that light, dark and paper differ in one block each; text keeps a contrast of
-// at least 4.5 : 1 and lines of plots of 3 : 1 (WCAG 2.2, 1.4.3 and 1.4.11).
+// at least 4.5 : 1 and lines and bars of plots of 3 : 1 (WCAG 2.2, 1.4.3 and 1.4.11), those that are see-through (--soft) and the whiskers upon
+// them too: tests/report/page_style_test.cpp.
 #pragma once
 
 #include <string_view>
@@ -8,10 +9,12 @@ namespace switchyard::report {
 
 inline constexpr std::string_view page_style = R"css(
 :root { --page: #ffffff; --card: #f5f7f9; --text: #1b2027; --muted: #56606b; --line: #cfd6dd; --grid: #e4e8ec;
-  --a: #1c64d8; --b: #b9480a; --c: #157347; --d: #7a45c9; --good: #157347; --bad: #b42318; --bad-card: #fdf0ee; }
+  --a: #1c64d8; --b: #b9480a; --c: #157347; --d: #7a45c9; --good: #157347; --bad: #b42318; --bad-card: #fdf0ee;
+  --soft: .72; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --page: #10141a; --card: #191f27; --text: #e7eaee; --muted: #a3adb8; --line: #3a434e; --grid: #29313a;
-    --a: #6aa5ff; --b: #ffa05c; --c: #54c98f; --d: #bf9df7; --good: #54c98f; --bad: #ff8a7a; --bad-card: #2c1c1b; } }
+    --a: #6aa5ff; --b: #ffa05c; --c: #54c98f; --d: #bf9df7; --good: #54c98f; --bad: #ff8a7a; --bad-card: #2c1c1b;
+    --soft: .6; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif; }
@@ -49,11 +52,11 @@ svg.narrow { display: none; }
 .plot .grid { stroke: var(--grid); }
 .plot .axis { stroke: var(--muted); }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.line.faint { stroke-width: 1; opacity: .5; }
+.line.faint { stroke-width: 1; opacity: var(--soft); }
 .stroke-a { stroke: var(--a); } .stroke-b { stroke: var(--b); } .stroke-c { stroke: var(--c); } .stroke-d { stroke: var(--d); }
 .fill-a { fill: var(--a); } .fill-b { fill: var(--b); } .fill-c { fill: var(--c); } .fill-d { fill: var(--d); }
 .dot { stroke: var(--page); stroke-width: 1.5; }
-.bar { fill-opacity: .62; }
+.bar { fill-opacity: var(--soft); }
 .whisker { stroke: var(--text); stroke-width: 1.6; fill: none; }
 table { border-collapse: collapse; width: 100%; margin: 12px 0 0; font-size: .88rem; }
 th { text-align: left; color: var(--muted); font-weight: 600; }

@@ -1,7 +1,10 @@
-// A disk that is full while a checkpoint is saved. Played by RLIMIT_FSIZE, under which a write fails like one on a full disk, with another reason.
+// A disk that is full while a checkpoint is saved: a file system of some hundred kB where the machine lets a user mount one, and everywhere RLIMIT_FSIZE,
+// under which a write fails like one on a full disk, with another reason.
 #include <csignal>
+#include <cstdlib>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "tiny_job.h"
 
@@ -21,7 +24,43 @@ RunOptions with_files_of_at_most(rlim_t bytes) {
     return options;
 }
 
+// Exit code of a shell that may mount file systems, which nobody else sees and which end with it; -1 if it was killed.
+int in_a_namespace(const std::string& script) {
+    const int status = std::system(("unshare -Urm sh -c '" + script + "'").c_str());
+    return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 }  // namespace
+
+TEST_CASE("a disk that is really full while saving leaves the previous checkpoints whole") {
+    const TinyJob job;
+    const fs::path folder = job.run_folder("run");
+    fs::create_directory(folder);
+    // Three checkpoints have 270 kB each: the third does not fit.
+    const auto mount = "mount -t tmpfs -o size=700k tmpfs " + folder.string();
+    if (in_a_namespace(mount + " 2> /dev/null") != 0) return skip("no file system can be mounted here");
+    job.trained("whole");
+
+    std::string command = "cd " + source_dir().string() + " && " + (build_dir() / "bin/switchyard").string();
+    for (const auto& word : job.train("run", {"train.checkpoint_every=1", "train.keep_checkpoints=3"}))
+        command += " " + word;
+    const auto code =
+        in_a_namespace(mount + " && (" + command + ") 2> " + job.file("err") + "; code=$?; cp -r " +
+                       folder.string() + " " + job.file("left") + "; exit $code");
+    const auto errors = bytes_of(job.file("err"));
+    INFO(errors);
+    CHECK(code == 1);
+    CHECK_THAT(errors,
+               contains("error: cannot write " + (folder / "checkpoints/.writing-step-00000003").string()));
+    CHECK_THAT(errors, contains(": No space left on device\n"));
+
+    const fs::path left = job.file("left");
+    CHECK(checkpoints(left) == Words{"step-00000001", "step-00000002"});
+    CHECK(leftovers(left).empty());
+    CHECK(json_of(left / "summary.json")["status"] == "failed");
+    job.trained("left", {}, {"--resume"});
+    require_same_end(job.run_folder("whole"), left);
+}
 
 TEST_CASE("a disk that is full while saving leaves the previous checkpoint whole") {
     const TinyJob job;

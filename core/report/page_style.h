@@ -63,7 +63,7 @@ th { text-align: left; color: var(--muted); font-weight: 600; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td .why { color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
+td .why { display: block; color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
 thead th, .whole { white-space: nowrap; }
 .facts th { width: 11em; padding-right: 16px; white-space: nowrap; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .86em; }
@@ -89,9 +89,12 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
 }
 @media print {
   body { font-size: 10.5pt; }
-  main { max-width: none; padding: 0; }
+  main { max-width: none; padding: 0 8px; }
   h2 { break-after: avoid; }
   figure, tr, .tiles > div { break-inside: avoid; }
+  table { font-size: 8pt; }
+  th, td { padding: 3px 8px 3px 0; }
+  .facts th { padding-right: 12px; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 }
 )css";

@@ -33,6 +33,7 @@ public:
             check_heads();
             check_lengths();
             check_type();
+            check_task();
             resolve_rules();
         }
         return std::move(config_);
@@ -136,6 +137,24 @@ private:
                     "a bert does not generate: it has no phase " + std::string(name(phase)),
                     "train, eval or both");
         }
+    }
+
+    void check_task() {
+        const auto kind = config_.task.kind;
+        const bool gpt = kind == TaskKind::causal_lm, t5 = kind == TaskKind::seq2seq;
+        const auto wanted = gpt ? ModelType::gpt : t5 ? ModelType::t5 : ModelType::bert;
+        const auto type = config_.model.type;
+        std::string expected = "causal_lm";
+        if (type == ModelType::t5) expected = "seq2seq";
+        if (type == ModelType::bert) {
+            expected = "masked_lm, classification, token_classification or next_sentence";
+        }
+        require(wanted == type, {"task.kind", "model.type"},
+                "a " + std::string(name(type)) + " is not trained for " + std::string(name(kind)),
+                expected + ", or model.type = \"" + std::string(name(wanted)) + '"');
+        require(!config_.task.project_all || config_.task.predicts_words(), {"task.project_all", "task.kind"},
+                "only words are projected, " + std::string(name(kind)) + " has classes",
+                "false, or a task.kind that predicts words");
     }
 
     void resolve_rules() {

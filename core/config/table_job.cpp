@@ -15,11 +15,13 @@ Limits within(double low, double high) { return {.low = low, .high = high}; }
 Section task_section() {
     Rows<&Config::task> rows{{"task", "What the model is trained and evaluated for.", {}}};
     using T = TaskConfig;
-    rows.add<&T::kind>("kind", "what a bert is trained for");
+    rows.add<&T::kind>(
+        "kind", "what the model is trained for; causal_lm is a gpt's, seq2seq a t5's, the others a bert's",
+        {}, {.usual = {"masked_lm", "causal_lm", "seq2seq"}, .also = "objective"});
     rows.add<&T::labels>("labels", "names of the classes, in the order of their numbers", {},
                          {.also = "classes label_names"});
     rows.add<&T::project_all>("project_all",
-                              "masked_lm: logits for every position, not only for those with a label");
+                              "logits of words for every position, not only for those with a label");
     return rows.section;
 }
 

@@ -1,5 +1,7 @@
 #include <switchyard/model/attention_block.h>
 
+#include <ATen/ops/full.h>
+
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/sequences.h>
 
@@ -26,7 +28,7 @@ at::Tensor AttentionBlock::heads_of(const at::Tensor& projected, std::int64_t he
 }
 
 AttentionParams AttentionBlock::params(const ForwardContext& context, const PositionTables& tables,
-                                       const Tokens& queries, const Tokens& keys) const {
+                                       const at::Tensor& q, const Tokens& queries, const Tokens& keys) const {
     AttentionParams params;
     params.layout = queries.layout;
     params.mask = batch_mask(queries, keys);
@@ -42,6 +44,11 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
 
     const bool causal = config::ModelConfig::causal(id_.stack);
     if (causal) mask.kinds.insert(MaskKind::causal);
+    if (causal && model_.prefix > 0) {
+        mask.kinds.insert(MaskKind::prefix);
+        const auto sequences = queries.layout == Layout::packed ? queries.cu_seqlens.size(0) - 1 : q.size(0);
+        mask.prefix_lengths = at::full({sequences}, model_.prefix, q.options().dtype(at::kInt));
+    }
     if (model_.window > 0) {
         mask.kinds.insert(MaskKind::sliding_window);
         mask.window_left = model_.window - 1;
@@ -81,7 +88,7 @@ Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& co
     const auto dtype = to_scalar_type(precision.compute(OpClass::attention, config::to_string(id_)));
     inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
     const auto& attention = plan.attention(cross_ ? "attention.cross" : "attention", context.phase, id_);
-    const auto out = attention(inputs, params(context, tables, tokens, memory_tokens)).out;
+    const auto out = attention(inputs, params(context, tables, inputs.q, tokens, memory_tokens)).out;
 
     const auto width = model_.heads * model_.head_dim;
     const auto joined = tokens.layout == Layout::packed

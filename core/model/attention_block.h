@@ -41,8 +41,8 @@ public:
 
 private:
     at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
-    AttentionParams params(const ForwardContext& context, const PositionTables& tables, const Tokens& queries,
-                           const Tokens& keys) const;
+    AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
+                           const Tokens& queries, const Tokens& keys) const;
 
     config::ModelConfig model_;
     config::LayerId id_;

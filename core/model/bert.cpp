@@ -1,9 +1,5 @@
 #include <switchyard/model/bert.h>
 
-#include <string>
-
-#include <ATen/ops/nonzero.h>
-
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/sequences.h>
 #include <switchyard/reference/dropout_mask.h>
@@ -21,7 +17,6 @@ Bert::Bert(const config::Config& config, Parameters& parameters)
 Bert::Bert(const config::Config& config, Builder builder)
     : model_(config.model),
       task_(config.task),
-      fused_projection_(config.loss.projection),
       embeddings_(builder, config),
       encoder_(builder, config, config::Stack::encoder) {
     const auto width = model_.hidden_size;
@@ -36,22 +31,15 @@ Bert::Bert(const config::Config& config, Builder builder)
     } else {
         masked_lm_dense_ = builder.linear("masked_lm.dense", width, width, LinearRole::head, 0, true);
         masked_lm_norm_ = builder.norm("masked_lm.norm");
-        if (model_.tie_embeddings) {
-            masked_lm_out_.weight = embeddings_.words();
-            masked_lm_out_.site =
-                std::make_shared<const LinearSite>(LinearSite{"masked_lm.out", 0, model_.layers});
-        } else {
-            masked_lm_out_ =
-                builder.linear("masked_lm.out", width, model_.vocab_size, LinearRole::head, 0, false);
-        }
-        masked_lm_out_.bias = builder.zeros("masked_lm.bias", model_.vocab_size);
+        masked_lm_ = WordHead(builder, config, "masked_lm.out", embeddings_.words());
+        masked_lm_.set_bias(builder.zeros("masked_lm.bias", model_.vocab_size));
     }
 }
 
-at::Tensor Bert::encode(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& batch) const {
-    const auto embedded = embeddings_(plan, context, batch, config::Stack::encoder);
+at::Tensor Bert::hidden(const BoundPlan& plan, const ForwardContext& context, const Batch& batch) const {
+    const auto embedded = embeddings_(plan, context, batch.source, config::Stack::encoder);
     context.observe("embeddings", embedded);
-    auto hidden = encoder_(plan, context, embedded, batch.tokens);
+    auto hidden = encoder_(plan, context, embedded, batch.source.tokens);
     context.observe("encoder", hidden);
     return hidden;
 }
@@ -81,8 +69,8 @@ at::Tensor Bert::head_logits(const BoundPlan& plan, const ForwardContext& contex
                              const Tokens& tokens) const {
     const auto& precision = plan.precision();
     if (task_.kind == TaskKind::masked_lm) {
-        return masked_lm_out_(masked_lm_hidden(plan, context, hidden.reshape({-1, model_.hidden_size})),
-                              precision);
+        return masked_lm_.logits(plan,
+                                 masked_lm_hidden(plan, context, hidden.reshape({-1, model_.hidden_size})));
     }
     const auto dropout = context.dropout(model_.dropout, DropoutSite::head);
     if (task_.kind == TaskKind::token_classification) {
@@ -96,40 +84,20 @@ at::Tensor Bert::head_logits(const BoundPlan& plan, const ForwardContext& contex
     return (*classifier_)(reference::hidden_dropout(pooled, dropout, rows).squeeze(1), precision);
 }
 
-at::Tensor Bert::logits(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& batch) const {
-    return head_logits(plan, context, encode(plan, context, batch), batch.tokens);
-}
-
-TaskResult Bert::masked_lm(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
-                           const at::Tensor& labels, const LossParams& loss) const {
-    auto rows = hidden.reshape({-1, model_.hidden_size});
-    auto targets = labels.reshape({-1});
-    if (!task_.project_all) {
-        const auto labelled = at::nonzero(targets.ne(loss.ignore_index)).squeeze(1);
-        rows = rows.index_select(0, labelled);
-        targets = targets.index_select(0, labelled);
-    }
-    const auto& precision = plan.precision();
-    const auto dtype = to_scalar_type(precision.compute(OpClass::loss, "model"));
-    const auto x = masked_lm_hidden(plan, context, rows);
-    TaskResult result;
-    result.targets = targets;
-    if (fused_projection_) {
-        result.loss = plan.loss(context.phase)(
-            {x.to(dtype), masked_lm_out_.weight.to(dtype), masked_lm_out_.bias.to(dtype), targets}, loss);
-    } else {
-        result.logits = masked_lm_out_(x, precision);
-        result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, targets}, loss);
-    }
-    return result;
+at::Tensor Bert::logits(const BoundPlan& plan, const ForwardContext& context, const Batch& batch) const {
+    return head_logits(plan, context, hidden(plan, context, batch), batch.source.tokens);
 }
 
 TaskResult Bert::task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
                       const LossParams& loss) const {
-    const auto hidden = encode(plan, context, batch.source);
-    if (task_.kind == TaskKind::masked_lm) return masked_lm(plan, context, hidden, batch.labels, loss);
+    const auto states = hidden(plan, context, batch);
+    if (task_.kind == TaskKind::masked_lm) {
+        auto rows = masked_lm_.rows(states, batch.labels, loss.ignore_index);
+        rows.x = masked_lm_hidden(plan, context, rows.x);
+        return masked_lm_.loss(plan, context, rows, loss);
+    }
     TaskResult result;
-    result.logits = head_logits(plan, context, hidden, batch.source.tokens);
+    result.logits = head_logits(plan, context, states, batch.source.tokens);
     result.targets = batch.labels.reshape({-1});
     const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
     result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, result.targets}, loss);

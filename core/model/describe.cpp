@@ -110,11 +110,11 @@ private:
     void add_head() {
         const auto width = m_.hidden_size;
         const bool bert = m_.type == config::ModelType::bert;
-        const bool words = !bert || config_.task.kind == config::TaskKind::masked_lm;
-        const auto classes = words ? m_.vocab_size : config_.task.classes(m_.vocab_size);
+        const bool words = config_.task.predicts_words();
+        const auto classes = config_.task.classes(m_.vocab_size);
         ModelPart part{
             "head", words ? "words " + by(classes, width) : "classes " + by(classes, width), 1, 0, 0.0, 0};
-        const auto rows = !bert || config_.task.label_per_token() ? tokens_ : config_.batch.size;
+        const auto rows = config_.task.label_per_token() ? tokens_ : config_.batch.size;
         part.forward_flops = product_flops(rows, width, classes);
         part.activation_bytes = rows * classes * value_bytes_;
         if (bert && words) part.parameters = width * width + width + norm() + m_.vocab_size;

@@ -22,7 +22,8 @@ enum class DropoutSite : std::uint32_t {
     activation,
     feed_forward_out,
     embeddings,
-    head
+    head,
+    final_norm
 };
 
 // Sees hidden states on their way: "embeddings", "encoder.0.attention" and "encoder.0.feed_forward" (what a block adds), "encoder.0" (after a layer whose

@@ -193,17 +193,9 @@ private:
         return r;
     }
 
-    // What the model is trained for: BERT's task, else the next word.
-    bool predicts_words() const {
-        return config_.model.type != ModelType::bert || config_.task.kind == config::TaskKind::masked_lm;
-    }
-    bool label_per_token() const {
-        return config_.model.type != ModelType::bert || config_.task.label_per_token();
-    }
-
     // BERT's masked-LM head: a projection, an activation and a normalization before the words.
     void add_head(Phase phase) {
-        if (config_.model.type != ModelType::bert || !predicts_words()) return;
+        if (config_.model.type != ModelType::bert || !config_.task.predicts_words()) return;
         const auto& m = config_.model;
         auto r = request<ActivationRequest>(compute(OpClass::activation, "model"), phase, config_.activation);
         r.activation = m.activation;
@@ -218,10 +210,9 @@ private:
     void add_loss(Phase phase) {
         const auto& slot = config_.loss;
         auto r = request<LossRequest>(compute(OpClass::loss, "model"), phase, slot);
-        r.rows = label_per_token() ? Range(0, rows(phase).max) : batch();
-        r.classes =
-            predicts_words() ? config_.model.vocab_size : config_.task.classes(config_.model.vocab_size);
-        r.projection = slot.projection && predicts_words();
+        r.rows = config_.task.label_per_token() ? Range(0, rows(phase).max) : batch();
+        r.classes = config_.task.classes(config_.model.vocab_size);
+        r.projection = slot.projection && config_.task.predicts_words();
         r.projection_bias = r.projection && config_.model.type == ModelType::bert;
         r.width = r.projection ? config_.model.hidden_size : 0;
         r.label_smoothing = phase == Phase::train ? slot.label_smoothing : 0.0;
@@ -246,7 +237,7 @@ private:
         r.needs_grad = false;
         r.batch = batch();
         r.length = lengths();
-        r.labels_per_token = label_per_token();
+        r.labels_per_token = config_.task.label_per_token();
         add(Kind::data_loader, "data_loader", "model", phase, r);
     }
 

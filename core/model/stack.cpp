@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/dropout_mask.h>
 
 namespace switchyard::model {
 namespace {
@@ -131,8 +132,11 @@ at::Tensor Stack::operator()(const BoundPlan& plan, const ForwardContext& contex
         if (!pre) context.observe(config::to_string(layer.id), y);
     }
     if (!pre) return y;
-    return normalize(call, plan.normalization("normalization.final", context.phase, which_), model_,
-                     final_norm_, stream);
+    y = normalize(call, plan.normalization("normalization.final", context.phase, which_), model_, final_norm_,
+                  stream);
+    if (model_.type != config::ModelType::t5) return y;
+    return reference::hidden_dropout(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_),
+                                     tokens);
 }
 
 }  // namespace switchyard::model

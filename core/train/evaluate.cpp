@@ -6,7 +6,7 @@
 
 namespace switchyard::train {
 
-EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Bert& model,
+EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
                     const model::DataLoaderOp& loader, const EvalHooks& hooks) {
     const at::NoGradGuard no_grad;
     model::ForwardContext context;

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include <switchyard/config/config.h>
-#include <switchyard/model/bert.h>
 #include <switchyard/model/bound_plan.h>
+#include <switchyard/model/model.h>
 #include <switchyard/model/operations/data_loader_op.h>
 
 namespace switchyard::train {
@@ -25,7 +25,7 @@ struct EvalHooks {
     std::function<bool()> stop;
 };
 
-EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Bert& model,
+EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
                     const model::DataLoaderOp& loader, const EvalHooks& hooks);
 
 }  // namespace switchyard::train

@@ -18,7 +18,7 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
     Batch batch;
     while (loader.next(batch)) {
         const auto probabilities = session.model()
-                                       .logits(session.plan(), context, batch.source)
+                                       .logits(session.plan(), context, batch)
                                        .to(at::kDouble)
                                        .softmax(1)
                                        .cpu()

@@ -17,10 +17,6 @@ std::string joined_lines(const std::vector<std::string>& lines) {
 
 config::Config checked(config::Config config) {
     std::vector<std::string> problems;
-    if (config.model.type != config::ModelType::bert) {
-        problems.push_back(config.where("model.type") + ": model.type: only bert can be trained; got " +
-                           std::string(name(config.model.type)));
-    }
     const bool classes = config.task.kind == config::TaskKind::classification ||
                          config.task.kind == config::TaskKind::token_classification;
     if (classes && config.task.labels.size() < 2) {
@@ -72,7 +68,7 @@ Session::Session(config::Config config, const resolver::Plan& plan, host::Regist
     : config_(checked(std::move(config))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
-      model_(config_, parameters_),
+      model_(model::make_model(config_, parameters_)),
       optimizer_(model::bind<model::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
       train_loader_(
           model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
@@ -147,13 +143,13 @@ Trainer Session::make_trainer() {
             {config_.where("batch.size") + ": batch.size: data_loader.drop_last leaves no batch of " +
              std::to_string(data_.train->size()) + " samples; expected a batch.size of at most that"});
     }
-    return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_,
+    return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
                     &start_eval_loader(*data_.eval), plan_text_});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
     train_loader_.start(samples, loader_params(true));
-    return Trainer({config_, plan_, model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_});
+    return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_});
 }
 
 std::vector<model::Executed> Session::executed() const {

@@ -13,8 +13,8 @@
 #include <switchyard/data/classification_data.h>
 #include <switchyard/data/wordpiece.h>
 #include <switchyard/host/plugin_library.h>
-#include <switchyard/model/bert.h>
 #include <switchyard/model/bound_plan.h>
+#include <switchyard/model/model.h>
 #include <switchyard/model/operations/data_loader_op.h>
 #include <switchyard/model/operations/optimizer_op.h>
 #include <switchyard/model/parameters.h>
@@ -52,7 +52,7 @@ public:
 
     const config::Config& config() const { return config_; }
     const model::BoundPlan& plan() const { return plan_; }
-    const model::Bert& model() const { return model_; }
+    const model::Model& model() const { return *model_; }
     model::Parameters& parameters() { return parameters_; }
     const model::DataLoaderOp& train_loader() const { return train_loader_; }
     const data::WordPiece& tokenizer() const { return *tokenizer_; }
@@ -71,7 +71,7 @@ private:
     std::string plan_text_;
     model::BoundPlan plan_;
     model::Parameters parameters_;
-    model::Bert model_;
+    std::unique_ptr<model::Model> model_;
     model::OptimizerOp optimizer_;
     model::DataLoaderOp train_loader_, eval_loader_;
     std::shared_ptr<const data::WordPiece> tokenizer_;

@@ -16,6 +16,13 @@ std::int64_t labels_of(const Batch& batch, std::int64_t ignore_index) {
     return batch.labels.ne(ignore_index).sum().item<std::int64_t>();
 }
 
+// A packed sample may be made of several documents, each a sequence of its own.
+std::int64_t sequences_of(const Batch& batch) {
+    const auto& tokens = batch.source.tokens;
+    if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
+    return static_cast<std::int64_t>(batch.samples.size());
+}
+
 HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay) {
     HyperParameters hyper;
     hyper.lr = optimizer.lr;
@@ -150,7 +157,8 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     for (auto& batch : batches) {
         if (stop && stop()) return std::nullopt;
         batch.source.tokens.first_document = document;
-        document += static_cast<std::int64_t>(batch.samples.size());
+        batch.target.tokens.first_document = document;
+        document += sequences_of(batch);
         const auto result = parts_.model.task(parts_.plan, context, batch, loss);
         mean += result.loss.loss.item<double>();
         (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();

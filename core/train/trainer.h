@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <switchyard/config/config.h>
-#include <switchyard/model/bert.h>
 #include <switchyard/model/bound_plan.h>
+#include <switchyard/model/model.h>
 #include <switchyard/model/operations/data_loader_op.h>
 #include <switchyard/model/operations/optimizer_op.h>
 #include <switchyard/model/parameters.h>
@@ -26,7 +26,7 @@ namespace switchyard::train {
 struct TrainingParts {
     const config::Config& config;
     const model::BoundPlan& plan;
-    const model::Bert& model;
+    const model::Model& model;
     model::Parameters& parameters;
     const model::OptimizerOp& optimizer;
     const model::DataLoaderOp& train_loader;  // started

@@ -131,6 +131,10 @@ TEST_CASE("the type of a model decides what is usual") {
     CHECK((t5.model.norm == NormKind::rms_norm && t5.model.positions == Positions::alibi && !t5.model.bias));
     CHECK((t5.model.decoder_layers == 6 && t5.model.hidden_size == 512));
     CHECK(t5.where("model.norm") == "default (t5)");
+    CHECK(good("").task.kind == TaskKind::masked_lm);
+    CHECK(good("model.type = \"gpt\"").task.kind == TaskKind::causal_lm);
+    CHECK(t5.task.kind == TaskKind::seq2seq);
+    CHECK(t5.where("task.kind") == "default (t5)");
     CHECK(t5.where("model.decoder_layers") == "default (layers for t5, else 0)");
 }
 

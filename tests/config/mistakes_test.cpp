@@ -177,6 +177,21 @@ TEST_CASE("values that do not go together are told at the place of one of them")
           "or both\n");
 }
 
+TEST_CASE("a model is trained for tasks of its type") {
+    CHECK(errors("model.type = \"gpt\"\ntask.kind = \"masked_lm\"") ==
+          "run.toml:2:6: error: task.kind: a gpt is not trained for masked_lm; expected causal_lm, or "
+          "model.type = \"bert\"\n");
+    CHECK(errors("task.kind = \"seq2seq\"") ==
+          "run.toml:1:6: error: task.kind: a bert is not trained for seq2seq; expected masked_lm, "
+          "classification, token_classification or next_sentence, or model.type = \"t5\"\n");
+    CHECK(errors("preset = \"t5-small\"", {"task.kind=causal_lm"}) ==
+          "--set #1: error: task.kind: a t5 is not trained for causal_lm; expected seq2seq, or model.type = "
+          "\"gpt\"\n");
+    CHECK(errors("task = {kind = \"classification\", project_all = true}") ==
+          "run.toml:1:34: error: task.project_all: only words are projected, classification has classes; "
+          "expected false, or a task.kind that predicts words\n");
+}
+
 TEST_CASE("values from different places that do not go together") {
     CHECK(errors("preset = \"gpt2\"", {"model.heads=7"}) ==
           "--set #1: error: model.heads: 7 heads do not divide a hidden_size of 768; expected a divisor of "

@@ -13,6 +13,7 @@
 #include <switchyard/config/load.h>
 #include <switchyard/host/discovery.h>
 #include <switchyard/host/plugin_library.h>
+#include <switchyard/model/bert.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/model/weights/huggingface_names.h>
 
@@ -121,7 +122,9 @@ std::vector<std::string> tiny_bert() {
 std::string tiny_folder() { return (source_dir() / "tests/fixtures/transformers_tiny").string(); }
 
 Model::Model(config::Config made)
-    : config(std::move(made)), plan(planned(config), registry(), host()), bert(config, parameters) {}
+    : config(std::move(made)),
+      plan(planned(config), registry(), host()),
+      model(model::make_model(config, parameters)) {}
 
 Outputs run(Model& model, const FixtureCase& fixture) {
     const auto layout = model.config.batch.layout;
@@ -138,21 +141,21 @@ Outputs run(Model& model, const FixtureCase& fixture) {
     context.phase = Phase::train;
     context.observer = &observer;
     model.parameters.zero_gradients();
-    const auto result = model.bert.task(model.plan, context, batch, {});
+    const auto result = model.model->task(model.plan, context, batch, {});
     result.loss.loss.backward();
     outputs.loss = result.loss.loss.detach();
     outputs.gradients = gradients_of(model.parameters);
 
     const at::NoGradGuard no_grad;
     context = {};
-    outputs.logits = model.bert.logits(model.plan, context, batch.source);
+    outputs.logits = model.model->logits(model.plan, context, batch);
     if (model.config.task.label_per_token() && layout == Layout::padded) {
         outputs.logits =
             flat(outputs.logits.unflatten(0, {batch.source.ids.size(0), batch.source.ids.size(1)}));
     }
     if (model.parameters.find("pooler.weight") != nullptr) {
-        const auto hidden = model.bert.encode(model.plan, context, batch.source);
-        outputs.pooled = model.bert.pool(model.plan, hidden, batch.source.tokens);
+        const auto& bert = dynamic_cast<const model::Bert&>(*model.model);
+        outputs.pooled = bert.pool(model.plan, bert.hidden(model.plan, context, batch), batch.source.tokens);
     }
     return outputs;
 }

@@ -10,8 +10,8 @@
 
 #include <switchyard/config/config.h>
 #include <switchyard/interfaces/types.h>
-#include <switchyard/model/bert.h>
 #include <switchyard/model/bound_plan.h>
+#include <switchyard/model/model.h>
 #include <switchyard/model/parameters.h>
 
 #include "fixture.h"
@@ -31,7 +31,7 @@ struct Model {
     config::Config config;
     model::BoundPlan plan;
     model::Parameters parameters;
-    model::Bert bert;
+    std::unique_ptr<model::Model> model;
 };
 
 struct Outputs {

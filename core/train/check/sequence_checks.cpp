@@ -36,7 +36,7 @@ std::vector<at::Tensor> logits_of(CheckBench& bench, const data::ClassificationD
     Batch batch;
     while (loader.next(batch)) {
         const auto logits =
-            bench.session.model().logits(bench.session.plan(), context, batch.source).to(at::kDouble);
+            bench.session.model().logits(bench.session.plan(), context, batch).to(at::kDouble);
         for (std::size_t i = 0; i < batch.samples.size(); ++i)
             rows[static_cast<std::size_t>(batch.samples[i])] = logits[static_cast<std::int64_t>(i)];
     }
@@ -94,7 +94,7 @@ Diagnosis check_finite_activations(CheckBench& bench) {
     context.phase = Phase::train;
     context.observer = &observer;
     for (const auto& batch : bench.batches)
-        bench.session.model().encode(bench.session.plan(), context, batch.source);
+        bench.session.model().hidden(bench.session.plan(), context, batch);
     std::ostringstream text;
     text << "the largest value is " << largest << ", after " << where;
     result.finding = text.str();

@@ -1,0 +1,31 @@
+// A causal decoder that predicts the next token: GPT-2 (Radford et al. 2019) and, with rotary positions, RMSNorm, a gated feed-forward and grouped heads,
+// Llama (Touvron et al. 2023, arXiv:2302.13971 and 2307.09288). Every mix of these parts that [model] can say is served.
+#pragma once
+
+#include <switchyard/model/embeddings.h>
+#include <switchyard/model/model.h>
+#include <switchyard/model/stack.h>
+#include <switchyard/model/word_head.h>
+
+namespace switchyard::model {
+
+class Gpt final : public Model {
+public:
+    Gpt(const config::Config& config, Parameters& parameters);
+
+    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
+                    const LossParams& loss) const override;
+    at::Tensor hidden(const BoundPlan& plan, const ForwardContext& context,
+                      const Batch& batch) const override;
+    at::Tensor logits(const BoundPlan& plan, const ForwardContext& context,
+                      const Batch& batch) const override;
+
+private:
+    Gpt(const config::Config& config, Builder builder);
+
+    Embeddings embeddings_;
+    Stack decoder_;
+    WordHead head_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,45 @@
+// From hidden states to words, and the loss over them: the end of every language model.
+#pragma once
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/model/builder.h>
+#include <switchyard/model/model.h>
+
+namespace switchyard::model {
+
+// Rows of hidden states, and what each is to predict.
+struct LabelledRows {
+    at::Tensor x;        // [rows, hidden]
+    at::Tensor targets;  // [rows]
+};
+
+class WordHead {
+public:
+    WordHead() = default;
+    // Projects with `words`, the embedding table, where the model ties them; else with a weight "`name`.weight" of its own.
+    WordHead(Builder& builder, const config::Config& config, const std::string& name,
+             const at::Tensor& words);
+    void set_bias(const at::Tensor& bias) { out_.bias = bias; }
+    // What hidden states are multiplied with before the projection.
+    void set_scale(double scale) { scale_ = scale; }
+
+    // All rows of `hidden`, or, unless task.project_all, only those that have a label: where few have, the rest need no projection.
+    LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
+
+    at::Tensor logits(const BoundPlan& plan, const at::Tensor& x) const;
+    TaskResult loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
+                    const LossParams& params) const;
+
+private:
+    at::Tensor scaled(const at::Tensor& x) const;
+
+    Linear out_;
+    double scale_ = 1.0;
+    bool project_all_ = false;
+    bool fused_ = false;  // the loss takes hidden states and projects by itself
+};
+
+}  // namespace switchyard::model

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <iostream>
 
@@ -11,6 +12,7 @@
 
 #include <switchyard/cli/command.h>
 #include <switchyard/host/atomic_file.h>
+#include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::cli {
 namespace {
@@ -37,6 +39,20 @@ std::size_t width_of(const std::string& text) {
             width += (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80 ? 0 : 1;
     }
     return width;
+}
+
+int& json_descriptor() {
+    static int descriptor = STDOUT_FILENO;
+    return descriptor;
+}
+
+void write_to(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const auto count = ::write(descriptor, text.data(), text.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) throw Failure("cannot write to the standard output", Exit::run_failed);
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
 }
 
 }  // namespace
@@ -91,6 +107,11 @@ void add_json(CLI::App& command, JsonOption& option) {
         ->type_name("FILE");
 }
 
+void keep_stdout_for_json() {
+    (void)color();  // asked while the standard output is still there
+    json_descriptor() = host::put_stdout_aside_for_good();
+}
+
 void write_file(const std::string& path, const std::string& text) {
     if (const auto error = host::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
 }
@@ -99,10 +120,9 @@ void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {
     if (option.path.empty()) return;
     // Texts come from files and plugins: what is no UTF-8 in them is replaced.
     const auto text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-    if (option.on_stdout())
-        std::cout << text;
-    else
-        write_file(option.path, text);
+    if (!option.on_stdout()) return write_file(option.path, text);
+    std::cout.flush();
+    write_to(json_descriptor(), text);
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {

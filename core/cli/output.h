@@ -36,12 +36,15 @@ private:
     std::vector<Line> lines_;
 };
 
-// --json FILE: "-" is the standard output, which then has nothing else on it.
+// --json FILE: "-" is the standard output, which then has nothing else on it, whatever plugins print.
 struct JsonOption {
     std::string path;
     bool on_stdout() const { return path == "-"; }
 };
 void add_json(CLI::App& command, JsonOption& option);
+
+// Called once the arguments are read, with --json -: from here on only write_json reaches the standard output.
+void keep_stdout_for_json();
 
 // Writes it if it was asked for: whole or not at all; Failure if it cannot be written.
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json);

@@ -110,6 +110,8 @@ int run_command(const Command& command, const Words& arguments) {
         throw Failure(told(error, app));
     }
     if (plain) disable_color();
+    const auto* json = app.get_option_no_throw("--json");
+    if (json != nullptr && json->results() == Words{"-"}) keep_stdout_for_json();
     return action();
 }
 

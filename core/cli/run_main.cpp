@@ -5,6 +5,7 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/program.h>
 #include <switchyard/host/crash_handler.h>
+#include <switchyard/host/stdout_aside.h>
 
 int main(int argc, char** argv) {
     using namespace switchyard;
@@ -16,9 +17,11 @@ int main(int argc, char** argv) {
     attach(commands, "train", cli::setup_train);
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "check", cli::setup_check);
-    return cli::run_program(commands, {argv + 1, argv + argc},
-                            [](const std::vector<std::string>& arguments) -> int {
-                                throw cli::Failure("this program runs commands that need LibTorch; for \"" +
-                                                   arguments.front() + "\" use `switchyard`");
-                            });
+    const int code = cli::run_program(
+        commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {
+            throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +
+                               "\" use `switchyard`");
+        });
+    host::put_stdout_aside_for_good();  // static objects of plugins may print, too
+    return code;
 }

@@ -7,6 +7,7 @@
 #include <switchyard/host/log.h>
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/host/services.h>
+#include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::host {
 namespace {
@@ -37,6 +38,7 @@ const CallNames& names_of(const SwitchyardComponent& entry) {
 }  // namespace
 
 void Destroyer::operator()(void* component) const noexcept {
+    const StdoutAside aside;
     try {
         guarded({plugin_.c_str(), entry_->id, names_of(*entry_).destroy},
                 [&] { entry_->destroy(component); });
@@ -55,6 +57,7 @@ void* create_component(const LoadedComponent& loaded, Kind kind, CreateInfo info
     }
     info.services = services();
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(), names_of(kind).create};
+    const StdoutAside aside;
     void* const component = guarded(site, [&] { return loaded.entry->create(&info); });
     if (component == nullptr) throw PluginError(site, "returned no component");
     return component;
@@ -67,6 +70,7 @@ Verdict supports(const LoadedComponent& loaded, const Request& request, const Ho
         sizeof(SwitchyardSupports), &request, &host, &options, variant.c_str(), &verdict};
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(),
                         names_of(loaded.manifest->kind).supports};
+    const StdoutAside aside;
     try {
         guarded(site, [&] { loaded.entry->supports(&arguments); });
     } catch (const PluginError& error) {

@@ -11,6 +11,7 @@
 #include <switchyard/host/dlopen_error.h>
 #include <switchyard/host/guard.h>
 #include <switchyard/host/services.h>
+#include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::host {
 
@@ -106,6 +107,7 @@ LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, cons
     const std::lock_guard lock(mutex);
     const auto found = known.find(path);
     if (found != known.end()) return found->second;
+    const StdoutAside aside;
     return known[path] = load_now(
                path, manifest, enter ? enter : [](Gate) {});
 }

@@ -168,6 +168,9 @@ TEST_CASE("a person can run the probe") {
     const Ran ran = run("'" + probe_program() + "' '" + good_plugin() + "'");
     CHECK(ran.exit_code == 0);
     CHECK(parse_probe_report(ran.output).has_value());
+    const Ran printed = run("{ '" + probe_program() + "' '" + bad_plugin("prints") + "' 2>/dev/null; }");
+    CHECK(printed.exit_code == 0);
+    CHECK(parse_probe_report(printed.output).has_value());
     CHECK(run("'" + probe_program() + "'").exit_code == 2);
     CHECK(run("'" + probe_program() + "' /lib/x86_64-linux-gnu/libc.so.6").exit_code == 1);
 }

@@ -12,6 +12,7 @@
 #include <switchyard/host/host_fingerprint.h>
 #include <switchyard/host/host_info.h>
 #include <switchyard/host/probe/component_probe.h>
+#include <switchyard/host/stdout_aside.h>
 #include <switchyard/interfaces/fingerprint.h>
 
 namespace {
@@ -27,15 +28,13 @@ __attribute__((section("switchyard_fingerprint"), used, retain)) constexpr auto 
 // The plugin may print, close descriptors and end the process: each line is written at once, to a descriptor that only this class knows.
 class Report {
 public:
-    explicit Report(int fd) : fd_(fd) {}
+    // `by_program`: the one who reads it is a program, and wants to know the phases, too.
+    Report(int fd, bool by_program) : fd_(fd), by_program_(by_program) {}
     void enter(ProbePhase phase, const std::string& component) const {
-        if (fd_ >= 0) write_line("phase\t" + std::string(name(phase)) + "\t" + component);
+        if (by_program_) write_line("phase\t" + std::string(name(phase)) + "\t" + component);
     }
     void finish(const ProbeReport& report) const {
-        if (fd_ >= 0)
-            write_line("report\t" + to_json(report));
-        else
-            std::cout << to_json(report) << std::endl;
+        write_line((by_program_ ? "report\t" : "") + to_json(report));
     }
 
 private:
@@ -48,6 +47,7 @@ private:
         }
     }
     int fd_;
+    bool by_program_;
 };
 
 ProbePhase phase_of(Gate gate) {
@@ -104,12 +104,12 @@ int main(int argc, char** argv) {
     }
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
-    int fd = -1;
+    int fd = put_stdout_aside_for_good();
     if (with_fd) {
         fd = ::fcntl(std::atoi(argv[3]), F_DUPFD_CLOEXEC, 100);
         ::close(std::atoi(argv[3]));
     }
-    const Report report(fd);
+    const Report report(fd, with_fd);
     const ProbeReport result = probe(argv[1], report);
     report.finish(result);
     return with_fd || !result.failure ? 0 : 1;

@@ -1,14 +1,13 @@
 #include "activation.h"
 
 #include <switchyard/reference/activation.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 
 Verdict NaiveActivation::supports(const ActivationRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    require_plain(verdict, request, host);
+    require_native(verdict, request, host);
     return verdict;
 }
 

@@ -1,14 +1,13 @@
 #include "attention.h"
 
 #include <switchyard/reference/attention.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 
 Verdict NaiveAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    require_plain(verdict, request, host);
+    require_native(verdict, request, host);
     REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
             Code::Layout, "layout", "padded with a dense bias", name(request.layout));
     REQUIRE(verdict, request.device == Device::cpu || !request.deterministic || !request.bias_gradient,

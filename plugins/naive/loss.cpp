@@ -1,14 +1,13 @@
 #include "loss.h"
 
 #include <switchyard/reference/loss.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 
 Verdict NaiveLoss::supports(const LossRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    require_plain(verdict, request, host);
+    require_native(verdict, request, host);
     return verdict;
 }
 

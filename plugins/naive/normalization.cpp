@@ -1,15 +1,14 @@
 #include "normalization.h"
 
 #include <switchyard/reference/normalization.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 
 Verdict NaiveNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
                                      const Options&) {
     Verdict verdict;
-    require_plain(verdict, request, host);
+    require_native(verdict, request, host);
     return verdict;
 }
 

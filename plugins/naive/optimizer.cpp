@@ -1,6 +1,6 @@
 #include "optimizer.h"
 
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 namespace {
@@ -16,8 +16,8 @@ NaiveOptimizer::NaiveOptimizer(const CreateInfo& info)
 
 Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    require_plain(verdict, request, host);
-    REQUIRE(verdict, is_plain_float(request.gradient_dtype), Code::DType, "gradient_dtype",
+    require_native(verdict, request, host);
+    REQUIRE(verdict, is_native_float(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
     REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;

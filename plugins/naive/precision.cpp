@@ -1,8 +1,7 @@
 #include "precision.h"
 
 #include <switchyard/reference/linear.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 

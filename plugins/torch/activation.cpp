@@ -7,8 +7,9 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
 
+#include <switchyard/sdk/serves.h>
+
 #include "as_type.h"
-#include "serves.h"
 
 namespace switchyard {
 namespace {

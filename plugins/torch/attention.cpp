@@ -6,7 +6,7 @@
 
 #include <ATen/ops/cat.h>
 
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 namespace {

@@ -12,8 +12,7 @@
 
 #include <switchyard/reference/collate.h>
 #include <switchyard/reference/epoch_order.h>
-
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 namespace {

@@ -11,8 +11,9 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 
+#include <switchyard/sdk/serves.h>
+
 #include "as_type.h"
-#include "serves.h"
 
 namespace switchyard {
 namespace {

@@ -6,8 +6,9 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/rms_norm.h>
 
+#include <switchyard/sdk/serves.h>
+
 #include "as_type.h"
-#include "serves.h"
 
 namespace switchyard {
 namespace {

@@ -17,7 +17,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
 
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 namespace {

@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linear.h>
 
-#include "serves.h"
+#include <switchyard/sdk/serves.h>
 
 namespace switchyard {
 namespace {

@@ -9,6 +9,7 @@
 #include <switchyard/cli/output.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/config/problem.h>
+#include <switchyard/interfaces/reason_text.h>
 #include <switchyard/resolver/plan_json.h>
 #include <switchyard/resolver/request_fields.h>
 
@@ -52,7 +53,7 @@ void add_refused(const PlanRow& row, Lines& lines) {
     for (const auto& outcome : row.candidates) {
         if (outcome.ok) continue;
         Lines reasons;
-        for (const auto& reason : outcome.reasons) reasons.push_back(resolver::to_text(reason));
+        for (const auto& reason : outcome.reasons) reasons.push_back(to_text(reason));
         lines.push_back(full_name(outcome) + " does not serve it: " + joined(reasons, "; "));
         if (outcome.nearest) lines.push_back("    it would serve: " + *outcome.nearest);
     }

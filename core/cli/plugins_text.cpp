@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/output.h>
-#include <switchyard/resolver/plan.h>
+#include <switchyard/interfaces/reason_text.h>
 
 namespace switchyard::cli {
 namespace {
@@ -160,7 +160,7 @@ std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe) {
         const std::string dtype(name(cell.dtype));
         if (cell.ok) device.dtypes[joined(cell.serves)].push_back(dtype);
         for (const auto& reason : cell.reasons) {
-            if (!cell.ok) device.refusals.push_back(dtype + ": " + resolver::to_text(reason));
+            if (!cell.ok) device.refusals.push_back(dtype + ": " + to_text(reason));
         }
     }
     return devices;

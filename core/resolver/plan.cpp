@@ -4,13 +4,6 @@
 
 namespace switchyard::resolver {
 
-std::string to_text(const Reason& reason) {
-    std::string text = reason.field.empty() ? std::string(name(reason.code)) : reason.field;
-    if (!reason.expected.empty()) text += ": expected " + reason.expected;
-    if (!reason.got.empty()) text += (reason.expected.empty() ? ": " : ", got ") + reason.got;
-    return text + (reason.hint.empty() ? "" : " (" + reason.hint + ")");
-}
-
 const PlanRow* Plan::find(std::string_view slot, Phase phase, const config::LayerId* layer) const {
     for (const auto& row : rows) {
         if (row.use.slot != slot || row.use.phase != phase) continue;

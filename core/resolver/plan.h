@@ -56,9 +56,6 @@ struct SlotUse {
     config::Origin origin;                   // of the `backend` in it
 };
 
-// "head_dim: expected a multiple of 8, got 20 (hint)"
-std::string to_text(const Reason& reason);
-
 // Parts of a wide operation that the core does around a component that serves a narrower one only. In the
 // order in which the core does them: normalization: bias, dropout, residual; activation: bias, dropout; loss:
 // projection; optimizer: unscale, clip.

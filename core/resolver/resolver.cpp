@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include <switchyard/interfaces/reason_text.h>
 #include <switchyard/resolver/compose.h>
 #include <switchyard/resolver/names.h>
 #include <switchyard/resolver/nearest.h>

@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include <switchyard/conformance/cases.h>
+#include <switchyard/interfaces/reason_text.h>
 
 namespace switchyard::conformance {
 namespace {
@@ -21,9 +22,7 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
         const Verdict verdict = ask(component, *one.request);
         if (!verdict.ok()) {
             ++report.skipped;
-            for (const Reason& reason : verdict.reasons) {
-                ++report.skip_reasons[reason.field + ": expected " + reason.expected + ", got " + reason.got];
-            }
+            for (const Reason& reason : verdict.reasons) ++report.skip_reasons[to_text(reason)];
             continue;
         }
         if (options.on_case) options.on_case(one.name);

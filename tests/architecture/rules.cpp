@@ -115,7 +115,8 @@ std::vector<std::string> code_lines(const fs::path& file) {
         }
         line = line.substr(0, line.find("//"));
         if (std::regex_search(line, match, raw_string)) {
-            const std::string end = ")" + match[1].str() + "\"";
+            std::string end(1, ')');
+            end.append(match[1].str()).append(1, '"');
             if (match.suffix().str().find(end) == std::string::npos) end_of_raw = end;
             line = match.prefix();
         }

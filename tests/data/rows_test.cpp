@@ -2,6 +2,7 @@
 #include <switchyard/data/rows.h>
 
 #include <fstream>
+#include <sstream>
 
 #include <boost/iostreams/filter/bzip2.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
@@ -52,13 +53,13 @@ using Texts = std::vector<std::string>;
 
 template <class Filter>
 std::string packed(const std::string& text, const Filter& filter) {
-    std::string out;
+    std::ostringstream out;
     boost::iostreams::filtering_ostream stream;
     stream.push(filter);
-    stream.push(boost::iostreams::back_inserter(out));
+    stream.push(out);
     stream << text;
     boost::iostreams::close(stream);
-    return out;
+    return out.str();
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ std::string generate_source(const PluginToml& plugin, const std::string& librari
         << "SWITCHYARD_ABI_MINOR,\n    " << literal(manifest.name) << ", " << literal(manifest.version)
         << ", " << literal(manifest.vendor) << ", " << literal(manifest.license) << ",\n    "
         << literal(manifest.summary) << ", fingerprint.bytes.data(), " << plugin.sources.size()
-        << ", components, " << (plugin.init.class_name.empty() ? "nullptr" : "&" + plugin.init.class_name) << "};\n";
+        << ", components, " << (plugin.init.class_name.empty() ? "nullptr" : "&" + plugin.init.class_name)
+        << "};\n";
     return out.str();
 }
 

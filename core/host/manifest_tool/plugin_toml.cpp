@@ -173,7 +173,8 @@ PluginToml read_root(const Node& root, const std::string& target, TomlReport& re
     manifest.license = table.text("license", a_line);
     manifest.summary = table.text("summary", a_line);
     manifest.cpu_features = table.list("cpu_features", a_name);
-    if (table.find("init") != nullptr) plugin.init = {table.text("init", a_class), table.text("init_header", a_line)};
+    if (table.find("init") != nullptr)
+        plugin.init = {table.text("init", a_class), table.text("init_header", a_line)};
     if (const Node* header = table.find("init_header"); header != nullptr && plugin.init.header.empty()) {
         table.conflict(*header, "init_header", "stands without init");
     }

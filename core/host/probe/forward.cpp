@@ -86,12 +86,14 @@ public:
     std::int64_t size() const override { return 3; }
     std::int64_t length(std::int64_t index) const override { return index + 2; }
     Sample get(std::int64_t index, std::int64_t) const override {
-        return {std::vector<std::int64_t>(static_cast<std::size_t>(length(index)), index + 1), {}, {}, {0}, {}};
+        return {
+            std::vector<std::int64_t>(static_cast<std::size_t>(length(index)), index + 1), {}, {}, {0}, {}};
     }
 };
 
 std::string run_data_loader(DataLoader& loader, const DataLoaderRequest& request) {
-    static const ThreeSamples samples;  // it must outlive the loader, whose threads may still be reading ahead
+    static const ThreeSamples
+        samples;  // it must outlive the loader, whose threads may still be reading ahead
     LoaderParams params;
     params.layout = request.layout;
     params.batch_size = request.batch.min;

@@ -60,7 +60,7 @@ std::vector<TextTable::Column> columns(bool memory_bound) {
             {"memory"},
             {"speedup [95 %]", Align::left},
             {"", Align::left},
-            {"error / allowed, where worst", Align::left}};
+            {"error / allowed", Align::left}};
 }
 
 std::vector<std::string> cells(const BenchRow& row) {
@@ -71,10 +71,9 @@ std::vector<std::string> cells(const BenchRow& row) {
     const std::string finding = wrong                     ? "WRONG"
                                 : row.speedup && !is_base ? finding_text(judge(*row.speedup))
                                                           : "";
-    const std::string error =
-        std::isnan(row.error.error)
-            ? "not checked"
-            : small(row.error.error) + " / " + small(row.error.allowed) + "  " + row.error.of;
+    const std::string error = std::isnan(row.error.error)
+                                  ? "not checked"
+                                  : small(row.error.error) + " / " + small(row.error.allowed);
     return {row.ran(),
             interval_text(row.ms),
             digits(row.memory_bound ? row.gbytes_per_second : row.gflops),
@@ -113,7 +112,7 @@ void add_row(TextTable& table, const BenchRow& row) {
 std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
     int blocks = 0, spoilt = 0, samples = 0;
     bool ratios = false, cached = false;
-    std::string part;
+    std::string part, worst;
     for (const BenchRow* row = begin; row != end; ++row) {
         blocks = std::max(blocks, row->blocks);
         samples += row->blocks;
@@ -121,7 +120,9 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
         ratios = ratios || row->speedup.has_value();
         cached = cached || (row->memory_bound && row->timed() &&
                             row->footprint_bytes < static_cast<double>(last_cache));
-        if (row->timed()) part = row->error.part;
+        if (!row->timed() || row->error.of.empty()) continue;
+        part = row->error.part;
+        worst += (worst.empty() ? "" : ", ") + row->error.of;
     }
     if (samples == 0) return "";
     std::string text = std::to_string(blocks) + " blocks";
@@ -132,7 +133,7 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
     if (cached)
         text +=
             "; what a call touches fits the last cache (" + bytes_text(static_cast<double>(last_cache)) + ")";
-    if (!part.empty()) text += "; error over " + part;
+    if (!worst.empty()) text += "; error: " + worst + (part.empty() ? "" : " over " + part);
     return wrap(text, 110, "  ") + "\n";
 }
 

@@ -16,6 +16,7 @@ std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& o
 
 // Kinds whose calls are no map from tensors to tensors find their faults themselves.
 std::vector<FreeCase> optimizer_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& options);
 std::vector<FreeCase> data_loader_cases(const VerifyOptions& options);
 
 // "f32", "bf16", ...: how dtypes stand in names of cases.

@@ -32,6 +32,11 @@ void Findings::compare(const std::string& what, const at::Tensor& found, Yardsti
     if (judgement.kind == Judgement::Kind::too_far) add(code, what + ": " + judgement.detail);
 }
 
+void Findings::take(const Report& report) {
+    worst_ = std::max(worst_, report.worst_ratio);
+    faults_.insert(faults_.end(), report.faults.begin(), report.faults.end());
+}
+
 void Findings::check_executed(Binding& binding) {
     if (auto fault = wrong_execution(binding.take_executed(), component_.variant, facts_))
         faults_.push_back(std::move(*fault));

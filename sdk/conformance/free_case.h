@@ -20,9 +20,12 @@ public:
     Findings(const ComponentUnderTest& component, const Facts& facts) : component_(component), facts_(facts) {}
 
     const ComponentUnderTest& component() const { return component_; }
+    const Facts& facts() const { return facts_; }
     void add(const char* code, std::string detail) { faults_.push_back({code, "", std::move(detail)}); }
     // The component's bound, where it has one, takes the place of the yardstick's.
     void compare(const std::string& what, const at::Tensor& found, Yardstick yardstick, const char* code);
+    // What a part of the case, judged by itself, has found.
+    void take(const Report& report);
     // To be called after a call that must have run something.
     void check_executed(Binding& binding);
 

@@ -137,6 +137,7 @@ public:
         : facts_(facts),
           variant_(component.variant),
           request_(*one.request),
+          computes_(one.computes.value_or(one.request->dtype)),
           operation_(one.make(variation)),
           plain_(one.make_on_cpu ? one.make_on_cpu(variation) : operation_),
           binding_(component, one.request) {
@@ -313,7 +314,7 @@ private:
     }
 
     void compare(const Outcome& found) {
-        const Expected expected = expect(plain_, request_.dtype);
+        const Expected expected = expect(plain_, computes_);
         for (std::size_t i = 0; i < operation_.output_names.size(); ++i) {
             const at::Tensor& oracle = expected.oracle.outputs[i];
             if (!oracle.defined()) continue;
@@ -373,6 +374,7 @@ private:
     const Facts& facts_;
     const std::string& variant_;
     const Request& request_;
+    DType computes_;
     Operation operation_;
     Operation plain_;  // the same on the CPU, for the oracle
     Binding binding_;

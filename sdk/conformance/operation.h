@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ struct OperationCase {
     int threads = 1;  // for the component's calls
     // The same on the CPU, where the oracle runs; empty: `make` does that already.
     std::function<Operation(const Variation&)> make_on_cpu = {};
+    std::optional<DType> computes = {};  // where that is not the request's dtype
 };
 
 // Runs the case on the component and appends what is wrong to the report.

@@ -16,7 +16,7 @@ namespace switchyard::conformance {
 //   not_counted wrong_variant nondeterministic    claims that do not hold
 //   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state     optimizers
 //   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position ranks_overlap     data loaders
-//   wrong_policy                                  precision policies
+//   wrong_policy wrong_state                      precision policies
 //   accepted_then_threw                           `supports` said yes, the call threw
 //   accepted_invalid                              what the contract refuses with std::invalid_argument was taken
 struct Fault {

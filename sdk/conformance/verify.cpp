@@ -96,6 +96,9 @@ Report verify(const ComponentUnderTest& component, const VerifyOptions& options)
         case Kind::optimizer:
             run(optimizer_cases(facts, options));
             break;
+        case Kind::precision:
+            run(precision_cases(facts, options));
+            break;
         case Kind::data_loader:
             run(data_loader_cases(options));
             break;

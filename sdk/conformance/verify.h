@@ -7,6 +7,10 @@
 // at most twice (gradients: three times) the error of the reference run in the same dtype, both against the reference in float64, plus a few units
 // in the last place; a component of Accuracy::reduced is held to its own bound. Around every input lies NaN.
 //
+// An optimizer is followed for some steps beside the reference's and has its state taken over; a data loader is followed for two epochs of every rank
+// and taken back into them, batch by batch as the reference orders and collates them; of a precision policy both the linear layer and what it
+// declares, scales and keeps are held.
+//
 // The component is called directly, without the core: gradient mode `kernel` through Saved, `differentiable` through autograd, `recompute` and
 // `none` forward only.
 #pragma once

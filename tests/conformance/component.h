@@ -39,6 +39,6 @@ constexpr sdk::ComponentFacts facts(const char* gradient, const char* random, co
 
 // The entries, one a kind; each in the file of its name.
 extern const SwitchyardComponent attention_entry, normalization_entry, activation_entry, loss_entry,
-    optimizer_entry, data_loader_entry;
+    optimizer_entry, data_loader_entry, precision_entry;
 
 }  // namespace switchyard::test

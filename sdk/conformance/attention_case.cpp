@@ -276,13 +276,19 @@ private:
     std::uint64_t seed_;
 };
 
-// For biases of any dtype, which get sums over data of the case's dtype. Also what exp(score - lse) has from an lse that was stored in
-// float32, as kernels that recompute probabilities do (Dao et al. 2022, arXiv:2205.14135, algorithm 4): half a unit in its last place, where
-// scores are within about 4 standard deviations.
+// For biases of any dtype, which get sums over data of the case's dtype.
+//
+// Also for kernels that take probabilities again as exp(score - lse) from an lse stored in float32 (Dao et al. 2022, arXiv:2205.14135,
+// algorithm 4), which the reference does not: storing it is off by u |lse|, all probabilities of that row are then off by u |lse| of
+// themselves, since exp(x + d) = exp(x) (1 + d) but for d^2, and so are that row's shares of dq, dk, dv (Higham, Accuracy and Stability of
+// Numerical Algorithms, 2nd ed., section 1.6: the condition of exp is |d|). An lse is at most its row's largest score, taken to be four
+// standard deviations, and ln(keys). Half of it, because the judge's floor is 2 u.
 double gradient_roundoff(const AttentionSpec& spec) {
     const auto type = to_scalar_type(spec.dtype);
     const double stored = unit_roundoff(type == at::kDouble ? at::kDouble : at::kFloat);
-    const double largest_lse = 4.0 * spec.magnitude * spec.magnitude +
+    const double scaled =
+        spec.scale == 0.0 ? 1.0 : spec.scale * std::sqrt(static_cast<double>(spec.head_dim));
+    const double largest_lse = 4.0 * scaled * spec.magnitude * spec.magnitude +
                                std::log(static_cast<double>(std::max<std::int64_t>(spec.keys, 1)));
     return std::max(unit_roundoff(type), stored * largest_lse / 2.0);
 }

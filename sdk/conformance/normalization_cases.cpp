@@ -20,7 +20,7 @@ struct NormSpec : HiddenSpec {
     bool bias = false, residual = false, beta = true;
     double center = 0.0, spread = 1.0;  // of x
     double eps = 1e-5;
-    std::string only = "";              // the one input whose gradient is asked for; empty: all
+    std::string only = "";  // the one input whose gradient is asked for; empty: all
 };
 
 std::string full_name(const NormSpec& spec) {
@@ -29,13 +29,14 @@ std::string full_name(const NormSpec& spec) {
     if (spec.residual) parts += "+residual";
     if (spec.dropout > 0.0) parts += "+dropout";
     if (spec.norm == NormKind::layer_norm && !spec.beta) parts += "-beta";
-    return "normalization/" + std::string(name(spec.norm)) + parts + "/" + name_of(static_cast<const HiddenSpec&>(spec)) +
-           (spec.only.empty() ? "" : "/grad_" + spec.only);
+    return "normalization/" + std::string(name(spec.norm)) + parts + "/" +
+           name_of(static_cast<const HiddenSpec&>(spec)) + (spec.only.empty() ? "" : "/grad_" + spec.only);
 }
 
 NormalizationInputs as_inputs(const Tensors& t) { return {t[0], t[1], t[2], t[3], t[4]}; }
 
-Tensors make_inputs(const NormSpec& spec, const VerifyOptions& options, const Variation& variation, std::uint64_t seed) {
+Tensors make_inputs(const NormSpec& spec, const VerifyOptions& options, const Variation& variation,
+                    std::uint64_t seed) {
     const at::Device device(to_device_type(options.device));
     const auto type = to_scalar_type(spec.dtype);
     const auto parameter_type = spec.wide_parameters && spec.dtype != DType::float64 ? at::kFloat : type;
@@ -44,9 +45,13 @@ Tensors make_inputs(const NormSpec& spec, const VerifyOptions& options, const Va
     const auto sizes = hidden_sizes(spec, spec.width);
     const bool shown = spec.count_dropped;
     Tensors inputs(5);
-    inputs[0] = place(shown ? at::full(sizes, 1.0, at::kDouble) : bell(sizes, seed + 1) * spec.spread + spec.center, type, device, placement, around);
+    inputs[0] =
+        place(shown ? at::full(sizes, 1.0, at::kDouble) : bell(sizes, seed + 1) * spec.spread + spec.center,
+              type, device, placement, around);
     if (spec.bias) inputs[1] = place(bell({spec.width}, seed + 2), type, device, Placement::dense, around);
-    if (spec.residual) inputs[2] = place(bell(sizes, seed + 3), type, device, placement == Placement::expanded ? Placement::dense : placement, around);
+    if (spec.residual)
+        inputs[2] = place(bell(sizes, seed + 3), type, device,
+                          placement == Placement::expanded ? Placement::dense : placement, around);
     inputs[3] = place(bell({spec.width}, seed + 4) + 1.0, parameter_type, device, Placement::dense, around);
     if (spec.norm == NormKind::layer_norm && spec.beta) {
         inputs[4] = place(bell({spec.width}, seed + 5), parameter_type, device, Placement::dense, around);
@@ -60,12 +65,23 @@ std::shared_ptr<NormalizationRequest> request_of(const NormSpec& spec, const Ver
     request->norm = spec.norm;
     request->rows = spec.batch * spec.seq;
     request->width = spec.width;
-    request->parameter_dtype = spec.wide_parameters && spec.dtype != DType::float64 ? DType::float32 : spec.dtype;
+    request->parameter_dtype =
+        spec.wide_parameters && spec.dtype != DType::float64 ? DType::float32 : spec.dtype;
     request->affine_bias = spec.norm == NormKind::layer_norm && spec.beta;
     request->input_bias = spec.bias;
     request->residual = spec.residual;
     request->dropout = spec.dropout;
     return request;
+}
+
+// The normalized x of layer_norm is x * rstd - mean * rstd in fused kernels. The mean and the two products are rounded, each to within
+// u |center| / spread: together, in the root mean square, below 2 u |center| / spread; cancellation brings out what
+// was there before (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.7). The reference subtracts first, so it has the
+// mean's error only. Besides there is about 2 u of its own size, 1. The gradient of the weight is a sum of such values, so off by
+// 2 u (1 + |center| / spread) of itself: the judge's floor of 2 u, with u larger. rms_norm subtracts nothing.
+double gradient_roundoff(const NormSpec& spec) {
+    const double u = unit_roundoff(spec.dtype == DType::float64 ? at::kDouble : at::kFloat);
+    return spec.norm == NormKind::layer_norm ? u * (1.0 + std::abs(spec.center) / spec.spread) : u;
 }
 
 OperationCase make_case(const NormSpec& spec, const Facts& facts, const VerifyOptions& options) {
@@ -84,23 +100,23 @@ OperationCase make_case(const NormSpec& spec, const Facts& facts, const VerifyOp
         operation.others = {params.tokens.cu_seqlens, params.tokens.positions};
         const Placement placement = variation.strided ? spec.grad_placement : Placement::dense;
         const auto grad = [&](std::uint64_t salt) {
-            return place(bell(hidden_sizes(spec, spec.width), seed + salt), to_scalar_type(spec.dtype), at::Device(to_device_type(options.device)),
-                         placement, surroundings(variation));
+            return place(bell(hidden_sizes(spec, spec.width), seed + salt), to_scalar_type(spec.dtype),
+                         at::Device(to_device_type(options.device)), placement, surroundings(variation));
         };
         operation.grad_outputs = {grad(6), has_sum ? grad(7) : at::Tensor()};
-        // x * rstd - mean * rstd, as fused kernels take it, rounds at the size of the mean.
-        operation.gradient_roundoff =
-            unit_roundoff(spec.dtype == DType::float64 ? at::kDouble : at::kFloat) * (1.0 + std::abs(spec.center) / spec.spread);
+        operation.gradient_roundoff = gradient_roundoff(spec);
         operation.judged = spec.dropout == 0.0 || facts.random == RandomSource::counter;
         operation.reference = [params](const Tensors& inputs) {
             const NormalizationOutputs out = reference::normalization(as_inputs(inputs), params);
             return Tensors{out.y, out.sum};
         };
         operation.forward = [params](void* component, const Tensors& inputs, Saved* saved) {
-            const NormalizationOutputs out = static_cast<Normalization*>(component)->forward(as_inputs(inputs), params, saved);
+            const NormalizationOutputs out =
+                static_cast<Normalization*>(component)->forward(as_inputs(inputs), params, saved);
             return Tensors{out.y, out.sum};
         };
-        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads, const std::vector<bool>& needs) {
+        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads,
+                                      const std::vector<bool>& needs) {
             const NormalizationGrads g = static_cast<Normalization*>(component)->backward(
                 params, saved, grads[0], grads[1], {needs[0], needs[1], needs[2], needs[3], needs[4]});
             return Tensors{g.x, g.bias, g.residual, g.weight, g.beta};
@@ -131,8 +147,10 @@ void add(std::vector<NormSpec>& specs, NormSpec base) {
     with("threads", [&](NormSpec& s) { s.batch = 4, s.seq = 129, s.width = 257, s.threaded = true; });
     with("packed", [&](NormSpec& s) { s.layout = Layout::packed, s.width = 96; });
     with("narrow", [&](NormSpec& s) { s.width = 96, s.wide_parameters = false; });
-    for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
-        with((std::string("stride/") + name(placement)).c_str(), [&](NormSpec& s) { s.placement = s.grad_placement = placement; });
+    for (const Placement placement :
+         {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
+        with((std::string("stride/") + name(placement)).c_str(),
+             [&](NormSpec& s) { s.placement = s.grad_placement = placement; });
     }
     with("deterministic", [&](NormSpec& s) { s.deterministic = true, s.seq = 64; });
     // A large mean loses digits in one-pass formulas; a small spread shows where eps stands.
@@ -196,7 +214,8 @@ std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyO
     }
     std::vector<OperationCase> cases;
     for (NormSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute) spec.needs = false;
+        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
+            spec.needs = false;
         cases.push_back(make_case(spec, facts, options));
     }
     return cases;

@@ -3,7 +3,8 @@
 //     error      the root mean square of the difference, and the largest difference
 //     allowed    factor * the reference's error + a floor:  2 u * rms(oracle) for the first, 4 u * max|oracle| for the second
 //
-// with u the unit roundoff of the tensor's dtype (half a unit in the last place), factor 2 for outputs and 3 for gradients.
+// with u the unit roundoff of the tensor's dtype (half a unit in the last place), factor 2 for outputs and 3 for gradients; in float64, where
+// the oracle is no wider than the candidate, one more.
 //
 // Chance is taken out where tensors are small: the reference's largest error counts as at least four times its rms error, and tensors of few
 // values get the worst of several runs of the reference (judge.cpp). Gradients are differences of larger numbers (dS = P (dP - sum P dP)), so
@@ -31,7 +32,8 @@ struct Judgement {
     Kind kind = Kind::fine;
     double ratio = 0.0;  // the larger of error / allowed, of the two
     std::string detail;  // when not fine
-    Spread error, allowed;  // unless not_finite; `allowed.largest` is infinite where only the rms is asked for
+    Spread error,
+        allowed;  // unless not_finite; `allowed.largest` is infinite where only the rms is asked for
 };
 
 // Of a - b in float64, where both are finite; `b` undefined: of a.

@@ -84,10 +84,12 @@ std::vector<Token> padded_tokens(const Tokens& tokens, std::int64_t batch, std::
 
 }  // namespace
 
-void fill_keep_row(bool* keep, std::int64_t columns, const Dropout& dropout, std::uint32_t document,
+void fill_keep_row(bool* keep, KeepSpan columns, const Dropout& dropout, std::uint32_t document,
                    std::uint32_t head, std::uint32_t row) {
     const std::uint32_t threshold = dropout.threshold();
-    for (std::int64_t begin = 0; begin < columns; begin += group_columns) {
+    const std::int64_t end = columns.begin + columns.size;
+    for (std::int64_t begin = columns.begin / group_columns * group_columns; begin < end;
+         begin += group_columns) {
         const Group numbers = group_numbers(static_cast<std::uint32_t>(begin / group_columns), row, head,
                                             document, dropout.seed);
         bool group[group_columns];
@@ -98,22 +100,29 @@ void fill_keep_row(bool* keep, std::int64_t columns, const Dropout& dropout, std
                 group[word * 16 + call * 2 + 1] = (bits >> 16) >= threshold;
             }
         }
-        std::copy_n(group, std::min(group_columns, columns - begin), keep + begin);
+        const std::int64_t from = std::max(begin, columns.begin), to = std::min(begin + group_columns, end);
+        std::copy(group + (from - begin), group + (to - begin), keep + (from - columns.begin));
     }
 }
 
 at::Tensor attention_keep_mask(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
                                std::int64_t heads, std::int64_t queries, std::int64_t keys,
                                at::Device device) {
-    at::Tensor keep_BHNM = at::empty({batch, heads, queries, keys}, at::TensorOptions().dtype(at::kBool));
+    return attention_keep_rectangle(dropout, first_document, batch, heads, {0, queries}, {0, keys}, device);
+}
+
+at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
+                                    std::int64_t heads, KeepSpan queries, KeepSpan keys, at::Device device) {
+    at::Tensor keep_BHNM =
+        at::empty({batch, heads, queries.size, keys.size}, at::TensorOptions().dtype(at::kBool));
     bool* data = keep_BHNM.mutable_data_ptr<bool>();
-    const std::int64_t rows = batch * heads * queries;
-    at::parallel_for(0, rows, 1 + 32768 / (keys + 1), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t rows = batch * heads * queries.size;
+    at::parallel_for(0, rows, 1 + 32768 / (keys.size + 1), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-            const auto document = static_cast<std::uint32_t>(first_document + r / (heads * queries));
-            const auto head = static_cast<std::uint32_t>(r / queries % heads);
-            fill_keep_row(data + r * keys, keys, dropout, document, head,
-                          static_cast<std::uint32_t>(r % queries));
+            const auto document = static_cast<std::uint32_t>(first_document + r / (heads * queries.size));
+            const auto head = static_cast<std::uint32_t>(r / queries.size % heads);
+            fill_keep_row(data + r * keys.size, keys, dropout, document, head,
+                          static_cast<std::uint32_t>(queries.begin + r % queries.size));
         }
     });
     return keep_BHNM.to(device);
@@ -133,13 +142,13 @@ at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::In
     const std::int64_t width = sizes.back();
     at::Tensor keep = at::empty(sizes, at::TensorOptions().dtype(at::kBool));
     bool* data = keep.mutable_data_ptr<bool>();
-    at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1 + 32768 / (width + 1),
-                     [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t r = begin; r < end; ++r) {
-                             fill_keep_row(data + r * width, width, dropout, rows[r].document, 0,
-                                           rows[r].position);
-                         }
-                     });
+    at::parallel_for(
+        0, static_cast<std::int64_t>(rows.size()), 1 + 32768 / (width + 1),
+        [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t r = begin; r < end; ++r) {
+                fill_keep_row(data + r * width, {0, width}, dropout, rows[r].document, 0, rows[r].position);
+            }
+        });
     return keep.to(device);
 }
 

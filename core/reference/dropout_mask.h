@@ -14,8 +14,14 @@
 
 namespace switchyard::reference {
 
-// keep[column] for all columns of one row.
-void fill_keep_row(bool* keep, std::int64_t columns, const Dropout& dropout, std::uint32_t document,
+// Rows or columns of a score matrix.
+struct KeepSpan {
+    std::int64_t begin = 0;
+    std::int64_t size = 0;
+};
+
+// keep[c - columns.begin] for these columns of one row.
+void fill_keep_row(bool* keep, KeepSpan columns, const Dropout& dropout, std::uint32_t document,
                    std::uint32_t head, std::uint32_t row);
 
 // keep_BHNM for sequences first_document, first_document + 1, ...: queries and keys are counted within their
@@ -23,6 +29,11 @@ void fill_keep_row(bool* keep, std::int64_t columns, const Dropout& dropout, std
 at::Tensor attention_keep_mask(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
                                std::int64_t heads, std::int64_t queries, std::int64_t keys,
                                at::Device device = at::kCPU);
+
+// The same for a rectangle of the score matrix.
+at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
+                                    std::int64_t heads, KeepSpan queries, KeepSpan keys,
+                                    at::Device device = at::kCPU);
 
 // keep mask of hidden states of these sizes: [batch, seq, width] padded, [total, width] packed.
 // Throws std::invalid_argument when sizes and tokens do not agree.

@@ -37,6 +37,16 @@ TEST_CASE("the attention mask is the generator's, element by element") {
     }
 }
 
+TEST_CASE("the mask of a rectangle is that part of the whole mask") {
+    const Dropout dropout{0.3, 7};
+    const at::Tensor whole = reference::attention_keep_mask(dropout, 5, 2, 3, 9, 200);
+    for (const auto& [begin, size] :
+         {std::pair<std::int64_t, std::int64_t>{0, 200}, {0, 10}, {63, 2}, {64, 64}, {70, 100}, {130, 0}}) {
+        const at::Tensor part = reference::attention_keep_rectangle(dropout, 5, 2, 3, {4, 3}, {begin, size});
+        CHECK(part.equal(whole.narrow(2, 4, 3).narrow(3, begin, size)));
+    }
+}
+
 TEST_CASE("padded and packed hidden states get the same mask for the same token") {
     const Dropout dropout{0.5, 99};
     Tokens padded;

@@ -1,5 +1,6 @@
 #include "builtin.h"
 
+#include <array>
 #include <stdexcept>
 
 #include <switchyard/host/discovery.h>
@@ -9,14 +10,16 @@
 namespace switchyard::test {
 namespace {
 
+constexpr std::array plugins = {"naive", "torch", "chunked"};
+
 host::Registry& registry() {
     static host::Registry found([] {
         host::DiscoveryOptions options;
         options.run_probes = false;
         options.probe_program = (build_dir() / "libexec/switchyard/switchyard-probe").string();
         const auto folder = build_dir() / "lib/switchyard/plugins";
-        options.path.entries = {{(folder / "libnaive.so").string(), "test", true},
-                                {(folder / "libtorch.so").string(), "test", true}};
+        for (const std::string plugin : plugins)
+            options.path.entries.push_back({(folder / ("lib" + plugin + ".so")).string(), "test", true});
         return host::discover(options, laptop());
     }());
     return found;
@@ -37,8 +40,10 @@ std::vector<host::LoadedComponent> load(const std::string& plugin) {
 }  // namespace
 
 std::vector<host::LoadedComponent> all_components() {
-    auto all = load("naive");
-    for (auto& loaded : load("torch")) all.push_back(std::move(loaded));
+    std::vector<host::LoadedComponent> all;
+    for (const auto* plugin : plugins) {
+        for (auto& loaded : load(plugin)) all.push_back(std::move(loaded));
+    }
     return all;
 }
 

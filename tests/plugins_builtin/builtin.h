@@ -17,7 +17,7 @@ namespace switchyard::test {
 // Throws std::runtime_error with the gate's reason if the plugin can't be loaded.
 host::LoadedComponent component(Kind kind, const std::string& plugin, const std::string& id);
 
-// All components of both plugins.
+// All components of all plugins.
 std::vector<host::LoadedComponent> all_components();
 
 // A host with a CPU, and one that also has a described H100.

@@ -1,5 +1,5 @@
-// Every component of both plugins, held to its contract by the suite that a plugin's author runs. A new component or kind is held as soon as it
-// is there; to hold a variant by name, too, add it to `variants`.
+// Every component of all plugins, held to its contract by the suite that a plugin's author runs. A new component or kind is held as soon as it
+// is there; to hold a variant by name, or options that are no defaults, add them to the last two cases.
 #include "builtin.h"
 
 #include <algorithm>
@@ -13,9 +13,10 @@ using namespace switchyard;
 namespace {
 
 conformance::Report verify(const host::LoadedComponent& loaded, const conformance::VerifyOptions& options,
-                           const std::string& variant = "") {
-    return conformance::verify(
-        {loaded.plugin, loaded.entry, &test::laptop(), test::default_options(loaded), variant}, options);
+                           const std::string& variant = "", const Options& changed = {}) {
+    Options component = test::default_options(loaded);
+    for (const auto& [name, value] : changed.values()) component.set(name, value);
+    return conformance::verify({loaded.plugin, loaded.entry, &test::laptop(), component, variant}, options);
 }
 
 // "": no fault.
@@ -47,6 +48,22 @@ TEST_CASE("variants that can be asked for by name are held, too") {
         options.dtypes = {DType::float32, DType::bfloat16};
         const auto report = verify(loaded, options, variant);
         INFO(variant);
+        CHECK(faults(report) == "");
+        CHECK(report.cases > 100);
+    }
+}
+
+TEST_CASE("chunked attention is right whatever the chunks") {
+    const auto loaded = test::component(Kind::attention, "chunked", "chunked");
+    for (const auto& [queries, keys] :
+         {std::pair<std::int64_t, std::int64_t>{5, 0}, {33, 7}}) {
+        Options options;
+        options.set("chunk_size", queries);
+        options.set("key_chunk_size", keys);
+        conformance::VerifyOptions verified;
+        verified.dtypes = {DType::float32, DType::bfloat16};
+        const auto report = verify(loaded, verified, "", options);
+        INFO("chunks of " << queries << " queries and " << keys << " keys");
         CHECK(faults(report) == "");
         CHECK(report.cases > 100);
     }

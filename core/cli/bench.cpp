@@ -59,7 +59,9 @@ public:
         request.slot = job_.config.slot(kind);
         request.backends = choose_backends(options_, kind, candidates_);
         request.base = choose_base(options_, kind, candidates_, request.backends);
+        read_bench_sweep(options_, candidates_, request);
         auto report = compare::run_bench(request, world());
+        report.memory_budget_bytes = request.memory_budget_bytes;
         report.host = host_;
         report.command = command_line();
         report.seed = options_.seed;
@@ -206,6 +208,14 @@ void add_common(CLI::App& command, BenchOptions& options) {
     list(command, "--backends", options.backends,
          "components to compare, [plugin/]component[@variant]; default: all that are usable")
         ->type_name("A,B");
+    command
+        .add_option("--sweep", options.sweep,
+                    "run a backend for each value of one of its options, as chunk_size or chunk_size=64,256")
+        ->type_name("OPTION[=A,B]");
+    command
+        .add_option("--memory-budget", options.memory_budget,
+                    "with --sweep: name the fastest whose extra memory is within it")
+        ->type_name("BYTES");
     command.add_option("--base", options.base, "what speedups are over; default: torch")->type_name("NAME");
     command
         .add_option("--shape", options.shapes,

@@ -34,7 +34,8 @@ void check_number(const char* option, double value, double low, double high, con
 std::string bad_dtype(const std::string& text) {
     const Words known{"float32", "float64", "bfloat16", "float16"};
     const auto near = config::suggest(text, known);
-    return "--dtype " + text + ": expected one of " + joined(known) + (near.empty() ? "" : "; did you mean " + near + "?");
+    return "--dtype " + text + ": expected one of " + joined(known) +
+           (near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 }  // namespace
@@ -160,6 +161,70 @@ std::string choose_base(const BenchOptions& options, Kind kind,
     if (found != backends.end()) backends.erase(found);
     backends.insert(backends.begin(), base);
     return base;
+}
+
+namespace {
+
+// The option as the first of the backends that has it declares it.
+const OptionSpec* declared_option(const std::string& option, Kind kind, const Words& backends,
+                                  const std::vector<resolver::Candidate>& candidates, Words& known) {
+    for (const auto& backend : backends) {
+        const auto named = resolver::find_named(kind, backend, candidates);
+        if (named.candidate == nullptr) continue;
+        for (const auto& spec : named.candidate->manifest.options) {
+            if (spec.name == option) return &spec;
+            known.push_back(spec.name);
+        }
+    }
+    return nullptr;
+}
+
+std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
+
+// Sequences' length, where there is one.
+std::int64_t longest_of(const std::vector<compare::BenchShape>& shapes) {
+    std::int64_t longest = 0;
+    for (const auto& shape : shapes) longest = std::max(longest, shape.q_length);
+    return longest;
+}
+
+}  // namespace
+
+void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::Candidate>& candidates,
+                      compare::BenchRequest& request) {
+    if (!options.memory_budget.empty()) {
+        const auto bytes = compare::read_bytes(options.memory_budget);
+        if (!bytes || *bytes == 0)
+            throw Failure("--memory-budget " + options.memory_budget +
+                          ": expected bytes, as in 96MB or 1.5GB");
+        if (options.sweep.empty())
+            throw Failure("--memory-budget chooses among the values of a --sweep; there is none");
+        request.memory_budget_bytes = *bytes;
+    }
+    if (options.sweep.empty()) return;
+    compare::Sweep sweep;
+    const auto error = compare::read_sweep(options.sweep, longest_of(request.shapes), sweep);
+    if (!error.empty()) throw Failure("--sweep " + options.sweep + ": " + error);
+    Words known;
+    const auto* const spec =
+        declared_option(sweep.option, request.settings.kind, request.backends, candidates, known);
+    if (spec == nullptr) {
+        const auto near = config::suggest(sweep.option, known);
+        throw Failure("--sweep " + sweep.option + ": none of the backends (" + joined(request.backends) +
+                      ") has an option of that name" + (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    if (spec->type != OptionType::integer)
+        throw Failure("--sweep " + sweep.option + ": expected an option that is a whole number, this is a " +
+                      std::string(name(spec->type)));
+    for (const auto value : sweep.values) {
+        if ((spec->min && static_cast<double>(value) < *spec->min) ||
+            (spec->max && static_cast<double>(value) > *spec->max))
+            throw Failure("--sweep " + options.sweep + ": " + std::to_string(value) + " is out of range; " +
+                          sweep.option + " is" + (spec->min ? " at least " + whole(*spec->min) : "") +
+                          (spec->min && spec->max ? " and" : "") +
+                          (spec->max ? " at most " + whole(*spec->max) : ""));
+    }
+    request.sweep = std::move(sweep);
 }
 
 compare::TimingOptions read_bench_timing(const BenchOptions& options) {

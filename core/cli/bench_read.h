@@ -26,6 +26,7 @@ struct BenchOptions {
     int blocks = 0, threads = 0;
     double time_budget = 40.0;
     std::uint64_t seed = 1;
+    std::string sweep, memory_budget;
     JsonOption json;
 };
 
@@ -46,5 +47,9 @@ std::vector<std::string> choose_backends(const BenchOptions& options, Kind kind,
 std::string choose_base(const BenchOptions& options, Kind kind,
                         const std::vector<resolver::Candidate>& candidates,
                         std::vector<std::string>& backends);
+
+// --sweep and --memory-budget into the request, once its shapes and backends are known: the option is declared by one of the backends, and takes these values.
+void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::Candidate>& candidates,
+                      compare::BenchRequest& request);
 
 }  // namespace switchyard::cli

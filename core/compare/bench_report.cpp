@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/compare/bench_sweep.h>
 #include <switchyard/compare/text_table.h>
 
 namespace switchyard::compare {
@@ -137,10 +138,11 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
     return wrap(text, 110, "  ") + "\n";
 }
 
-std::string group_text(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
+std::string group_text(const BenchRow* begin, const BenchRow* end, const BenchReport& report) {
     TextTable table(columns(std::any_of(begin, end, [](const BenchRow& row) { return row.memory_bound; })));
     for (const BenchRow* row = begin; row != end; ++row) add_row(table, *row);
-    return title(*begin) + "\n" + table.render("") + group_footer(begin, end, last_cache) + "\n";
+    return title(*begin) + "\n" + table.render("") + group_footer(begin, end, report.host.l3_bytes) +
+           sweep_text(begin, end, report.memory_budget_bytes) + "\n";
 }
 
 std::string peaks_text(const Peaks& peaks) {
@@ -212,6 +214,8 @@ json row_json(const BenchRow& row) {
     result["error_part"] = row.error.part;
     result["error_without_dropout"] = row.error.without_dropout;
     result["executed"] = executed_json(row);
+    result["options"] = json::object();
+    if (!row.swept_option.empty()) result["options"][row.swept_option] = row.swept_value;
     result["composed"] = row.composed;
     result["blocks"] = row.blocks;
     result["spoilt_samples"] = row.spoilt;
@@ -223,7 +227,8 @@ json row_json(const BenchRow& row) {
 
 std::string BenchRow::ran() const {
     const std::string component_text = plugin == component ? component : plugin + "/" + component;
-    return variant.empty() ? component_text : component_text + "@" + variant;
+    return component_text + (variant.empty() ? "" : "@" + variant) +
+           (swept_option.empty() ? "" : " " + swept_option + "=" + std::to_string(swept_value));
 }
 
 int BenchReport::exit_code() const {
@@ -247,7 +252,7 @@ std::string to_text(const BenchReport& report) {
     for (const BenchRow* begin = report.rows.data(); begin != end;) {
         const BenchRow* const next =
             std::find_if(begin, end, [begin](const BenchRow& row) { return !same_group(*begin, row); });
-        text += group_text(begin, next, report.host.l3_bytes);
+        text += group_text(begin, next, report);
         begin = next;
     }
     const auto compared = [](const BenchRow& row) { return row.speedup && row.asked != row.base; };

@@ -46,6 +46,8 @@ struct BenchRow {
     std::string plugin, component, variant;  // that ran; several variants are joined by '+'
     std::vector<std::pair<std::string, std::uint64_t>> executed;  // calls by variant
     std::vector<std::string> composed;                            // parts done by the core around it
+    std::string swept_option;                                     // "": none
+    std::int64_t swept_value = 0;
 
     RowStatus status = RowStatus::ok;
     std::vector<Reason> reasons;  // refused
@@ -68,7 +70,7 @@ struct BenchRow {
     ErrorReport error;
 
     bool timed() const { return status == RowStatus::ok || status == RowStatus::wrong; }
-    // "torch@math"; with the plugin before it where that has another name than the component.
+    // "torch@math", "chunked chunk_size=64"; with the plugin before it where that has another name than the component.
     std::string ran() const;
 };
 
@@ -81,6 +83,7 @@ struct BenchReport {
     int threads = 0;
     std::string allocator;
     double elapsed_ms = 0.0;
+    std::int64_t memory_budget_bytes = 0;  // of a sweep's choice; 0: none
 
     // 5: a backend is wrong; 1: one failed; 2: none was timed, for all refused; else 0.
     int exit_code() const;

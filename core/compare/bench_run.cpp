@@ -58,15 +58,21 @@ private:
     void run_group(BenchCase& bench_case, const BenchShape& shape, DType dtype, Pass pass) {
         std::vector<Entry> entries;
         for (const std::string& backend : request_.backends) {
-            Entry entry;
-            entry.row.settings = request_.settings;
-            entry.row.dtype = dtype;
-            entry.row.shape = shape.text;
-            entry.row.pass = pass;
-            entry.row.asked = backend;
-            entry.row.base = request_.base;
-            attempt(entry, [&] { prepare(entry, bench_case); });
-            entries.push_back(std::move(entry));
+            for (const auto value : swept_values(backend)) {
+                Entry entry;
+                entry.row.settings = request_.settings;
+                entry.row.dtype = dtype;
+                entry.row.shape = shape.text;
+                entry.row.pass = pass;
+                entry.row.asked = backend;
+                entry.row.base = request_.base;
+                if (value) {
+                    entry.row.swept_option = request_.sweep->option;
+                    entry.row.swept_value = *value;
+                }
+                attempt(entry, [&] { prepare(entry, bench_case); });
+                entries.push_back(std::move(entry));
+            }
         }
         truths_.clear();
         time(entries);
@@ -74,6 +80,26 @@ private:
             if (entry.row.timed()) rate(entry.row, bench_case.work(pass));
             report_.rows.push_back(std::move(entry.row));
         }
+    }
+
+    // The component's options if it declares the one that is swept, else nullptr. A variant has its component's.
+    static Options* swept_options(config::SlotConfig& slot, const std::string& backend,
+                                  const std::string& option) {
+        const auto component = backend.substr(0, backend.find('@'));
+        for (const auto& key : {component, component.substr(component.find('/') + 1)}) {
+            const auto found = slot.options.find(key);
+            if (found != slot.options.end() && found->second.values().count(option) > 0)
+                return &found->second;
+        }
+        return nullptr;
+    }
+
+    // One nullopt for a backend that is run as it is.
+    std::vector<std::optional<std::int64_t>> swept_values(const std::string& backend) const {
+        auto slot = request_.slot;
+        if (!request_.sweep || swept_options(slot, backend, request_.sweep->option) == nullptr)
+            return {std::nullopt};
+        return {request_.sweep->values.begin(), request_.sweep->values.end()};
     }
 
     // Whatever the backend's code throws makes its row a failed one.
@@ -98,6 +124,9 @@ private:
         resolver::SlotUse use = bench_case.use(entry.row.pass);
         use.config = request_.slot;
         use.config.backend = {entry.row.asked};
+        if (!entry.row.swept_option.empty())
+            swept_options(use.config, entry.row.asked, entry.row.swept_option)
+                ->set(entry.row.swept_option, entry.row.swept_value);
         const resolver::PlanRow plan =
             resolver::resolve(use, world_.candidates, world_.host, {.explain = false});
         if (!plan.chosen) return refuse(entry, plan);
@@ -144,13 +173,18 @@ private:
         if (entry.row.error.exceeded()) entry.row.status = RowStatus::wrong;
     }
 
+    static std::string name_of(const BenchRow& row) {
+        if (row.swept_option.empty()) return row.asked;
+        return row.asked + " " + row.swept_option + "=" + std::to_string(row.swept_value);
+    }
+
     void time(std::vector<Entry>& entries) {
         std::vector<Arm> arms;
         std::vector<Entry*> timed;
         for (Entry& entry : entries) {
             if (!entry.contender) continue;
             entry.contender->binding().executed().reset();
-            arms.push_back({entry.row.asked, [contender = entry.contender.get()] { contender->run(); }});
+            arms.push_back({name_of(entry.row), [contender = entry.contender.get()] { contender->run(); }});
             timed.push_back(&entry);
         }
         if (arms.empty()) return;

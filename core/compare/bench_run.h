@@ -9,6 +9,7 @@
 
 #include <switchyard/compare/bench_report.h>
 #include <switchyard/compare/bench_settings.h>
+#include <switchyard/compare/bench_sweep.h>
 #include <switchyard/compare/timing.h>
 #include <switchyard/config/slot_config.h>
 #include <switchyard/host/plugin_library.h>
@@ -25,6 +26,9 @@ struct BenchRequest {
     std::string base;                   // one of them, or empty: no ratios
     config::SlotConfig slot;            // options of components, allow_reduced
     TimingOptions timing;               // its time budget is that of the whole run
+    // Each backend whose component declares this option is run once for each value; the others as they are.
+    std::optional<Sweep> sweep;
+    std::int64_t memory_budget_bytes = 0;
 };
 
 // Where the backends come from. All of it must outlive the run.

@@ -156,8 +156,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
              const OptimizerState& state, Clock::time_point begun) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
-        if (const auto error = model::save_weights(run.file("model"), config.model, session.parameters(),
-                                                   config.task.labels)) {
+        if (const auto error = model::save_weights(run.file("model"), config, session.parameters())) {
             result.outcome = train::Outcome::failed;
             result.error = *error;
         }

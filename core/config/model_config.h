@@ -50,8 +50,9 @@ struct ModelConfig {
     double attention_dropout = 0.1;  // of attention probabilities
     // Keys that a query sees up to and including its own, in an encoder as many after it; 0: all.
     std::int64_t window = 0;
-    std::int64_t prefix = 0;  // first tokens of a sequence that all its tokens see; gpt only; 0: none
-    double soft_cap = 0.0;    // of attention scores; 0: none
+    std::int64_t prefix = 0;        // first tokens of a sequence that all its tokens see; gpt only; 0: none
+    double soft_cap = 0.0;          // of attention scores; 0: none
+    double rotary_theta = 10000.0;  // base of the wavelengths of rotary positions
 
     bool operator==(const ModelConfig&) const = default;
 

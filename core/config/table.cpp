@@ -92,6 +92,8 @@ Section model_section() {
     rows.add<&M::positions>(
         "positions", "how the model knows the order of tokens", {},
         {.usual = {"learned", "learned", "t5"}, .also = "position_embedding_type position_embeddings"});
+    rows.add<&M::rotary_theta>("rotary_theta", "base of the wavelengths of rotary positions", above(0),
+                               {.also = "rope_theta rotary_base"});
     rows.add<&M::bias>("bias", "linear layers have a bias, and so has LayerNorm", {},
                        {.usual = {true, true, false}, .also = "use_bias"});
     rows.add<&M::tie_embeddings>("tie_embeddings", "the output projection is the embedding table", {},

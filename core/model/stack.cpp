@@ -29,7 +29,7 @@ Stack::Stack(Builder& builder, const config::Config& config, config::Stack which
     const auto device = to_device_type(config.run.device);
     if (model_.positions == config::Positions::alibi) tables_.slopes = alibi_slopes(model_.heads).to(device);
     if (model_.positions == config::Positions::rotary) {
-        tables_.rotary = rotary_table(model_.max_positions, model_.head_dim);
+        tables_.rotary = rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
         tables_.rotary.cos = tables_.rotary.cos.to(device);
         tables_.rotary.sin = tables_.rotary.sin.to(device);
     }

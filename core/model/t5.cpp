@@ -26,8 +26,6 @@ at::Tensor T5::encode(const BoundPlan& plan, const ForwardContext& context, cons
 
 at::Tensor T5::decode(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& target,
                       const at::Tensor& memory, const Tokens& source) const {
-    if (!target.ids.defined())
-        throw std::invalid_argument("a t5 needs a second sequence for its decoder: the batch has no target");
     const auto embedded = embeddings_(plan, context, target, config::Stack::decoder);
     context.observe("target embeddings", embedded);
     auto hidden = decoder_(plan, context, embedded, target.tokens, memory, source);
@@ -36,6 +34,8 @@ at::Tensor T5::decode(const BoundPlan& plan, const ForwardContext& context, cons
 }
 
 at::Tensor T5::hidden(const BoundPlan& plan, const ForwardContext& context, const Batch& batch) const {
+    if (!batch.target.ids.defined())
+        throw std::invalid_argument("a t5 needs a second sequence for its decoder: the batch has no target");
     const auto memory = encode(plan, context, batch.source);
     return decode(plan, context, batch.target, memory, batch.source.tokens);
 }

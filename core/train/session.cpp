@@ -87,7 +87,7 @@ void Session::load_initial_weights() {
         for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
         if (!problems.empty()) throw InputError(problems);
     }
-    weights_ = model::load_weights(path, config_.model, parameters_);
+    weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
 }
 

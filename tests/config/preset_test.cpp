@@ -32,7 +32,8 @@ std::int64_t parameters(const config::ModelConfig& m) {
 
 TEST_CASE("presets have the sizes of the literature") {
     CHECK(config::preset_names(switchyard::test::preset_dirs()) ==
-          std::vector<std::string>{"bert-base", "gpt2", "mini-gpt", "minilm-l6", "t5-small"});
+          std::vector<std::string>{"bert-base", "gpt2", "mini-gpt", "mini-llama", "minilm-l6", "t5-small",
+                                   "textbook-768"});
     const auto model = [](const std::string& preset) { return good("preset = \"" + preset + '"').model; };
     // Published: 109.48 M with pooler, two segments and the embedding's norm (592,128 + 1,536 + 1,536 more
     // than here).
@@ -62,8 +63,8 @@ TEST_CASE("mistakes with presets") {
     CHECK(errors("preset = 3") == "run.toml:1:10: error: preset: got the integer 3; expected a string\n");
     CHECK(errors("preset = \"bert\"") ==
           "run.toml:1:10: error: preset: there is no preset \"bert\"; expected one of bert-base, gpt2, "
-          "mini-gpt, minilm-l6, "
-          "t5-small; did you mean \"bert-base\"?\n");
+          "mini-gpt, mini-llama, minilm-l6, "
+          "t5-small, textbook-768; did you mean \"bert-base\"?\n");
     CHECK_THAT(errors("preset = \"../presets/gpt2\""), switchyard::test::contains("there is no preset"));
     config::LoadRequest request;
     request.text = "preset = \"gpt2\"";

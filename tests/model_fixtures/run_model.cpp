@@ -15,7 +15,7 @@
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/model/bert.h>
 #include <switchyard/model/planning.h>
-#include <switchyard/model/weights/huggingface_names.h>
+#include <switchyard/model/weights/load_weights.h>
 
 #include <switchyard_test.h>
 
@@ -53,40 +53,43 @@ resolver::Plan planned(const config::Config& config) {
     return plan;
 }
 
-Batch padded_batch(const FixtureCase& fixture) {
-    Batch batch;
-    batch.source.ids = fixture["ids"];
-    batch.source.segments = fixture["segments"];
-    batch.source.tokens.lengths = fixture["lengths"];
-    batch.labels = fixture["labels"];
-    return batch;
+at::Tensor real_rows(const at::Tensor& x, const at::Tensor& lengths) {
+    std::vector<at::Tensor> rows;
+    for (std::int64_t b = 0; b < lengths.size(0); ++b)
+        rows.push_back(x[b].narrow(0, 0, lengths[b].item<std::int64_t>()));
+    return at::cat(rows);
 }
 
-Batch packed_batch(const FixtureCase& fixture) {
-    Batch batch;
-    auto& tokens = batch.source.tokens;
-    const auto lengths = fixture["lengths"];
+at::Tensor output_lengths(const FixtureCase& fixture) {
+    return fixture["target_lengths"].defined() ? fixture["target_lengths"] : fixture["lengths"];
+}
+
+TokenBatch side(const at::Tensor& ids, const at::Tensor& segments, const at::Tensor& lengths, Layout layout) {
+    TokenBatch batch;
+    auto& tokens = batch.tokens;
+    if (layout == Layout::padded) {
+        batch.ids = ids;
+        batch.segments = segments;
+        tokens.lengths = lengths;
+        return batch;
+    }
     tokens.layout = Layout::packed;
     tokens.cu_seqlens =
         at::cat({at::zeros({1}, lengths.options()), lengths.cumsum(0).to(lengths.scalar_type())});
     tokens.max_seqlen = lengths.max().item<std::int64_t>();
-    const auto ids = fixture["ids"];
     tokens.positions =
-        real_tokens(at::arange(ids.size(1), at::TensorOptions().dtype(at::kLong)).expand_as(ids), fixture);
-    batch.source.ids = real_tokens(ids, fixture);
-    batch.source.segments = real_tokens(fixture["segments"], fixture);
-    const auto labels = fixture["labels"];
-    batch.labels = labels.dim() == 2 ? real_tokens(labels, fixture) : labels;
+        real_rows(at::arange(ids.size(1), at::TensorOptions().dtype(at::kLong)).expand_as(ids), lengths);
+    batch.ids = real_rows(ids, lengths);
+    if (segments.defined()) batch.segments = real_rows(segments, lengths);
     return batch;
 }
 
-std::map<std::string, at::Tensor> gradients_of(const model::Parameters& parameters) {
+std::map<std::string, at::Tensor> gradients_of(const Model& model) {
     std::map<std::string, at::Tensor> gradients;
-    for (const auto& parameter : parameters.all()) {
-        if (!parameter.value.grad().defined()) continue;
-        const auto theirs = model::to_huggingface(config::ModelType::bert, parameter.name);
-        if (!theirs) throw std::runtime_error(parameter.name + " has no name in transformers");
-        gradients[*theirs] = parameter.value.grad();
+    const auto gradient = [&](const std::string& name) { return model.parameters.find(name)->value.grad(); };
+    for (const auto& theirs : model::their_tensors(model::family_of(model.config), model.parameters)) {
+        if (gradient(theirs.parts.front().ours).defined())
+            gradients[theirs.name] = model::in_their_form(theirs, gradient);
     }
     return gradients;
 }
@@ -99,8 +102,8 @@ config::Config configured(const std::string& backend, Layout layout, std::vector
     overrides.emplace_back(backend == "torch" ? "precision.backend=torch/fp32"
                                               : "precision.backend=naive/reference");
     overrides.push_back("batch.layout=" + std::string(name(layout)));
-    for (const char* common : {"model.type=bert", "model.dropout=0.0", "model.attention_dropout=0.0"})
-        overrides.emplace_back(common);
+    for (const char* common : {"model.attention_dropout=0.0", "model.dropout=0.0"})
+        overrides.insert(overrides.begin(), common);
     config::LoadRequest request;
     request.overrides = overrides;
     request.preset_dirs = {(source_dir() / "configs/presets").string()};
@@ -112,30 +115,73 @@ config::Config configured(const std::string& backend, Layout layout, std::vector
 }
 
 std::vector<std::string> tiny_bert() {
-    return {"model.layers=2",       "model.hidden_size=32",
-            "model.heads=4",        "model.intermediate_size=48",
-            "model.vocab_size=100", "model.max_positions=16",
-            "model.norm_eps=1e-12", "batch.size=3",
+    return {"model.type=bert",
+            "model.layers=2",
+            "model.hidden_size=32",
+            "model.heads=4",
+            "model.intermediate_size=48",
+            "model.vocab_size=100",
+            "model.max_positions=16",
+            "model.norm_eps=1e-12",
+            "batch.size=3",
             "batch.max_length=12"};
 }
 
 std::string tiny_folder() { return (source_dir() / "tests/fixtures/transformers_tiny").string(); }
+
+const std::vector<std::string>& language_models() {
+    static const std::vector<std::string> all{"gpt2", "llama", "t5", "t5_gated"};
+    return all;
+}
+
+std::vector<std::string> language_model(const std::string& name) {
+    std::vector<std::string> made{"model.layers=2",      "model.hidden_size=24",   "model.heads=4",
+                                  "model.vocab_size=60", "model.max_positions=24", "batch.size=3",
+                                  "batch.max_length=24"};
+    const auto add = [&](std::initializer_list<const char*> more) {
+        made.insert(made.end(), more.begin(), more.end());
+    };
+    if (name == "gpt2") add({"model.type=gpt", "model.intermediate_size=40"});
+    if (name != "gpt2") add({"model.head_dim=8", "model.intermediate_size=32"});
+    if (name == "llama") {
+        add({"model.type=gpt", "model.kv_heads=2", "model.norm=rms_norm", "model.activation=swiglu",
+             "model.positions=rotary", "model.rotary_theta=500.0", "model.bias=false",
+             "model.tie_embeddings=false"});
+    }
+    if (name.starts_with("t5")) add({"model.type=t5"});
+    if (name == "t5_gated") add({"model.activation=geglu_tanh", "model.tie_embeddings=false"});
+    return made;
+}
+
+std::string language_folder(const std::string& name) {
+    return (source_dir() / "tests/fixtures/transformers_").string() + name;
+}
 
 Model::Model(config::Config made)
     : config(std::move(made)),
       plan(planned(config), registry(), host()),
       model(model::make_model(config, parameters)) {}
 
+Batch batch_of(const FixtureCase& fixture, Layout layout) {
+    Batch batch;
+    batch.source = side(fixture["ids"], fixture["segments"], fixture["lengths"], layout);
+    if (fixture["target_ids"].defined())
+        batch.target = side(fixture["target_ids"], {}, fixture["target_lengths"], layout);
+    batch.labels = fixture["labels"];
+    if (layout == Layout::packed && batch.labels.dim() == 2)
+        batch.labels = real_outputs(batch.labels, fixture);
+    return batch;
+}
+
 Outputs run(Model& model, const FixtureCase& fixture) {
     const auto layout = model.config.batch.layout;
-    const auto batch = layout == Layout::packed ? packed_batch(fixture) : padded_batch(fixture);
-    const auto flat = [&](const at::Tensor& x) {
-        return layout == Layout::packed ? x : real_tokens(x, fixture);
-    };
+    const auto batch = batch_of(fixture, layout);
     Outputs outputs;
     const model::Observer observer = [&](const std::string& place, const at::Tensor& value) {
         const bool layer = place.starts_with("encoder.") && place.find('.', 8) == std::string::npos;
-        if (place == "embeddings" || layer) outputs.hidden_TC.push_back(flat(value.detach()));
+        if (place != "embeddings" && !layer) return;
+        outputs.hidden_TC.push_back(layout == Layout::packed ? value.detach()
+                                                             : real_tokens(value.detach(), fixture));
     };
     model::ForwardContext context;
     context.phase = Phase::train;
@@ -144,14 +190,14 @@ Outputs run(Model& model, const FixtureCase& fixture) {
     const auto result = model.model->task(model.plan, context, batch, {});
     result.loss.loss.backward();
     outputs.loss = result.loss.loss.detach();
-    outputs.gradients = gradients_of(model.parameters);
+    outputs.gradients = gradients_of(model);
 
     const at::NoGradGuard no_grad;
     context = {};
     outputs.logits = model.model->logits(model.plan, context, batch);
     if (model.config.task.label_per_token() && layout == Layout::padded) {
-        outputs.logits =
-            flat(outputs.logits.unflatten(0, {batch.source.ids.size(0), batch.source.ids.size(1)}));
+        const auto& ids = model.model->output_side(batch).ids;
+        outputs.logits = real_outputs(outputs.logits.unflatten(0, {ids.size(0), ids.size(1)}), fixture);
     }
     if (model.parameters.find("pooler.weight") != nullptr) {
         const auto& bert = dynamic_cast<const model::Bert&>(*model.model);
@@ -161,11 +207,11 @@ Outputs run(Model& model, const FixtureCase& fixture) {
 }
 
 at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture) {
-    const auto lengths = fixture["lengths"];
-    std::vector<at::Tensor> rows;
-    for (std::int64_t b = 0; b < lengths.size(0); ++b)
-        rows.push_back(x[b].narrow(0, 0, lengths[b].item<std::int64_t>()));
-    return at::cat(rows);
+    return real_rows(x, fixture["lengths"]);
+}
+
+at::Tensor real_outputs(const at::Tensor& x, const FixtureCase& fixture) {
+    return real_rows(x, output_lengths(fixture));
 }
 
 std::string difference(const at::Tensor& got, const at::Tensor& expected) {

@@ -18,12 +18,17 @@
 
 namespace switchyard::test {
 
-// Without dropout, every slot from `backend`. `overrides` name the model and the task.
+// Every slot from `backend`; without dropout unless `overrides`, which name the model and the task, say so.
 config::Config configured(const std::string& backend, Layout layout, std::vector<std::string> overrides);
 
 // Overrides of the tiny BERT in tests/fixtures/transformers_tiny.
 std::vector<std::string> tiny_bert();
 std::string tiny_folder();
+
+// The small language models that make_transformers.py makes: gpt2, llama, t5, t5_gated.
+const std::vector<std::string>& language_models();
+std::vector<std::string> language_model(const std::string& name);
+std::string language_folder(const std::string& name);
 
 struct Model {
     explicit Model(config::Config made);
@@ -42,11 +47,15 @@ struct Outputs {
     std::map<std::string, at::Tensor> gradients;  // by transformers' name, what got one
 };
 
-// One step's forward and backward over the batch of `fixture` ("ids", "segments", "lengths", "labels").
+// The batch of `fixture` ("ids", "segments", "lengths", "labels", "target_ids", "target_lengths") in that layout.
+Batch batch_of(const FixtureCase& fixture, Layout layout);
+
+// One step's forward and backward over it.
 Outputs run(Model& model, const FixtureCase& fixture);
 
-// Rows of the real tokens of a [B, N, ...] tensor.
+// Rows of the real tokens of a [B, N, ...] tensor: of the source, or of the side that has the labels.
 at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture);
+at::Tensor real_outputs(const at::Tensor& x, const FixtureCase& fixture);
 
 // "" if both have one shape and |got - expected| <= 1e-4 * max(1, |expected|) everywhere, else the largest difference and where.
 std::string difference(const at::Tensor& got, const at::Tensor& expected);

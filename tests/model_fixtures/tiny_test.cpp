@@ -23,7 +23,7 @@ std::unique_ptr<test::Model> load(const std::string& backend, Layout layout, con
     const auto theirs = model::read_huggingface_config(test::tiny_folder() + "/config.json");
     REQUIRE(theirs.error.empty());
     CHECK(model::differences(made->config.model, theirs.model).empty());
-    const auto loaded = model::load_weights(test::tiny_folder(), made->config.model, made->parameters);
+    const auto loaded = model::load_weights(test::tiny_folder(), made->config, made->parameters);
     REQUIRE(loaded.problems.empty());
     if (!fixture["head.weight"].defined()) {
         CHECK(loaded.fresh.empty());

@@ -1,88 +1,19 @@
 #include <switchyard/model/weights/huggingface_config.h>
 
-#include <array>
+#include <cstdint>
+#include <exception>
 #include <fstream>
-#include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include <switchyard/config/table.h>
+#include <switchyard/model/weights/huggingface_keys.h>
 
 namespace switchyard::model {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<std::pair<std::string_view, ActivationKind>, 4> activations{
-    {{"gelu", ActivationKind::gelu_erf},
-     {"gelu_new", ActivationKind::gelu_tanh},
-     {"relu", ActivationKind::relu},
-     {"silu", ActivationKind::silu}}};
-
-class Keys {
-public:
-    explicit Keys(const json& object) : object_(object) {}
-
-    std::int64_t whole(const char* key) const {
-        const auto found = object_.find(key);
-        const bool good =
-            found != object_.end() && found->is_number_integer() && found->get<std::int64_t>() > 0;
-        if (!good)
-            throw std::invalid_argument(std::string(key) + ": expected a whole number from 1, got " +
-                                        shown(found));
-        return found->get<std::int64_t>();
-    }
-    double number(const char* key, double otherwise) const {
-        const auto found = object_.find(key);
-        if (found == object_.end()) return otherwise;
-        if (!found->is_number())
-            throw std::invalid_argument(std::string(key) + ": expected a number, got " + shown(found));
-        return found->get<double>();
-    }
-    std::string text(const char* key, const char* otherwise) const {
-        const auto found = object_.find(key);
-        if (found == object_.end()) return otherwise;
-        if (!found->is_string())
-            throw std::invalid_argument(std::string(key) + ": expected a text, got " + shown(found));
-        return found->get<std::string>();
-    }
-
-private:
-    std::string shown(json::const_iterator found) const {
-        return found == object_.end() ? "nothing" : found->dump().substr(0, 40);
-    }
-    const json& object_;
-};
-
-ActivationKind activation_of(const std::string& text) {
-    for (const auto& [theirs, ours] : activations) {
-        if (theirs == text) return ours;
-    }
-    throw std::invalid_argument("hidden_act: '" + text + "' is not one of gelu, gelu_new, relu, silu");
-}
-
-config::ModelConfig bert_from(const Keys& keys) {
-    if (const auto positions = keys.text("position_embedding_type", "absolute"); positions != "absolute") {
-        throw std::invalid_argument("position_embedding_type: '" + positions +
-                                    "' is not served; expected 'absolute'");
-    }
-    config::ModelConfig model;
-    model.type = config::ModelType::bert;
-    model.layers = keys.whole("num_hidden_layers");
-    model.hidden_size = keys.whole("hidden_size");
-    model.heads = model.kv_heads = keys.whole("num_attention_heads");
-    if (model.hidden_size % model.heads != 0)
-        throw std::invalid_argument("num_attention_heads: does not divide hidden_size");
-    model.head_dim = model.hidden_size / model.heads;
-    model.intermediate_size = keys.whole("intermediate_size");
-    model.vocab_size = keys.whole("vocab_size");
-    model.max_positions = keys.whole("max_position_embeddings");
-    model.norm_eps = keys.number("layer_norm_eps", 1e-12);
-    model.activation = activation_of(keys.text("hidden_act", "gelu"));
-    model.dropout = keys.number("hidden_dropout_prob", 0.1);
-    model.attention_dropout = keys.number("attention_probs_dropout_prob", 0.1);
-    return model;
-}
 
 std::vector<std::string> labels_of(const json& object) {
     std::vector<std::string> labels;
@@ -106,11 +37,7 @@ HuggingFaceConfig read_huggingface_config(const std::string& path) {
         return result;
     }
     try {
-        const Keys keys(object);
-        if (const auto type = keys.text("model_type", ""); type != "bert") {
-            throw std::invalid_argument("model_type: expected 'bert', got '" + type + "'");
-        }
-        result.model = bert_from(keys);
+        result.model = model_from_keys(object);
         result.labels = labels_of(object);
     } catch (const std::invalid_argument& error) {
         result.error = path + ": " + error.what();
@@ -125,43 +52,53 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
         result.push_back(std::string(key) + ": " + json(here).dump() + " configured, " + json(there).dump() +
                          " in config.json");
     };
+    const auto names = [&](const char* key, auto here, auto there) {
+        compare(key, std::string(name(here)), std::string(name(there)));
+    };
+    names("type", ours.type, theirs.type);
     compare("layers", ours.layers, theirs.layers);
+    compare("decoder_layers", ours.decoder_layers, theirs.decoder_layers);
     compare("hidden_size", ours.hidden_size, theirs.hidden_size);
     compare("heads", ours.heads, theirs.heads);
     compare("kv_heads", ours.kv_heads, theirs.kv_heads);
+    compare("head_dim", ours.head_dim, theirs.head_dim);
     compare("intermediate_size", ours.intermediate_size, theirs.intermediate_size);
     compare("vocab_size", ours.vocab_size, theirs.vocab_size);
-    compare("max_positions", ours.max_positions, theirs.max_positions);
+    if (theirs.max_positions > 0) compare("max_positions", ours.max_positions, theirs.max_positions);
+    names("norm", ours.norm, theirs.norm);
     compare("norm_eps", ours.norm_eps, theirs.norm_eps);
-    compare("activation", std::string(name(ours.activation)), std::string(name(theirs.activation)));
-    compare("positions", std::string(name(ours.positions)), std::string(name(theirs.positions)));
+    names("norm_position", ours.norm_position, theirs.norm_position);
+    names("activation", ours.activation, theirs.activation);
+    names("positions", ours.positions, theirs.positions);
+    if (ours.positions == config::Positions::rotary)
+        compare("rotary_theta", ours.rotary_theta, theirs.rotary_theta);
+    compare("bias", ours.bias, theirs.bias);
+    // A bert's table of words may serve tasks that project no words.
+    if (ours.type != config::ModelType::bert)
+        compare("tie_embeddings", ours.tie_embeddings, theirs.tie_embeddings);
+    // A pretrained model may be given these, as it may be given another dropout; what was trained with them keeps them.
+    if (theirs.window > 0) compare("window", ours.window, theirs.window);
+    if (theirs.prefix > 0) compare("prefix", ours.prefix, theirs.prefix);
+    if (theirs.soft_cap > 0.0) compare("soft_cap", ours.soft_cap, theirs.soft_cap);
     return result;
 }
 
-std::string to_huggingface_config(const config::ModelConfig& model, const std::string& architecture,
-                                  const std::vector<std::string>& labels) {
-    std::string activation(name(model.activation));
-    for (const auto& [theirs, ours] : activations) {
-        if (ours == model.activation) activation = theirs;
+std::string to_huggingface_config(const config::ModelConfig& model, Family family,
+                                  const HuggingFaceFacts& facts) {
+    nlohmann::ordered_json object{{"model_type", std::string(model_type_of(family))},
+                                  {"architectures", {facts.architecture}}};
+    object.update(keys_of(model, family));
+    object["pad_token_id"] = facts.pad_id;
+    if (facts.bos_id) object["bos_token_id"] = *facts.bos_id;
+    if (facts.eos_id) object["eos_token_id"] = *facts.eos_id;
+    if (model.type == config::ModelType::t5) {
+        object["is_encoder_decoder"] = true;
+        object["decoder_start_token_id"] = facts.pad_id;
     }
-    nlohmann::ordered_json object{{"model_type", std::string(name(model.type))},
-                                  {"architectures", {architecture}},
-                                  {"num_hidden_layers", model.layers},
-                                  {"hidden_size", model.hidden_size},
-                                  {"num_attention_heads", model.heads},
-                                  {"intermediate_size", model.intermediate_size},
-                                  {"vocab_size", model.vocab_size},
-                                  {"max_position_embeddings", model.max_positions},
-                                  {"type_vocab_size", 2},
-                                  {"layer_norm_eps", model.norm_eps},
-                                  {"hidden_act", activation},
-                                  {"hidden_dropout_prob", model.dropout},
-                                  {"attention_probs_dropout_prob", model.attention_dropout},
-                                  {"pad_token_id", 0},
-                                  {"tie_word_embeddings", model.tie_embeddings}};
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        object["id2label"][std::to_string(i)] = labels[i];
-        object["label2id"][labels[i]] = i;
+    object["tie_word_embeddings"] = model.tie_embeddings;
+    for (std::size_t i = 0; i < facts.labels.size(); ++i) {
+        object["id2label"][std::to_string(i)] = facts.labels[i];
+        object["label2id"][facts.labels[i]] = i;
     }
     return object.dump(2) + "\n";
 }

@@ -1,27 +1,35 @@
 // config.json of a Hugging Face model <-> [model] of ours.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <switchyard/config/model_config.h>
+#include <switchyard/model/weights/huggingface_family.h>
 
 namespace switchyard::model {
 
 struct HuggingFaceConfig {
-    config::ModelConfig model;
+    config::ModelConfig model;        // max_positions 0 where config.json has none (t5 1.1)
     std::vector<std::string> labels;  // id2label in order; empty where there is none
     std::string error;                // names the file, the key, what was expected; set if it cannot be used
 };
 
-// BERT. Keys that say something this framework does differently (another activation, relative positions) are errors, others are ignored.
+// BERT, GPT-2, Llama, T5 and what we saved under our own names. Keys that say something this framework does differently (another activation, scaled rotary
+// positions) are errors, others are ignored.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
 
-// What differs between two models that must be the same, as "hidden_size: 384 here, 768 in config.json"; dropout does not count.
+// What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in config.json"; dropout does not count.
 std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs);
 
-// `architecture`: the class of transformers that the weights are of, "BertForMaskedLM".
-std::string to_huggingface_config(const config::ModelConfig& model, const std::string& architecture,
-                                  const std::vector<std::string>& labels);
+// What config.json says besides the model.
+struct HuggingFaceFacts {
+    std::string architecture;  // the class of transformers that the weights are of, "BertForMaskedLM"
+    std::vector<std::string> labels;
+    std::int64_t pad_id = 0;  // of a t5 also the decoder's first token
+    std::optional<std::int64_t> bos_id, eos_id;
+};
+std::string to_huggingface_config(const config::ModelConfig& model, Family family,
+                                  const HuggingFaceFacts& facts);
 
 }  // namespace switchyard::model

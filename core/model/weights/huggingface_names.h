@@ -1,21 +1,35 @@
-// Between our parameters' names and those in Hugging Face's checkpoints.
+// Between our parameters and the tensors of Hugging Face's checkpoints (transformers, modeling_{bert,gpt2,llama,t5}.py).
 //
-// BERT (transformers, modeling_bert.py): "encoder.0.attention.q.weight" is "bert.encoder.layer.0.attention.self.query.weight". Files may leave the prefix
-// "bert." out (a bare BertModel), and old ones call a norm's weight and bias gamma and beta.
+// Most are the same under another name: "encoder.0.attention.q.weight" is "bert.encoder.layer.0.attention.self.query.weight". Some are not:
+//   GPT-2   its Conv1D keeps weights as [in, out]; q, k and v are one tensor, c_attn
+//   Llama, gated T5   our feed_forward.in is two of theirs: gate_proj and up_proj, wi_0 and wi_1
+// Files may leave out the prefix of the model inside ("bert.", "transformer.", "model."), and old ones call a norm's weight and bias gamma and beta.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include <switchyard/config/model_config.h>
+#include <switchyard/model/weights/huggingface_family.h>
 
 namespace switchyard::model {
 
-// Their name of one of our parameters, as transformers writes it today; nullopt for one that they do not have.
-std::optional<std::string> to_huggingface(config::ModelType type, std::string_view ours);
+// One tensor of a file: our parameters, or shares of their rows, one below the other.
+struct TheirTensor {
+    struct Part {
+        std::string ours;
+        int share = 0;  // the `share`-th of `shares` equal shares of the rows
+        int shares = 1;
+    };
+    std::string name;  // as transformers writes it today
+    bool transposed = false;
+    std::vector<Part> parts;
+};
 
-// Our name of one of theirs, in any of the spellings above; nullopt for what is no parameter of ours (buffers such as "embeddings.position_ids", tied copies).
-std::optional<std::string> from_huggingface(config::ModelType type, std::string_view theirs);
+// What parameters of these names are in a file of that family, in their order. A parameter that the family does not have is there under our name.
+std::vector<TheirTensor> their_tensors(Family family, const std::vector<std::string>& ours);
+
+// The name that transformers writes today for one in any of the spellings above, if it is one of `known`; else the name itself.
+std::string modern_name(Family family, std::string_view theirs, const std::vector<TheirTensor>& known);
 
 }  // namespace switchyard::model

@@ -1,0 +1,67 @@
+// Small random GPT-2, Llama and T5 models against transformers: logits, loss and all gradients of a step, in full.
+// To add a model: a function for it in tests/fixtures/make_transformers.py, and its configuration in run_model.cpp.
+#include "run_model.h"
+
+#include <switchyard/model/weights/huggingface_config.h>
+#include <switchyard/model/weights/load_weights.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using test::difference;
+using test::gradient_difference;
+
+namespace {
+
+std::unique_ptr<test::Model> load(const std::string& name, const std::string& backend, Layout layout,
+                                  const std::vector<std::string>& more = {}) {
+    auto overrides = test::language_model(name);
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    auto made = std::make_unique<test::Model>(test::configured(backend, layout, overrides));
+    const auto folder = test::language_folder(name);
+    const auto theirs = model::read_huggingface_config(folder + "/config.json");
+    REQUIRE(theirs.error == "");
+    CHECK(model::differences(made->config.model, theirs.model) == std::vector<std::string>{});
+    const auto loaded = model::load_weights(folder, made->config, made->parameters);
+    REQUIRE(loaded.problems == std::vector<std::string>{});
+    CHECK(loaded.fresh.empty());
+    CHECK(loaded.unused.empty());
+    return made;
+}
+
+void compare(const test::Outputs& got, const test::FixtureCase& fixture) {
+    CHECK(difference(got.logits, test::real_outputs(fixture["logits"], fixture)) == "");
+    CHECK(difference(got.loss, fixture["loss"]) == "");
+    std::size_t expected_gradients = 0;
+    for (const auto& [name, expected] : fixture.tensors) {
+        if (!name.starts_with("grad.")) continue;
+        ++expected_gradients;
+        const auto found = got.gradients.find(name.substr(5));
+        INFO(name);
+        REQUIRE(found != got.gradients.end());
+        CHECK(gradient_difference(found->second, expected) == "");
+    }
+    CHECK(got.gradients.size() == expected_gradients);
+}
+
+}  // namespace
+
+TEST_CASE("small language models compute what transformers computes, gradients included") {
+    const std::string backend = GENERATE("naive", "torch");
+    const auto layout = GENERATE(Layout::padded, Layout::packed);
+    for (const auto& model : test::language_models()) {
+        INFO(model << ", " << backend << ", " << name(layout));
+        const auto fixture = test::load_fixture("transformers_" + model).at(0);
+        compare(test::run(*load(model, backend, layout), fixture), fixture);
+    }
+}
+
+TEST_CASE("language models give the same loss and gradients however the output is projected") {
+    const auto layout = GENERATE(Layout::padded, Layout::packed);
+    const std::string option = GENERATE("task.project_all=true", "loss.projection=true");
+    for (const auto& model : test::language_models()) {
+        INFO(model << ", " << option << ", " << name(layout));
+        const auto fixture = test::load_fixture("transformers_" + model).at(0);
+        compare(test::run(*load(model, "naive", layout, {option}), fixture), fixture);
+    }
+}

@@ -1,0 +1,134 @@
+// Models that we save come back as they were, and transformers computes what they compute.
+//
+// With SWITCHYARD_SAVED_MODELS=FOLDER in the environment they stay there for `make_transformers.py --check-saved FOLDER`, each with the logits that we computed.
+// To add a shape: a line in saved_shapes().
+#include "run_model.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <ATen/core/grad_mode.h>
+
+#include <switchyard/model/weights/huggingface_config.h>
+#include <switchyard/model/weights/load_weights.h>
+#include <switchyard/model/weights/tensors.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+using Shape = std::vector<std::string>;
+
+const std::map<std::string, Shape>& saved_shapes() {
+    static const std::map<std::string, Shape> all{
+        {"gpt2", {"model.type=gpt"}},
+        {"gpt2_untied", {"model.type=gpt", "model.tie_embeddings=false", "model.activation=gelu_erf"}},
+        {"llama",
+         {"model.type=gpt", "model.positions=rotary", "model.norm=rms_norm", "model.activation=swiglu",
+          "model.bias=false", "model.kv_heads=2", "model.tie_embeddings=false"}},
+        {"llama_tied",
+         {"model.type=gpt", "model.positions=rotary", "model.norm=rms_norm", "model.activation=geglu_tanh",
+          "model.bias=false", "model.rotary_theta=200.0", "model.head_dim=12"}},
+        {"t5", {"model.type=t5", "model.head_dim=12"}},
+        {"t5_gelu", {"model.type=t5", "model.activation=gelu_erf", "model.decoder_layers=1"}},
+        {"t5_gated", {"model.type=t5", "model.activation=geglu_tanh", "model.tie_embeddings=false"}},
+        {"t5_swiglu", {"model.type=t5", "model.activation=swiglu"}}};
+    return all;
+}
+
+Shape sized(const Shape& shape) {
+    Shape overrides{"model.layers=2",      "model.hidden_size=32",   "model.heads=4",
+                    "model.vocab_size=60", "model.max_positions=24", "model.intermediate_size=48",
+                    "batch.size=3",        "batch.max_length=24"};
+    overrides.insert(overrides.end(), shape.begin(), shape.end());
+    return overrides;
+}
+
+std::filesystem::path folder_for(const std::string& name) {
+    const char* kept = std::getenv("SWITCHYARD_SAVED_MODELS");
+    return kept != nullptr ? std::filesystem::path(kept) / name : test::temporary_dir("saved") / name;
+}
+
+// Large enough for every part to matter.
+void strengthen(test::Model& made) {
+    const at::NoGradGuard no_grad;
+    for (const auto& parameter : made.parameters.all()) {
+        if (parameter.value.dim() == 2) parameter.value.mul_(0.2 / parameter.value.std().item<double>());
+    }
+}
+
+void add_expected(test::Model& made, const std::string& folder) {
+    const bool t5 = made.config.model.type == config::ModelType::t5;
+    const auto fixture = test::load_fixture(t5 ? "transformers_t5" : "transformers_gpt2").at(0);
+    std::vector<model::NamedTensor> tensors{{"logits", test::run(made, fixture).logits}};
+    for (const char* name : {"ids", "lengths", "target_ids", "target_lengths"}) {
+        if (fixture[name].defined()) tensors.push_back({name, fixture[name]});
+    }
+    REQUIRE_FALSE(model::write_safetensors(folder + "/expected.safetensors", tensors, {}));
+}
+
+void compare_after_loading(const std::string& folder, const test::Model& made, Shape overrides) {
+    overrides.emplace_back("run.seed=2");
+    test::Model other(test::configured("naive", Layout::padded, overrides));
+    const auto theirs = model::read_huggingface_config(folder + "/config.json");
+    REQUIRE(theirs.error == "");
+    CHECK(model::differences(other.config.model, theirs.model) == std::vector<std::string>{});
+    const auto loaded = model::load_weights(folder, other.config, other.parameters);
+    CHECK(loaded.problems == std::vector<std::string>{});
+    CHECK(loaded.fresh.empty());
+    CHECK(loaded.unused.empty());
+    for (const auto& parameter : made.parameters.all()) {
+        INFO(parameter.name);
+        CHECK(other.parameters.find(parameter.name)->value.equal(parameter.value));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("saved models come back as they were") {
+    for (const auto& [name, shape] : saved_shapes()) {
+        INFO(name);
+        test::Model made(test::configured("naive", Layout::padded, sized(shape)));
+        strengthen(made);
+        const auto folder = folder_for(name).string();
+        REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+        CHECK(model::family_of(made.config) != model::Family::own);
+        add_expected(made, folder);
+        compare_after_loading(folder, made, sized(shape));
+    }
+}
+
+TEST_CASE("a model that transformers does not have is saved under our names, and comes back") {
+    const std::vector<Shape> own{
+        {"model.type=gpt", "model.positions=alibi", "model.window=7", "model.soft_cap=3.5"},
+        {"model.type=gpt", "model.positions=rotary"},
+        {"model.type=t5", "model.activation=geglu_erf", "model.kv_heads=2"},
+        {"model.type=bert", "model.norm_position=pre", "task.project_all=true"}};
+    for (const auto& shape : own) {
+        INFO(shape[0] << " " << shape[1]);
+        test::Model made(test::configured("naive", Layout::padded, sized(shape)));
+        const auto folder = test::temporary_dir("own").string();
+        REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+        std::ifstream file(folder + "/config.json");
+        const auto saved = nlohmann::json::parse(file);
+        CHECK(saved["model_type"] == "switchyard");
+        CHECK(saved["model"]["max_positions"] == 24);
+        compare_after_loading(folder, made, sized(shape));
+    }
+}
+
+TEST_CASE("pretrained weights may be given a window, which their family does not have") {
+    auto overrides = test::tiny_bert();
+    overrides.insert(overrides.end(), {"task.kind=masked_lm", "model.window=4"});
+    test::Model made(test::configured("naive", Layout::padded, overrides));
+    const auto theirs = model::read_huggingface_config(test::tiny_folder() + "/config.json");
+    CHECK(model::differences(made.config.model, theirs.model) == std::vector<std::string>{});
+    const auto loaded = model::load_weights(test::tiny_folder(), made.config, made.parameters);
+    CHECK(loaded.problems == std::vector<std::string>{});
+}

@@ -1,5 +1,7 @@
 #include <switchyard/model/attention_block.h>
 
+#include <algorithm>
+
 #include <ATen/ops/full.h>
 
 #include <switchyard/interfaces/torch_types.h>
@@ -46,8 +48,11 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
     if (causal) mask.kinds.insert(MaskKind::causal);
     if (causal && model_.prefix > 0) {
         mask.kinds.insert(MaskKind::prefix);
-        const auto sequences = queries.layout == Layout::packed ? queries.cu_seqlens.size(0) - 1 : q.size(0);
-        mask.prefix_lengths = at::full({sequences}, model_.prefix, q.options().dtype(at::kInt));
+        // A sequence may be shorter than the prefix.
+        mask.prefix_lengths =
+            queries.layout == Layout::packed
+                ? queries.cu_seqlens.diff().clamp_max(model_.prefix)
+                : at::full({q.size(0)}, std::min(model_.prefix, q.size(2)), q.options().dtype(at::kInt));
     }
     if (model_.window > 0) {
         mask.kinds.insert(MaskKind::sliding_window);

@@ -23,7 +23,7 @@ const std::vector<Shape>& shapes() {
          "model.bias=false", "model.tie_embeddings=false", "model.kv_heads=2"},
         {"model.type=gpt", "model.positions=rotary", "model.kv_heads=1", "model.head_dim=6"},
         {"model.type=gpt", "model.positions=alibi", "model.window=3", "model.norm_position=post"},
-        {"model.type=gpt", "model.positions=sinusoidal", "model.prefix=2", "model.soft_cap=5.0"},
+        {"model.type=gpt", "model.positions=sinusoidal", "model.prefix=7", "model.soft_cap=5.0"},
         {"model.type=gpt", "model.norm=rms_norm", "model.activation=geglu_erf", "model.bias=false"},
         {"model.type=t5"},
         {"model.type=t5", "model.activation=geglu_tanh", "model.tie_embeddings=false",

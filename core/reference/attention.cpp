@@ -11,6 +11,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
@@ -199,14 +200,32 @@ double attention_scale(const AttentionParams& params, std::int64_t head_dim) {
     return params.scale > 0.0 ? params.scale : 1.0 / std::sqrt(static_cast<double>(head_dim));
 }
 
+namespace {
+
+// Dimensions from the largest stride to the smallest, and where each of them then is.
+struct StrideOrder {
+    std::vector<std::int64_t> order, back;
+
+    explicit StrideOrder(const at::Tensor& like) : order(like.dim()), back(like.dim()) {
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::int64_t a, std::int64_t b) { return like.stride(a) > like.stride(b); });
+        for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<std::int64_t>(i);
+    }
+};
+
+}  // namespace
+
 at::Tensor in_stride_order_of(const at::Tensor& like, const at::Tensor& tensor) {
-    std::vector<std::int64_t> order(like.dim());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return like.stride(a) > like.stride(b); });
-    std::vector<std::int64_t> back(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<std::int64_t>(i);
-    return tensor.permute(order).contiguous().permute(back);
+    const StrideOrder of(like);
+    return tensor.permute(of.order).contiguous().permute(of.back);
+}
+
+at::Tensor empty_in_order_of(const at::Tensor& like, at::IntArrayRef sizes) {
+    const StrideOrder of(like);
+    std::vector<std::int64_t> permuted;
+    for (const auto dimension : of.order) permuted.push_back(sizes[dimension]);
+    return at::empty(permuted, like.options()).permute(of.back);
 }
 
 AttentionOutputs attention(const AttentionInputs& inputs, const AttentionParams& params) {

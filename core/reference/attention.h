@@ -21,4 +21,7 @@ double attention_scale(const AttentionParams& params, std::int64_t head_dim);
 // `tensor` with its values, dense, in the order of strides of `like` (of as many dimensions).
 at::Tensor in_stride_order_of(const at::Tensor& like, const at::Tensor& tensor);
 
+// Uninitialised, of these sizes, with the dtype and in the order of strides of `like`.
+at::Tensor empty_in_order_of(const at::Tensor& like, at::IntArrayRef sizes);
+
 }  // namespace switchyard::reference

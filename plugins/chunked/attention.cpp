@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/numeric.h>
 #include <switchyard/sdk/serves.h>
@@ -89,7 +90,7 @@ AttentionOutputs ChunkedAttention::forward(const AttentionInputs& inputs, const 
     const auto lse_type = inputs.q.options().dtype(reference::wide_type(inputs.q.scalar_type()));
     const at::Tensor lse = at::empty(inputs.q.sizes().slice(0, inputs.q.dim() - 1), lse_type);
     sizes.back() = inputs.v.size(-1);
-    const at::Tensor out = chunked::empty_in_order_of(inputs.q, sizes);
+    const at::Tensor out = reference::empty_in_order_of(inputs.q, sizes);
     for_each_block(inputs, params, [&](const Block& block, Span queries, Span) {
         chunked::forward(block, params, {chunk_size_, key_chunk_size_}, padded ? out : part(out, queries),
                          padded ? lse : part(lse, queries));

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
 #include <switchyard/reference/attention.h>
@@ -182,18 +179,6 @@ at::Tensor rows_of(const at::Tensor& x_BHND, Span queries, std::int64_t kv_heads
 
 at::Tensor columns_of(const at::Tensor& x_BKMD, Span keys) {
     return x_BKMD.flatten(0, 1).narrow(1, keys.begin, keys.size());
-}
-
-at::Tensor empty_in_order_of(const at::Tensor& like, at::IntArrayRef sizes) {
-    std::vector<std::int64_t> order(like.dim()), permuted(like.dim()), back(like.dim());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return like.stride(a) > like.stride(b); });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        permuted[i] = sizes[order[i]];
-        back[order[i]] = static_cast<std::int64_t>(i);
-    }
-    return at::empty(permuted, like.options()).permute(back);
 }
 
 }  // namespace switchyard::chunked

@@ -3,6 +3,7 @@
 // Legend:  B sequences  H heads  K kv heads  G = H / K  N queries  M keys  D head_dim  E v_head_dim;  n, m: queries and keys of a rectangle
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -66,9 +67,6 @@ at::Tensor kept(const Block& block, const AttentionParams& params, const Rectang
 at::Tensor rows_of(const at::Tensor& x_BHND, Span queries, std::int64_t kv_heads);
 // [B, K, M, D] of the keys, as [B * K, m, D].
 at::Tensor columns_of(const at::Tensor& x_BKMD, Span keys);
-
-// Uninitialised, with these sizes, in the order of strides of `like`.
-at::Tensor empty_in_order_of(const at::Tensor& like, at::IntArrayRef sizes);
 
 // Calls `body(queries, keys)` for chunks of queries and all the keys that each may see, in order.
 template <class Body>

@@ -10,7 +10,7 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"naive", "torch", "chunked"};
+constexpr std::array plugins = {"naive", "torch", "chunked", "flash"};
 
 host::Registry& registry() {
     static host::Registry found([] {

@@ -1,0 +1,24 @@
+// Tiled attention for the CPU: the scores of 64 queries against some hundred keys at a time, which never leave the cache.
+//
+// Dao et al. 2022 (arXiv:2205.14135) and Dao 2023 (arXiv:2307.08691): online softmax, backward from the log-sum-exp. Matrix products by LibTorch's brgemm (oneDNN's
+// kernels made at run time); what is between them in vectors (row_kernels.h).
+#pragma once
+
+#include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class FlashAttention final : public Attention {
+public:
+    using Attention::Attention;
+
+    static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options);
+    AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params,
+                             Saved* saved) override;
+    AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
+                            const AttentionNeeds& needs) override;
+};
+
+}  // namespace switchyard

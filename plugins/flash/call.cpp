@@ -1,0 +1,143 @@
+#include "call.h"
+
+#include <cmath>
+
+#include <switchyard/reference/attention.h>
+#include <switchyard/reference/attention_check.h>
+#include <switchyard/reference/attention_mask.h>
+
+namespace switchyard::flash {
+namespace {
+
+std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+    const at::Tensor whole = tensor.to(at::kCPU, at::kLong).contiguous();
+    const auto* data = whole.const_data_ptr<std::int64_t>();
+    return {data, data + whole.numel()};
+}
+
+// Prefix, and the number for dropout.
+void number(Call& call, const AttentionMask& mask) {
+    std::vector<std::int64_t> prefixes;
+    if (mask.kinds.has(MaskKind::prefix)) prefixes = numbers_of(mask.prefix_lengths);
+    for (std::size_t i = 0; i < call.sequences.size(); ++i) {
+        Sequence& sequence = call.sequences[i];
+        sequence.index = static_cast<std::int64_t>(i);
+        sequence.document = static_cast<std::uint32_t>(mask.first_document + sequence.index);
+        if (!prefixes.empty()) sequence.prefix = prefixes[i];
+    }
+}
+
+void add_padded(Call& call, const AttentionInputs& inputs, const AttentionMask& mask) {
+    const std::int64_t queries = inputs.q.size(2), keys = inputs.k.size(2);
+    std::vector<std::int64_t> lengths(inputs.q.size(0), keys), offsets(inputs.q.size(0), keys - queries);
+    if (mask.kinds.has(MaskKind::key_lengths)) lengths = numbers_of(mask.key_lengths);
+    if (mask.query_offsets.defined()) offsets = numbers_of(mask.query_offsets);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        Sequence sequence;
+        sequence.queries = queries;
+        sequence.keys = std::min(lengths[i], keys);
+        sequence.offset = offsets[i];
+        call.sequences.push_back(sequence);
+    }
+}
+
+void add_packed(Call& call, const AttentionInputs& inputs, const AttentionMask& mask) {
+    const auto q = reference::sequence_offsets(mask.cu_seqlens_q, "cu_seqlens_q", inputs.q.size(0));
+    const auto k = reference::sequence_offsets(mask.cu_seqlens_k, "cu_seqlens_k", inputs.k.size(0));
+    for (std::size_t i = 0; i + 1 < q.size(); ++i) {
+        Sequence sequence;
+        sequence.q_base = q[i];
+        sequence.k_base = k[i];
+        sequence.queries = q[i + 1] - q[i];
+        sequence.keys = k[i + 1] - k[i];
+        sequence.offset = sequence.keys - sequence.queries;
+        call.sequences.push_back(sequence);
+    }
+}
+
+void add_distance_bias(Call& call, const AttentionInputs& inputs, const AttentionMask& mask) {
+    const bool alibi = mask.kinds.has(MaskKind::alibi);
+    call.has_relative = mask.kinds.has(MaskKind::relative_bias);
+    if (!alibi && !call.has_relative) return;
+    std::int64_t first = 0, last = 0;
+    for (const auto& sequence : call.sequences) {
+        first = std::min(first, -(sequence.offset + sequence.queries - 1));
+        last = std::max(last, sequence.keys - 1 - sequence.offset);
+    }
+    call.first_distance = first;
+    call.distance_span = last - first + 1;
+    call.distance_bias.assign(static_cast<std::size_t>(call.heads * call.distance_span), 0.0F);
+    at::Tensor slopes, table;
+    if (alibi) slopes = mask.alibi_slopes.to(at::kCPU, at::kFloat).contiguous();
+    if (call.has_relative) table = inputs.relative_bias.to(at::kFloat).contiguous();
+    for (std::int64_t i = 0; i < call.distance_span; ++i) {
+        const std::int64_t distance = first + i;
+        const std::int64_t bucket =
+            call.has_relative
+                ? reference::relative_bucket(distance, table.size(0), mask.relative_bidirectional,
+                                             mask.relative_max_distance)
+                : 0;
+        for (std::int64_t head = 0; head < call.heads; ++head) {
+            float& bias = call.distance_bias[head * call.distance_span + i];
+            if (alibi) bias -= slopes.const_data_ptr<float>()[head] * static_cast<float>(std::abs(distance));
+            if (call.has_relative) bias += table.const_data_ptr<float>()[bucket * call.heads + head];
+        }
+    }
+}
+
+void add_dense_bias(Call& call, const AttentionInputs& inputs) {
+    at::Tensor bias = inputs.dense_bias.to(at::kFloat);
+    if (bias.size(-1) > 1 && bias.stride(-1) != 1) bias = bias.contiguous();
+    bias = bias.expand({inputs.q.size(0), call.heads, inputs.q.size(2), inputs.k.size(2)});
+    call.dense_bias = bias;
+    call.dense = bias.const_data_ptr<float>();
+    for (int i = 0; i < 4; ++i) call.dense_stride[i] = bias.stride(i);
+}
+
+}  // namespace
+
+Rows rows_of(const at::Tensor& x, Layout layout) {
+    Rows rows;
+    rows.data = x.data_ptr();
+    if (layout == Layout::padded) {
+        rows.sequence = x.stride(0);
+        rows.head = x.stride(1);
+        rows.row = x.stride(2);
+    } else {
+        rows.head = x.stride(1);
+        rows.row = x.stride(0);
+    }
+    return rows;
+}
+
+Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
+    const AttentionMask& mask = params.mask;
+    Call call;
+    call.dtype = inputs.q.scalar_type();
+    call.heads = inputs.q.size(1);
+    call.kv_heads = inputs.k.size(1);
+    call.head_dim = inputs.q.size(-1);
+    call.v_head_dim = inputs.v.size(-1);
+    call.q = rows_of(inputs.q, params.layout);
+    call.k = rows_of(inputs.k, params.layout);
+    call.v = rows_of(inputs.v, params.layout);
+    call.scale = static_cast<float>(reference::attention_scale(params, call.head_dim));
+    if (mask.kinds.has(MaskKind::soft_cap)) call.soft_cap = static_cast<float>(mask.soft_cap);
+    call.causal = mask.kinds.has(MaskKind::causal);
+    if (mask.kinds.has(MaskKind::sliding_window)) {
+        call.window_left = mask.window_left;
+        call.window_right = mask.window_right;
+    }
+    call.dropout = params.dropout;
+    if (params.layout == Layout::padded) {
+        add_padded(call, inputs, mask);
+    } else {
+        add_packed(call, inputs, mask);
+    }
+    number(call, mask);
+    add_distance_bias(call, inputs, mask);
+    if (mask.kinds.has(MaskKind::dense_bias)) add_dense_bias(call, inputs);
+    return call;
+}
+
+}  // namespace switchyard::flash

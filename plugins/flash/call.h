@@ -1,0 +1,143 @@
+// One attention call as the kernels see it: pointers and strides, sequences, and which keys a query sees.
+//
+// Legend:  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/native/CPUBlas.h>
+#include <ATen/ops/empty.h>
+
+#include <switchyard/interfaces/attention.h>
+
+namespace switchyard::flash {
+
+// Rows of one head: the last dimension is dense. Strides in elements.
+struct Rows {
+    void* data = nullptr;
+    std::int64_t sequence = 0;  // padded: from one sequence to the next
+    std::int64_t head = 0;
+    std::int64_t row = 0;
+};
+
+struct Sequence {
+    std::int64_t index = 0;
+    std::int64_t q_base = 0, k_base = 0;  // rows before it (packed), else 0
+    std::int64_t queries = 0;
+    std::int64_t keys = 0;    // that count: those past key_lengths are never touched
+    std::int64_t offset = 0;  // position of the first query
+    std::int64_t prefix = 0;
+    std::uint32_t document = 0;
+};
+
+// Columns that a row of scores sees: [0, prefix) and [begin, end).
+struct Visible {
+    std::int64_t prefix = 0, begin = 0, end = 0;
+};
+
+struct Call {
+    at::ScalarType dtype = at::kFloat;
+    std::int64_t heads = 0, kv_heads = 0, head_dim = 0, v_head_dim = 0;
+    std::vector<Sequence> sequences;
+    Rows q, k, v;
+    float scale = 0.0F;
+    float soft_cap = 0.0F;  // 0: none
+    bool causal = false;
+    std::int64_t window_left = -1, window_right = -1;
+    Dropout dropout;
+
+    // What ALiBi and the relative bias add to a score depends on head and distance only: [heads, span], key minus position, first_distance at index 0. Empty: nothing.
+    std::vector<float> distance_bias;
+    std::int64_t first_distance = 0, distance_span = 0;
+    bool has_relative = false;
+
+    // float32, element strides, 0 where broadcast; nullptr: none.
+    at::Tensor dense_bias;  // keeps the values alive
+    const float* dense = nullptr;
+    std::int64_t dense_stride[4] = {0, 0, 0, 0};
+
+    Visible visible(const Sequence& sequence, std::int64_t query) const {
+        const std::int64_t position = query + sequence.offset;
+        Visible seen{0, 0, sequence.keys};
+        if (causal) seen.end = std::min(seen.end, position + 1);
+        if (window_left >= 0) seen.begin = std::max<std::int64_t>(seen.begin, position - window_left);
+        if (window_right >= 0) seen.end = std::min(seen.end, position + window_right + 1);
+        seen.begin = std::min(seen.begin, sequence.keys);
+        seen.end = std::max(seen.end, seen.begin);
+        if (causal || window_left >= 0 || window_right >= 0)
+            seen.prefix = std::min(sequence.prefix, sequence.keys);
+        return seen;
+    }
+    // All columns that any of the rows [first, last] sees lie in [begin, end).
+    Visible visible(const Sequence& sequence, std::int64_t first, std::int64_t last) const {
+        const Visible low = visible(sequence, first), high = visible(sequence, last);
+        return {0, high.prefix > 0 ? 0 : low.begin, std::max(high.end, high.prefix)};
+    }
+    const float* distances(std::int64_t head) const {
+        return distance_bias.empty() ? nullptr : distance_bias.data() + head * distance_span;
+    }
+
+    template <class T>
+    T* q_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
+        return at(static_cast<T*>(q.data), q, s.index, s.q_base, head, row);
+    }
+    template <class T>
+    T* k_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
+        return at(static_cast<T*>(k.data), k, s.index, s.k_base, head, row);
+    }
+    template <class T>
+    T* v_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
+        return at(static_cast<T*>(v.data), v, s.index, s.k_base, head, row);
+    }
+    template <class T>
+    static T* at(T* data, const Rows& rows, std::int64_t sequence, std::int64_t base, std::int64_t head,
+                 std::int64_t row) {
+        return data + sequence * rows.sequence + head * rows.head + (base + row) * rows.row;
+    }
+};
+
+// Describes the call. The inputs' last dimensions are dense.
+Call describe(const AttentionInputs& inputs, const AttentionParams& params);
+
+// Rows of a tensor [B, H, N, D] or [T, H, D].
+Rows rows_of(const at::Tensor& x, Layout layout);
+
+// Memory from LibTorch's allocator, where the core counts it. Uninitialised.
+template <class T>
+class Buffer {
+public:
+    void fit(std::int64_t size) {
+        if (size > size_) {
+            tensor_ = at::empty({size * static_cast<std::int64_t>(sizeof(T))},
+                                at::TensorOptions().dtype(at::kByte));
+            size_ = size;
+        }
+    }
+    T* data() { return tensor_.defined() ? static_cast<T*>(tensor_.mutable_data_ptr()) : nullptr; }
+    const T* data() const {
+        return tensor_.defined() ? static_cast<const T*>(tensor_.const_data_ptr()) : nullptr;
+    }
+
+private:
+    at::Tensor tensor_;
+    std::int64_t size_ = 0;
+};
+
+// Runs `body(task, scratch)` for all tasks on LibTorch's threads, each task as a thread becomes free: sequences differ in length. Each thread has a Scratch of its own.
+template <class Scratch, class Body>
+void run_tasks(std::int64_t tasks, const Body& body) {
+    std::atomic<std::int64_t> next{0};
+    at::parallel_for(0, std::min<std::int64_t>(at::get_num_threads(), tasks), 1,
+                     [&](std::int64_t begin, std::int64_t end) {
+                         if (begin == end) return;
+                         Scratch scratch;
+                         for (std::int64_t task = next++; task < tasks; task = next++) body(task, scratch);
+                         at::native::cpublas::brgemm_release();
+                     });
+}
+
+}  // namespace switchyard::flash

@@ -1,0 +1,23 @@
+// Forward and backward over a whole call.
+#pragma once
+
+#include "call.h"
+
+namespace switchyard::flash {
+
+// Can brgemm multiply bfloat16 by the processor's own instructions? Otherwise bfloat16 is turned into float as it is packed, and products are float's.
+inline bool multiplies_bfloat16() { return __builtin_cpu_supports("avx512bf16") != 0; }
+
+// `out` has q's dtype and v's width, rows with a dense last dimension; lse is float32 [.., N] by sequence, head and row.
+void forward(const Call& call, const Rows& out, const Rows& lse);
+
+struct BackwardRows {
+    Rows out, grad_out;  // dtype of q
+    Rows lse;            // float32
+    Rows dq, dk, dv;     // dtype of q; data nullptr: not needed
+};
+
+// Returns the gradient of call.distance_bias summed over sequences, [heads, span] in float64, empty unless `want_distance`.
+std::vector<double> backward(const Call& call, const BackwardRows& rows, bool want_distance);
+
+}  // namespace switchyard::flash

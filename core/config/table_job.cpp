@@ -28,10 +28,11 @@ Section task_section() {
 Section data_section() {
     Rows<&Config::data> rows{{"data", "Where samples come from.", {}}};
     using D = DataConfig;
-    rows.add<&D::train>("train",
-                        "files to learn from: .txt, .tsv, .csv or .jsonl, plain, .gz or .bz2; relative to "
-                        "the file that names them",
-                        {}, {.also = "files train_files", .path = true});
+    rows.add<&D::train>(
+        "train",
+        "files or folders to learn from: .txt, .smi, .tsv, .csv, .jsonl or .tab, plain, .gz or .bz2; "
+        "relative to the file that names them",
+        {}, {.also = "files train_files", .path = true});
     rows.add<&D::eval>("eval", "files to evaluate on; none: a part of data.train, see eval_share", {},
                        {.also = "validation valid dev test", .path = true});
     rows.add<&D::eval_share>("eval_share",
@@ -41,13 +42,43 @@ Section data_section() {
     rows.add<&D::pair_column>("pair_column", "column of a second text; empty: none");
     rows.add<&D::label_column>("label_column", "column of the label, its name or its number", {},
                                {.also = "label"});
+    rows.add<&D::targets>("targets",
+                          "seq2seq: a second text (target_column or target_train), or the spans cut out of "
+                          "the text (span_share)");
+    rows.add<&D::target_column>("target_column", "seq2seq: column of the text to answer with", {},
+                                {.also = "target"});
+    rows.add<&D::target_train>("target_train",
+                               "seq2seq: files whose lines answer the lines of data.train, one for each", {},
+                               {.path = true});
+    rows.add<&D::target_eval>("target_eval", "seq2seq: likewise for data.eval", {}, {.path = true});
+    rows.add<&D::documents>("documents",
+                            "language models: what one text is; paragraphs and files are for plain text", {},
+                            {.also = "document"});
+    rows.add<&D::blocks>("blocks",
+                         "language models: each text a sample, or texts end to end in blocks of "
+                         "batch.max_length tokens, with (packed_lm) or without (fixed) a mask between texts",
+                         {}, {.also = "packing"});
     rows.add<&D::bad_row>("bad_row", "a row that is malformed: stop with an error, or skip and count it");
     rows.add<&D::other_label>("other_label", "a row whose label is none of task.labels: likewise");
-    rows.add<&D::vocabulary>("vocabulary",
-                             "vocab.txt of the WordPiece tokenizer; relative to the file that names it", {},
-                             {.also = "vocab vocab_file", .path = true});
+    rows.add<&D::tokenizer>("tokenizer",
+                            "wordpiece: BERT's; bytes: each byte a token; smiles: tokens of molecules");
+    rows.add<&D::vocabulary>(
+        "vocabulary",
+        "vocab.txt of the tokenizer, a token a line, relative to the file that names it; "
+        "bytes has none, smiles makes one of data.train where this is empty",
+        {}, {.also = "vocab vocab_file", .path = true});
     rows.add<&D::lower_case>("lower_case", "an uncased vocabulary: lower case, no accents", {},
                              {.also = "do_lower_case uncased"});
+    rows.add<&D::mask_share>("mask_share", "masked_lm: share of the tokens that are to be told", within(0, 1),
+                             {.also = "mlm_probability"});
+    rows.add<&D::mask_token_share>("mask_token_share", "of these: share replaced by the mask token",
+                                   within(0, 1));
+    rows.add<&D::mask_random_share>("mask_random_share", "of these: share replaced by another token",
+                                    within(0, 1));
+    rows.add<&D::span_share>("span_share", "targets = \"spans\": share of the tokens that are cut out",
+                             within(0, 0.9), {.also = "noise_density"});
+    rows.add<&D::span_length>("span_length", "targets = \"spans\": mean tokens of a span", within(1, 1000),
+                              {.also = "mean_noise_span_length"});
     rows.add<&D::max_rows>("max_rows", "rows read of each file; 0: all", at_least(0));
     return rows.section;
 }

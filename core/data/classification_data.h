@@ -6,19 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/config/data_config.h>
-#include <switchyard/data/wordpiece.h>
-#include <switchyard/interfaces/data_loader.h>
+#include <switchyard/data/splits.h>
+#include <switchyard/data/tokenizer.h>
 
 namespace switchyard::data {
-
-// How many rows of the files became what; what `rows` of summary.json says.
-struct RowCounts {
-    std::int64_t read = 0;
-    std::int64_t used = 0;
-    std::int64_t truncated = 0;  // used, but cut to the maximal length
-    std::int64_t skipped = 0;    // malformed, or of another label, where [data] says to skip them
-};
 
 class ClassificationData final : public SampleSource {
 public:
@@ -36,16 +27,8 @@ private:
     std::vector<std::int32_t> labels_;
 };
 
-struct ClassificationSplits {
-    std::shared_ptr<ClassificationData> train, eval;
-    RowCounts train_rows, eval_rows;
-    std::vector<std::string> problems;  // each with file and line; then nothing is to be used
-};
-
-// `labels`: names of the classes in the order of their numbers; a label column may also hold the numbers themselves. Rows of `train` files that the hash holds out
-// go to `eval`, unless there are `eval` files.
-ClassificationSplits read_classification(const config::DataConfig& data,
-                                         const std::vector<std::string>& labels, std::int64_t max_length,
-                                         const WordPiece& tokenizer);
+// `labels`: names of the classes in the order of their numbers; a label column may also hold the numbers themselves.
+Splits read_classification(const config::DataConfig& data, const std::vector<std::string>& labels,
+                           std::int64_t max_length, const Tokenizer& tokenizer);
 
 }  // namespace switchyard::data

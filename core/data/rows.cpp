@@ -141,7 +141,7 @@ private:
 
     bool split(std::string line, Fields& fields, std::string& fault) {
         fields =
-            request_.format == RowFormat::tsv ? split_tabs(line) : split_csv(std::move(line), lines_, fault);
+            request_.format == RowFormat::csv ? split_csv(std::move(line), lines_, fault) : split_tabs(line);
         return fault.empty();
     }
 
@@ -170,6 +170,7 @@ private:
         result_.error = find_columns(fields);
         if (!result_.error.empty()) return;
         const auto width = fields.size();
+        if (request_.format == RowFormat::tab) lines_.next(line) && lines_.next(line);
         if (!by_name_ && !hand_out(1, pick(fields))) return;
         while (lines_.next(line)) {
             const auto number = lines_.number();
@@ -229,6 +230,7 @@ std::optional<RowFormat> format_of(std::string_view path) {
     }
     if (path.ends_with(".tsv")) return RowFormat::tsv;
     if (path.ends_with(".csv")) return RowFormat::csv;
+    if (path.ends_with(".tab")) return RowFormat::tab;
     if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return RowFormat::jsonl;
     if (path.ends_with(".txt") || path.ends_with(".smi")) return RowFormat::text;
     return std::nullopt;

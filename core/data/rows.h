@@ -3,6 +3,7 @@
 //   text   each line is a row with the one column "text"
 //   tsv    columns between tabs, no quoting; the first line names them, or columns are "#0", "#1", ...
 //   csv    RFC 4180: columns between commas, "quoted, with ""quotes"" and line ends"; header as above
+//   tab    Orange's tables: as tsv, with two more lines under the first (types and roles of the columns)
 //   jsonl  one JSON object a line; columns are its keys; numbers and booleans are taken as their text
 #pragma once
 
@@ -19,7 +20,7 @@
 
 namespace switchyard::data {
 
-enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl };
+enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl, tab };
 
 // By the file's name, packing endings left aside: "reviews.csv.bz2" is csv. nullopt: unknown.
 std::optional<RowFormat> format_of(std::string_view path);
@@ -57,5 +58,5 @@ RowsRead read_rows(const RowRequest& request);
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 4> names<data::RowFormat>{"text", "tsv", "csv", "jsonl"};
+inline constexpr std::array<std::string_view, 5> names<data::RowFormat>{"text", "tsv", "csv", "jsonl", "tab"};
 }  // namespace switchyard

@@ -60,14 +60,17 @@ std::string WordPiece::read_vocabulary(std::string_view vocabulary) {
 }
 
 std::string WordPiece::find_specials() {
-    const std::array<std::pair<const char*, std::int64_t*>, 5> specials{
-        {{"[UNK]", &unk_}, {"[CLS]", &cls_}, {"[SEP]", &sep_}, {"[PAD]", &pad_}, {"[MASK]", &mask_}}};
+    const std::array<std::pair<const char*, std::int64_t*>, 5> specials{{{"[UNK]", &specials_.unk},
+                                                                         {"[CLS]", &specials_.bos},
+                                                                         {"[SEP]", &specials_.eos},
+                                                                         {"[PAD]", &specials_.pad},
+                                                                         {"[MASK]", &specials_.mask}}};
     for (const auto& [text, id] : specials) {
         const auto found = ids_.find(std::string_view(text));
         if (found != ids_.end()) {
             *id = found->second;
-            specials_.emplace_back(text, found->second);
-        } else if (id != &mask_) {
+            written_specials_.emplace_back(text, found->second);
+        } else if (id != &specials_.mask) {
             return std::string(" has no ") + text +
                    "; a BERT vocabulary holds [PAD], [UNK], [CLS], [SEP] and [MASK]";
         }
@@ -79,10 +82,10 @@ std::vector<std::int64_t> WordPiece::encode(std::string_view text) const {
     std::vector<std::int64_t> ids;
     std::size_t start = 0;
     for (auto at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
-        const auto special = std::find_if(specials_.begin(), specials_.end(), [&](const auto& entry) {
-            return text.compare(at, entry.first.size(), entry.first) == 0;
-        });
-        if (special == specials_.end()) continue;
+        const auto special = std::find_if(
+            written_specials_.begin(), written_specials_.end(),
+            [&](const auto& entry) { return text.compare(at, entry.first.size(), entry.first) == 0; });
+        if (special == written_specials_.end()) continue;
         encode_plain(text.substr(start, at - start), ids);
         ids.push_back(special->second);
         start = at + special->first.size();
@@ -92,24 +95,12 @@ std::vector<std::int64_t> WordPiece::encode(std::string_view text) const {
     return ids;
 }
 
-std::vector<std::int64_t> WordPiece::encode_with_specials(std::string_view text, std::int64_t max_length,
-                                                          bool* cut) const {
-    auto ids = encode(text);
-    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, max_length - 2));
-    const bool too_long = max_length > 0 && ids.size() > room;
-    if (too_long) ids.resize(room);
-    if (cut != nullptr) *cut = too_long;
-    ids.insert(ids.begin(), cls_);
-    ids.push_back(sep_);
-    return ids;
-}
-
 void WordPiece::encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const {
     for_each_bert_word(text, options_.lower_case, [&](std::string_view word) { encode_word(word, ids); });
 }
 
 void WordPiece::encode_word(std::string_view word, std::vector<std::int64_t>& ids) const {
-    if (count_characters(word) > options_.max_word_characters) return ids.push_back(unk_);
+    if (count_characters(word) > options_.max_word_characters) return ids.push_back(specials_.unk);
     const auto before = ids.size();
     std::string continued;
     std::size_t start = 0;
@@ -129,11 +120,36 @@ void WordPiece::encode_word(std::string_view word, std::vector<std::int64_t>& id
         }
         if (found == ids_.end()) {
             ids.resize(before);
-            return ids.push_back(unk_);
+            return ids.push_back(specials_.unk);
         }
         ids.push_back(found->second);
         start = end;
     }
+}
+
+std::string WordPiece::decode(const std::vector<std::int64_t>& ids) const {
+    std::string text;
+    for (const auto id : ids) {
+        if (id < 0 || id >= size() || specials_.holds(id)) continue;
+        const std::string_view piece = pieces_[static_cast<std::size_t>(id)];
+        if (piece.starts_with("##"))
+            text += piece.substr(2);
+        else
+            text.append(text.empty() ? "" : " ").append(piece);
+    }
+    return text;
+}
+
+std::string WordPiece::problem_in(std::string_view text) const {
+    const auto at = find_invalid_utf8(text);
+    if (at == std::string_view::npos) return "";
+    return "is no valid UTF-8 at byte " + std::to_string(at + 1);
+}
+
+std::string WordPiece::vocabulary_text() const {
+    std::string text;
+    for (const auto& piece : pieces_) text.append(piece).append(1, '\n');
+    return text;
 }
 
 }  // namespace switchyard::data

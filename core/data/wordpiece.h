@@ -17,6 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <switchyard/data/tokenizer.h>
+
 namespace switchyard::data {
 
 struct WordPieceOptions {
@@ -24,7 +26,7 @@ struct WordPieceOptions {
     std::int64_t max_word_characters = 100;
 };
 
-class WordPiece {
+class WordPiece final : public Tokenizer {
 public:
     struct Opened {
         std::shared_ptr<const WordPiece> tokenizer;
@@ -35,20 +37,15 @@ public:
     static Opened from_text(std::string_view vocabulary, const std::string& name,
                             const WordPieceOptions& options = {});
 
-    // Pieces of a text, without [CLS] and [SEP]. Invalid UTF-8 is read as U+FFFD, which step 1 removes. Thread-safe.
-    std::vector<std::int64_t> encode(std::string_view text) const;
+    // Invalid UTF-8 is read as U+FFFD, which step 1 removes. bos is [CLS], eos is [SEP].
+    std::vector<std::int64_t> encode(std::string_view text) const override;
+    // Pieces of a word are joined, words stand between spaces: what step 1 to 3 changed does not come back.
+    std::string decode(const std::vector<std::int64_t>& ids) const override;
+    std::int64_t size() const override { return static_cast<std::int64_t>(pieces_.size()); }
+    std::string problem_in(std::string_view text) const override;
+    std::string vocabulary_text() const override;
 
-    // [CLS] text [SEP], cut to `max_length` (0: never) by dropping the text's last pieces. `cut` is set to whether it was.
-    std::vector<std::int64_t> encode_with_specials(std::string_view text, std::int64_t max_length,
-                                                   bool* cut = nullptr) const;
-
-    std::int64_t size() const { return static_cast<std::int64_t>(pieces_.size()); }
     const std::string& piece(std::int64_t id) const { return pieces_.at(static_cast<std::size_t>(id)); }
-    std::int64_t unk_id() const { return unk_; }
-    std::int64_t cls_id() const { return cls_; }
-    std::int64_t sep_id() const { return sep_; }
-    std::int64_t pad_id() const { return pad_; }
-    std::int64_t mask_id() const { return mask_; }  // -1 where the vocabulary has none
 
 private:
     struct Hash {
@@ -65,8 +62,7 @@ private:
     WordPieceOptions options_;
     std::vector<std::string> pieces_;
     std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> ids_;
-    std::vector<std::pair<std::string, std::int64_t>> specials_;
-    std::int64_t unk_ = -1, cls_ = -1, sep_ = -1, pad_ = -1, mask_ = -1;
+    std::vector<std::pair<std::string, std::int64_t>> written_specials_;
 };
 
 }  // namespace switchyard::data

@@ -123,7 +123,7 @@ LoaderParams Session::loader_params(bool training) const {
     LoaderParams params;
     params.batch_size = config_.batch.size;
     params.max_length = config_.batch.max_length;
-    params.pad_id = tokenizer_ ? tokenizer_->pad_id() : 0;
+    params.pad_id = tokenizer_ ? tokenizer_->specials().pad : 0;
     params.layout = config_.batch.layout;
     params.shuffle = training && config_.data_loader.shuffle;
     params.drop_last = training && config_.data_loader.drop_last;

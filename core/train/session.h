@@ -56,7 +56,7 @@ public:
     model::Parameters& parameters() { return parameters_; }
     const model::DataLoaderOp& train_loader() const { return train_loader_; }
     const data::WordPiece& tokenizer() const { return *tokenizer_; }
-    const data::ClassificationSplits& data() const { return data_; }
+    const data::Splits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
     const model::OptimizerOp& optimizer() const { return optimizer_; }
     // What must not change between a checkpoint and its resumption, a line for each fact; whole after load_data.
@@ -75,7 +75,7 @@ private:
     model::OptimizerOp optimizer_;
     model::DataLoaderOp train_loader_, eval_loader_;
     std::shared_ptr<const data::WordPiece> tokenizer_;
-    data::ClassificationSplits data_;
+    data::Splits data_;
     model::LoadedWeights weights_;
 };
 

@@ -1,6 +1,7 @@
 // Labelled texts: what is used, held out, cut, skipped or refused.
 #include <switchyard/data/classification_data.h>
 #include <switchyard/data/split.h>
+#include <switchyard/data/wordpiece.h>
 
 #include <fstream>
 #include <set>
@@ -22,7 +23,7 @@ struct Job {
         data.train = {folder + "/train.tsv"};
         data.eval = data.train;
     }
-    data::ClassificationSplits read(std::int64_t max_length = 16) const {
+    data::Splits read(std::int64_t max_length = 16) const {
         const auto tokenizer = data::WordPiece::from_text(vocabulary, "v").tokenizer;
         return data::read_classification(data, {"no", "yes"}, max_length, *tokenizer);
     }
@@ -34,10 +35,10 @@ TEST_CASE("texts become pieces, labels numbers") {
     const auto splits = Job("label\ttext\nyes\ta b\n0\tc\n").read();
     REQUIRE(splits.problems.empty());
     REQUIRE(splits.train->size() == 2);
-    CHECK(splits.train->get(0).ids == std::vector<std::int64_t>{2, 4, 5, 3});
-    CHECK(splits.train->get(0).labels == std::vector<std::int64_t>{1});
-    CHECK(splits.train->get(1).ids == std::vector<std::int64_t>{2, 6, 3});
-    CHECK(splits.train->get(1).labels == std::vector<std::int64_t>{0});
+    CHECK(splits.train->get(0, 0).ids == std::vector<std::int64_t>{2, 4, 5, 3});
+    CHECK(splits.train->get(0, 0).labels == std::vector<std::int64_t>{1});
+    CHECK(splits.train->get(1, 0).ids == std::vector<std::int64_t>{2, 6, 3});
+    CHECK(splits.train->get(1, 0).labels == std::vector<std::int64_t>{0});
     CHECK(splits.train->length(1) == 3);
 }
 
@@ -46,8 +47,8 @@ TEST_CASE("pairs are cut from the longer text first and carry segments") {
     job.data.pair_column = "other";
     const auto splits = job.read(7);
     REQUIRE(splits.problems.empty());
-    CHECK(splits.train->get(0).ids == std::vector<std::int64_t>{2, 4, 4, 3, 5, 5, 3});
-    CHECK(splits.train->get(0).segments == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1});
+    CHECK(splits.train->get(0, 0).ids == std::vector<std::int64_t>{2, 4, 4, 3, 5, 5, 3});
+    CHECK(splits.train->get(0, 0).segments == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1});
     CHECK(splits.train_rows.truncated == 1);
 }
 

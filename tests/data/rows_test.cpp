@@ -80,6 +80,12 @@ TEST_CASE("csv follows RFC 4180") {
     CHECK(result.problems.empty());
 }
 
+TEST_CASE("Orange's tables have three header lines") {
+    CHECK(read("Category\tText\nd\tstring\nclass\t\n\na.b\thi there\n", RowFormat::tab, {"Text"}).rows ==
+          Texts{"5:hi there"});
+    CHECK(data::format_of("a/20news.tab") == RowFormat::tab);
+}
+
 TEST_CASE("jsonl takes keys; numbers and booleans as text") {
     const auto result =
         read("{\"t\":\"a\",\"l\":1}\n\n{\"t\":true,\"l\":-2.5}\n", RowFormat::jsonl, {"l", "t"});

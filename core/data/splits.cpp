@@ -1,0 +1,141 @@
+#include <switchyard/data/splits.h>
+
+#include <utility>
+
+#include <switchyard/data/documents.h>
+#include <switchyard/data/split.h>
+
+namespace switchyard::data {
+namespace {
+
+constexpr std::size_t most_problems = 20;  // more than that say the same thing again
+
+using Use = std::function<RowUse(const std::string& path, Row& row, bool eval)>;
+
+class Reader {
+public:
+    Reader(const SplitRequest& request, const Use& use, Splits& splits)
+        : request_(request), data_(request.data), use_(use), splits_(splits) {}
+
+    void read(const std::vector<std::string>& paths, const std::vector<std::string>& targets,
+              double eval_share) {
+        if (request_.parallel) {
+            for (std::size_t i = 0; i < paths.size(); ++i) {
+                begin(paths[i], eval_share);
+                end(read_line_pairs(rows_of(paths[i]), targets[i]));
+            }
+            return;
+        }
+        for (const auto& named : paths) {
+            for (const auto& path : files_of(named)) {
+                begin(path, eval_share);
+                end(request_.documents ? read_documents(rows_of(path), data_.documents)
+                                       : read_formatted_rows(rows_of(path)));
+            }
+        }
+    }
+
+private:
+    void begin(const std::string& path, double eval_share) {
+        path_ = path;
+        eval_share_ = eval_share;
+        rows_ = 0;
+    }
+    void end(const RowsRead& read) {
+        if (!read.error.empty()) problem(read.error);
+    }
+
+    RowRequest rows_of(const std::string& path) {
+        RowRequest request;
+        request.path = path;
+        request.columns = request_.columns;
+        request.on_row = [this](Row& row) {
+            add(row);
+            return keep_reading();
+        };
+        request.on_problem = [this](const RowProblem& fault) {
+            auto& counts = eval_share_ >= 1.0 ? splits_.eval_rows : splits_.train_rows;
+            ++counts.read;
+            unusable(data_.bad_row, counts, fault.line, "the row " + fault.message);
+            return keep_reading();
+        };
+        return request;
+    }
+
+    bool keep_reading() {
+        ++rows_;
+        return splits_.problems.size() < most_problems && (data_.max_rows == 0 || rows_ < data_.max_rows);
+    }
+
+    void add(Row& row) {
+        const bool eval = eval_share_ > 0.0 && split_position(row.values[request_.key]) < eval_share_;
+        auto& counts = eval ? splits_.eval_rows : splits_.train_rows;
+        ++counts.read;
+        const auto line = row.line;
+        const auto result = use_(path_, row, eval);
+        if (result.used) {
+            ++counts.used;
+            counts.truncated += result.truncated ? 1 : 0;
+        } else if (result.fault.empty()) {
+            ++counts.skipped;
+        } else {
+            unusable(result.rule, counts, line, result.fault);
+        }
+    }
+
+    void unusable(config::BadRow rule, RowCounts& counts, std::int64_t line, const std::string& message) {
+        if (rule == config::BadRow::skip)
+            ++counts.skipped;
+        else
+            problem(path_ + ":" + std::to_string(line) + ": " + message);
+    }
+
+    void problem(std::string message) { splits_.problems.push_back(std::move(message)); }
+
+    const SplitRequest& request_;
+    const config::DataConfig& data_;
+    const Use& use_;
+    Splits& splits_;
+    std::string path_;
+    double eval_share_ = 0.0;
+    std::int64_t rows_ = 0;
+};
+
+std::string unequal_lists(const char* key, std::size_t count, const char* targets_key, std::size_t targets) {
+    return std::string("data.") + targets_key + ": expected one file for each of data." + key + ", " +
+           std::to_string(count) + "; got " + std::to_string(targets);
+}
+
+}  // namespace
+
+void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
+    const auto& data = request.data;
+    if (request.parallel) {
+        if (data.train.size() != data.target_train.size())
+            splits.problems.push_back(
+                unequal_lists("train", data.train.size(), "target_train", data.target_train.size()));
+        if (data.eval.size() != data.target_eval.size())
+            splits.problems.push_back(
+                unequal_lists("eval", data.eval.size(), "target_eval", data.target_eval.size()));
+        if (!splits.problems.empty()) return;
+    }
+    Reader reader(request, use, splits);
+    reader.read(data.train, data.target_train, data.eval.empty() ? data.eval_share : 0.0);
+    reader.read(data.eval, data.target_eval, 1.0);
+}
+
+void require_samples(const config::DataConfig& data, Splits& splits) {
+    if (!splits.problems.empty()) return;
+    if (splits.train->size() == 0)
+        splits.problems.push_back("data.train: no row can be used for training (" +
+                                  std::to_string(splits.train_rows.read) + " read)");
+    if (splits.eval->size() == 0) {
+        splits.problems.push_back(
+            data.eval.empty()
+                ? "data.eval_share: no text was held out for evaluation; raise it or name files "
+                  "in data.eval"
+                : "data.eval: no row can be used for evaluation");
+    }
+}
+
+}  // namespace switchyard::data

@@ -30,6 +30,7 @@ Action setup_bench(CLI::App& command);
 Action setup_model(CLI::App& command);
 Action setup_train(CLI::App& command);
 Action setup_predict(CLI::App& command);
+Action setup_generate(CLI::App& command);
 Action setup_check(CLI::App& command);
 
 }  // namespace switchyard::cli

@@ -1,9 +1,11 @@
 #include <switchyard/cli/job.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/output.h>
@@ -31,6 +33,15 @@ void add_job_options(CLI::App& command, JobOptions& options) {
         ->type_name("KEY=VALUE")
         ->expected(1)
         ->take_all();
+}
+
+JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides) {
+    JobOptions job{run + "/config.toml", {"train.weights=" + nlohmann::json(run + "/model").dump()}};
+    const auto vocabulary = run + "/vocab.txt";
+    if (std::filesystem::exists(vocabulary))
+        job.overrides.push_back("data.vocabulary=" + nlohmann::json(vocabulary).dump());
+    job.overrides.insert(job.overrides.end(), overrides.begin(), overrides.end());
+    return job;
 }
 
 std::vector<std::string> preset_dirs() {

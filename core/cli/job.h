@@ -22,6 +22,9 @@ struct JobOptions {
 };
 void add_job_options(CLI::App& command, JobOptions& options);
 
+// The job of a run's folder with the weights and the vocabulary that the run left there, and `overrides` after them.
+JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides);
+
 struct Job {
     config::Config config;
     std::vector<host::PluginRecord> records;

@@ -37,10 +37,13 @@ int predict(PredictOptions options) {
     if (options.texts.empty()) options.texts = lines_of_stdin();
     if (options.texts.empty())
         throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
-    JobOptions job{options.run + "/config.toml",
-                   {"train.weights=" + nlohmann::json(options.run + "/model").dump()}};
-    job.overrides.insert(job.overrides.end(), options.overrides.begin(), options.overrides.end());
-    const auto planned = plan_job(job);
+    const auto planned = plan_job(job_of_run(options.run, options.overrides));
+    if (const auto kind = planned->config.task.kind; kind != config::TaskKind::classification) {
+        throw Failure(
+            options.run + ": is trained for " + std::string(name(kind)) +
+            ", and predict tells classes of texts" +
+            (planned->config.task.predicts_words() ? "; to let it write, use `switchyard generate`" : ""));
+    }
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();

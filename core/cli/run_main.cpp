@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     attach(commands, "bench", cli::setup_bench);
     attach(commands, "train", cli::setup_train);
     attach(commands, "predict", cli::setup_predict);
+    attach(commands, "generate", cli::setup_generate);
     attach(commands, "check", cli::setup_check);
     const int code = cli::run_program(
         commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {

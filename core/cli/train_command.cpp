@@ -37,6 +37,15 @@ double wall_time() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// "accuracy 0.71, perplexity 4.2, loss 1.43"
+std::string quality_text(const train::EvalResult& result) {
+    std::ostringstream text;
+    if (result.accuracy) text << "accuracy " << *result.accuracy << ", ";
+    if (result.perplexity) text << "perplexity " << *result.perplexity << ", ";
+    text << "loss " << result.loss;
+    return text.str();
+}
+
 // Metrics, TensorBoard and progress of one run.
 class Record {
 public:
@@ -69,10 +78,20 @@ public:
 
     void eval(std::int64_t step, const train::EvalResult& result) {
         progress_.finish();
-        std::cerr << "step " << step << ": evaluation loss " << result.loss << ", accuracy "
-                  << result.accuracy << " of " << result.labels << '\n';
-        metrics_.write({{"step", step}, {"eval_loss", result.loss}, {"eval_accuracy", result.accuracy}});
-        board_.scalars(wall_time(), step, {{"eval/loss", result.loss}, {"eval/accuracy", result.accuracy}});
+        std::cerr << "step " << step << ": evaluation " << quality_text(result) << " of " << result.labels
+                  << '\n';
+        nlohmann::ordered_json line{{"step", step}, {"eval_loss", result.loss}};
+        std::vector<std::pair<std::string, double>> scalars{{"eval/loss", result.loss}};
+        if (result.accuracy) {
+            line["eval_accuracy"] = *result.accuracy;
+            scalars.emplace_back("eval/accuracy", *result.accuracy);
+        }
+        if (result.perplexity) {
+            line["eval_perplexity"] = *result.perplexity;
+            scalars.emplace_back("eval/perplexity", *result.perplexity);
+        }
+        metrics_.write(line);
+        board_.scalars(wall_time(), step, scalars);
         board_.flush();
     }
 
@@ -174,8 +193,8 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         std::cerr << "stopped after step " << result.progression.step << "; go on with --resume\n";
         return Exit::run_failed;
     }
-    std::cout << run.path() << ": " << result.progression.step << " steps, evaluation accuracy "
-              << result.eval.accuracy << ", loss " << result.eval.loss << "\n";
+    std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
+              << quality_text(result.eval) << "\n";
     return Exit::fine;
 }
 
@@ -202,6 +221,8 @@ int train_job(const TrainOptions& options) {
     std::ostringstream shown;
     config::show(shown, planned->config, false);
     write_file(run.file("config.toml"), shown.str());
+    if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
+        write_file(run.vocabulary(), vocabulary);
     write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
 
     return conclude(session, run_training(session, trainer, run, stop), run, trainer.state().optimizer,

@@ -104,8 +104,9 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                          {"rows", rows_json(session.data().train_rows)},
                          {"eval_rows", rows_json(session.data().eval_rows)}};
     if (result.eval.complete) {
-        summary["eval"] = {
-            {"loss", result.eval.loss}, {"accuracy", result.eval.accuracy}, {"labels", result.eval.labels}};
+        auto& eval = summary["eval"] = {{"loss", result.eval.loss}, {"labels", result.eval.labels}};
+        if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;
+        if (result.eval.perplexity) eval["perplexity"] = *result.eval.perplexity;
     }
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;

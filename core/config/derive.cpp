@@ -34,6 +34,7 @@ public:
             check_lengths();
             check_type();
             check_task();
+            check_data();
             resolve_rules();
         }
         return std::move(config_);
@@ -155,6 +156,29 @@ private:
         require(!config_.task.project_all || config_.task.predicts_words(), {"task.project_all", "task.kind"},
                 "only words are projected, " + std::string(name(kind)) + " has classes",
                 "false, or a task.kind that predicts words");
+    }
+
+    void check_data() {
+        const DataConfig& data = config_.data;
+        const auto kind = config_.task.kind;
+        const bool packed = data.blocks == Blocks::packed_lm;
+        require(!packed || config_.batch.layout == Layout::packed, {"data.blocks", "batch.layout"},
+                "texts in one block are kept apart in the packed layout only",
+                "batch.layout = \"packed\", or data.blocks = \"fixed\"");
+        require(!packed || config_.batch.min_length == 1, {"data.blocks", "batch.min_length"},
+                "the end of a block may leave one token of a text", "batch.min_length = 1");
+        const bool spans = data.targets == Targets::spans;
+        require(!spans || kind == TaskKind::seq2seq, {"data.targets", "task.kind"},
+                "spans are cut out for a seq2seq model, not for " + std::string(name(kind)),
+                "task.kind = \"seq2seq\", or data.targets left out");
+        const bool text = kind == TaskKind::masked_lm || kind == TaskKind::causal_lm || (spans && !packed);
+        require(data.blocks == Blocks::none || text, {"data.blocks", "task.kind", "data.targets"},
+                "samples of " + std::string(name(kind)) + " do not come in " +
+                    std::string(name(data.blocks)) + " blocks",
+                "data.blocks = \"none\"");
+        require(data.mask_token_share + data.mask_random_share <= 1.0,
+                {"data.mask_token_share", "data.mask_random_share"},
+                "the two shares are more than one together", "a sum of at most 1");
     }
 
     void resolve_rules() {

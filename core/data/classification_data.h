@@ -17,7 +17,7 @@ public:
 
     std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
     std::int64_t length(std::int64_t index) const override;
-    Sample get(std::int64_t index, std::int64_t epoch = 0) const override;
+    Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:
     // All samples end to end: a million short vectors would cost more than their contents.

@@ -70,7 +70,11 @@ private:
         return r;
     }
 
-    Range batch() const { return {1, config_.batch.size}; }
+    // The documents of a block are sequences of their own, of one token at least.
+    Range batch() const {
+        const bool documents = config_.data.blocks == config::Blocks::packed_lm;
+        return {1, config_.batch.size * (documents ? config_.batch.max_length : 1)};
+    }
     Range lengths() const { return {config_.batch.min_length, config_.batch.max_length}; }
     Range query_lengths(Phase phase) const { return phase == Phase::decode ? Range(1) : lengths(); }
     Range rows(Phase phase) const {

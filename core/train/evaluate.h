@@ -1,8 +1,9 @@
-// A model's loss and accuracy over all batches of a loader, without gradients.
+// A model's loss, accuracy and perplexity over all batches of a loader, without gradients.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include <switchyard/config/config.h>
 #include <switchyard/model/bound_plan.h>
@@ -12,13 +13,17 @@
 namespace switchyard::train {
 
 struct EvalResult {
-    bool complete = false;    // false: never run, or stopped
-    double loss = 0.0;        // mean over labels
-    double accuracy = 0.0;    // share of labels that the largest logit hits
-    double perplexity = 0.0;  // exp(loss)
+    bool complete = false;  // false: never run, or stopped
+    double loss = 0.0;      // mean over labels
+    std::optional<double>
+        accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
+    std::optional<double> perplexity;  // exp(loss), where words are predicted
     std::int64_t labels = 0;
     std::int64_t samples = 0;
 };
+
+// Samples of a batch, each once however many documents it is made of.
+std::int64_t sample_count(const Batch& batch);
 
 struct EvalHooks {
     std::function<void(std::int64_t done, std::int64_t total)> progress;

@@ -2,13 +2,19 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <switchyard/data/sample_list.h>
+
 namespace switchyard::train {
 
 std::vector<std::vector<double>> predict(Session& session, const std::vector<std::string>& texts) {
     const at::NoGradGuard no_grad;
-    data::ClassificationData samples;
+    data::SampleList samples;
     for (const auto& text : texts) {
-        samples.add(session.tokenizer().encode_with_specials(text, session.config().batch.max_length), {}, 0);
+        samples.add({session.tokenizer().encode_with_specials(text, session.config().batch.max_length),
+                     {},
+                     {},
+                     {0},
+                     {}});
     }
     model::ForwardContext context;
     context.phase = Phase::eval;

@@ -1,6 +1,6 @@
 // The folder of one run and what stands in it:
 //
-//     config.toml  plan.json  metrics.jsonl  tensorboard/  checkpoints/  model/ (Hugging Face's format)  summary.json
+//     config.toml  vocab.txt (unless the tokenizer has none)  plan.json  metrics.jsonl  tensorboard/  checkpoints/  model/ (Hugging Face's format)  summary.json
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ public:
 
     explicit RunDirectory(std::string path) : path_(std::move(path)) {}
     std::string file(const std::string& name) const { return path_ + "/" + name; }
+    std::string vocabulary() const { return file("vocab.txt"); }
     std::string checkpoints() const { return file("checkpoints"); }
     const std::string& path() const { return path_; }
 

@@ -3,6 +3,10 @@
 #include <filesystem>
 #include <utility>
 
+#include <switchyard/data/classification_data.h>
+#include <switchyard/data/language_data.h>
+#include <switchyard/data/open_tokenizer.h>
+#include <switchyard/data/pair_samples.h>
 #include <switchyard/model/operations/bind.h>
 #include <switchyard/model/weights/huggingface_config.h>
 
@@ -52,8 +56,10 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
 
 // A loader's position means something in one order of the samples only.
 std::string describe_order(const config::Config& config, std::int64_t samples) {
-    return "data: " + std::to_string(samples) + " samples in batches of " +
-           std::to_string(config.batch.size) + (config.data_loader.shuffle ? ", shuffled" : "") +
+    return "task: " + std::string(name(config.task.kind)) + ", texts as " +
+           std::string(name(config.data.tokenizer)) + "\ndata: " + std::to_string(samples) +
+           " samples in batches of " + std::to_string(config.batch.size) +
+           (config.data_loader.shuffle ? ", shuffled" : "") +
            (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
            std::to_string(config.run.seed) + "\n";
 }
@@ -92,29 +98,54 @@ void Session::load_initial_weights() {
 }
 
 void Session::load_tokenizer() {
-    if (config_.data.vocabulary.empty()) {
+    const auto& data = config_.data;
+    if (data.tokenizer == config::TokenizerKind::wordpiece && data.vocabulary.empty()) {
         throw InputError(
             {config_.where("data.vocabulary") + ": data.vocabulary: expected the path of a vocab.txt"});
     }
-    auto opened = data::WordPiece::open(config_.data.vocabulary, {.lower_case = config_.data.lower_case});
-    if (!opened.tokenizer) throw InputError({opened.error});
+    auto opened = data::open_tokenizer(data);
+    if (!opened.tokenizer) throw InputError(opened.problems);
     if (opened.tokenizer->size() > config_.model.vocab_size) {
-        throw InputError({config_.data.vocabulary + ": has " + std::to_string(opened.tokenizer->size()) +
+        const std::string whose =
+            data.vocabulary.empty()
+                ? config_.where("data.tokenizer") + ": data.tokenizer: " + std::string(name(data.tokenizer))
+                : data.vocabulary + ":";
+        throw InputError({whose + " has " + std::to_string(opened.tokenizer->size()) +
                           " pieces, but model.vocab_size is " + std::to_string(config_.model.vocab_size)});
     }
     tokenizer_ = std::move(opened.tokenizer);
 }
 
-void Session::load_data() {
-    if (config_.task.kind != config::TaskKind::classification) {
-        throw InputError({config_.where("task.kind") +
-                          ": task.kind: data can be read for classification; got " +
-                          std::string(name(config_.task.kind))});
+data::Splits Session::read_data() const {
+    using Kind = config::TaskKind;
+    const auto& data = config_.data;
+    const auto length = config_.batch.max_length;
+    const auto language = [&](data::LanguageTask task) {
+        return data::read_language_data(
+            data, {task, length, config_.model.vocab_size, static_cast<std::uint64_t>(config_.run.seed)},
+            tokenizer_);
+    };
+    switch (config_.task.kind) {
+        case Kind::classification:
+            return data::read_classification(data, config_.task.labels, length, *tokenizer_);
+        case Kind::masked_lm:
+            return language(data::LanguageTask::masked);
+        case Kind::causal_lm:
+            return language(data::LanguageTask::causal);
+        case Kind::seq2seq:
+            return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
+                                                          : data::read_pairs(data, length, *tokenizer_);
+        default:
+            throw InputError({config_.where("task.kind") + ": task.kind: there is no reader of data for " +
+                              std::string(name(config_.task.kind)) +
+                              "; expected classification, masked_lm, causal_lm or seq2seq"});
     }
+}
+
+void Session::load_data() {
     if (config_.data.train.empty())
         throw InputError({config_.where("data.train") + ": data.train: expected at least one file"});
-    data_ =
-        data::read_classification(config_.data, config_.task.labels, config_.batch.max_length, *tokenizer_);
+    data_ = read_data();
     if (!data_.problems.empty()) throw InputError(data_.problems);
     plan_text_ += describe_order(config_, data_.train->size());
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <switchyard/config/config.h>
-#include <switchyard/data/classification_data.h>
-#include <switchyard/data/wordpiece.h>
+#include <switchyard/data/splits.h>
+#include <switchyard/data/tokenizer.h>
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/model/bound_plan.h>
 #include <switchyard/model/model.h>
@@ -39,7 +39,7 @@ public:
 
     // Sets the parameters from [train] weights if there are any. Throws InputError.
     void load_initial_weights();
-    // Reads the vocabulary, and with it the data. Throws InputError with all problems.
+    // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError with all problems.
     void load_tokenizer();
     void load_data();
 
@@ -55,7 +55,7 @@ public:
     const model::Model& model() const { return *model_; }
     model::Parameters& parameters() { return parameters_; }
     const model::DataLoaderOp& train_loader() const { return train_loader_; }
-    const data::WordPiece& tokenizer() const { return *tokenizer_; }
+    const data::Tokenizer& tokenizer() const { return *tokenizer_; }
     const data::Splits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
     const model::OptimizerOp& optimizer() const { return optimizer_; }
@@ -65,6 +65,7 @@ public:
     std::vector<model::Executed> executed() const;
 
 private:
+    data::Splits read_data() const;
     LoaderParams loader_params(bool training) const;
 
     config::Config config_;
@@ -74,7 +75,7 @@ private:
     std::unique_ptr<model::Model> model_;
     model::OptimizerOp optimizer_;
     model::DataLoaderOp train_loader_, eval_loader_;
-    std::shared_ptr<const data::WordPiece> tokenizer_;
+    std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;
 };

@@ -200,7 +200,7 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     parts_.parameters.zero_gradients();
 
     for (const auto& batch : batches) {
-        report.samples += static_cast<std::int64_t>(batch.samples.size());
+        report.samples += sample_count(batch);
         report.tokens += batch.source.count + batch.target.count;
     }
     ++now_.step;

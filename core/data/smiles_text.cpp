@@ -29,7 +29,7 @@ std::string bracket_fault(std::string_view text) {
     std::size_t depth = 0;
     while (!text.empty()) {
         const auto token = first_smiles_token(text);
-        if (token.empty()) return "'" + std::string(1, text[0]) + "' begins no token";
+        if (token.empty()) return std::string{'\'', text[0], '\''}.append(" begins no token");
         text.remove_prefix(token.size());
         if (token == "(") ++depth;
         if (token == ")" && depth-- == 0) return "')' without '('";

@@ -126,10 +126,12 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
 
 TEST_CASE("a t5 learns spans, whole texts or blocks") {
     const LanguageJob job;
+    job.files().write("de.txt", "Hund\nKatze\nVogel\nKuh\n");
+    const auto files = "[" + quoted(job.file("de.txt")) + "]";
     for (const std::string blocks : {"none", "fixed"}) {
         job.trained(
             "t5", blocks,
-            {"data.targets=spans", "data.train=[\"a.de\"]", "data.eval=[\"a.de\"]", "data.target_train=[]",
+            {"data.targets=spans", "data.train=" + files, "data.eval=" + files, "data.target_train=[]",
              "data.target_eval=[]", "model.vocab_size=270", "data.blocks=" + blocks});
         CHECK(job.summary(blocks)["eval"]["perplexity"].get<double>() > 1.0);
         CHECK(job.summary(blocks)["rows"]["used"] == 4);

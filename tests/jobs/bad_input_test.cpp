@@ -117,7 +117,7 @@ TEST_CASE("data that cannot be used is refused with file and line") {
     };
     const Bad cases[] = {
         {"no_rows.tsv", "text\tlabel\n", {"data.train: no row can be used for training (0 read)"}},
-        {"nothing.tsv", "", {"data.train: no row can be used for training (0 read)"}},
+        {"nothing.tsv", "", {"nothing.tsv: is empty; expected text"}},
         {"columns.tsv", rows_with("one\ttwo\tthree\n"), {"columns.tsv:4: the row has 3 columns, expected 2"}},
         {"label.tsv", rows_with("a film\tgood\na scene\t2\n"), {"label.tsv:5: ", "'2'", "'bad', 'good'"}},
         {"negative.tsv", rows_with("a scene\t-1\n"), {"negative.tsv:4: ", "'-1'"}},
@@ -151,7 +151,8 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         {{"data.vocabulary=" + job.file("none.txt")}, {job.file("none.txt") + ": cannot be opened"}},
         {{"batch.max_length=33"}, {"--set #1: error: batch.max_length", "33", "32"}},
         {{"model.vocab_size=20"}, {job.file("vocab.txt") + ": has 49 pieces, but model.vocab_size is 20"}},
-        {{"task.kind=masked_lm"}, {"--set #1: task.kind", "got masked_lm"}},
+        {{"task.kind=token_classification"},
+         {"--set #1: task.kind: there is no reader of data for token_classification"}},
         {{"task.labels=[\"good\"]"}, {"--set #1: task.labels: expected the names of at least two classes"}},
         {{"data.train=[]"}, {"--set #1: data.train: expected at least one file"}},
         {{"run.phases=[\"train\"]"}, {"run.phases: ", "eval"}},

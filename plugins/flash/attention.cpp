@@ -84,8 +84,9 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
         at::empty(inputs.q.sizes().slice(0, inputs.q.dim() - 1), inputs.q.options().dtype(at::kFloat));
     sizes.back() = inputs.v.size(-1);
     const at::Tensor out = empty_with_dense_rows(dense.q, sizes);
-    flash::forward(flash::describe(dense, params), flash::rows_of(out, params.layout),
-                   lse_rows(lse, params.layout));
+    const flash::Call call = flash::describe(dense, params);
+    const auto pass = flash::is_decoding(call) ? flash::decode : flash::forward;
+    pass(call, flash::rows_of(out, params.layout), lse_rows(lse, params.layout));
     if (saved != nullptr) {
         for (const auto* input : {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias, &inputs.dense_bias})
             saved->input(*input);

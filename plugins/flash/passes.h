@@ -11,6 +11,11 @@ inline bool multiplies_bfloat16() { return __builtin_cpu_supports("avx512bf16") 
 // `out` has q's dtype and v's width, rows with a dense last dimension; lse is float32 [.., N] by sequence, head and row.
 void forward(const Call& call, const Rows& out, const Rows& lse);
 
+// The same for few queries, where copying keys would cost more than using them once.
+constexpr std::int64_t most_decoding_rows = 8;  // queries of a kv head, over all its heads
+bool is_decoding(const Call& call);
+void decode(const Call& call, const Rows& out, const Rows& lse);
+
 struct BackwardRows {
     Rows out, grad_out;  // dtype of q
     Rows lse;            // float32

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include <switchyard/config/arm_config.h>
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/derive.h>
 #include <switchyard/config/document.h>
@@ -49,6 +50,8 @@ public:
         if (result.problems.empty()) result.config = std::move(config);
         return result;
     }
+
+    std::vector<ArmConfig> arms() { return std::move(reading_.arms); }
 
 private:
     FileText read(const std::string& path) {
@@ -194,6 +197,12 @@ private:
 }  // namespace
 
 LoadResult load(const LoadRequest& request) { return Loader(request).run(); }
+
+std::vector<ArmConfig> load_arms(const LoadRequest& request) {
+    Loader loader(request);
+    (void)loader.run();
+    return loader.arms();
+}
 
 std::vector<std::string> preset_names(const std::vector<std::string>& preset_dirs) {
     std::set<std::string> names;

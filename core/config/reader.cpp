@@ -48,7 +48,7 @@ std::string meant(const std::string& path, const std::string& name, bool per_lay
         }
     }
     if (path.empty() && per_layer) siblings.emplace_back("match");
-    if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer"});
+    if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer", "arm"});
     if (const auto near = suggest(name, siblings); !near.empty()) return joined(path, near);
     return elsewhere.empty() ? suggest(joined(path, name), all) : elsewhere;
 }
@@ -68,6 +68,8 @@ public:
             if (node.name == "preset" || node.name == "include") continue;
             if (node.name == "layer")
                 read_rules(node);
+            else if (node.name == "arm")
+                read_arms(node);
             else
                 read_member(node, "", reading_.assignments, false);
         }
@@ -225,6 +227,49 @@ private:
         if (!pattern) return;
         rule.match = std::get<std::string>(*pattern);
         reading_.rules.push_back(std::move(rule));
+    }
+
+    void read_arms(const Node& node) {
+        const auto is_table = [](const Node& arm) { return arm.kind == Node::Kind::table; };
+        if (node.kind != Node::Kind::array || !std::ranges::all_of(node.children, is_table)) {
+            return report(node.place, "arm", "got " + describe(node),
+                          "[[arm]] tables, each with `set` or `program`");
+        }
+        for (const auto& table : node.children) read_arm(table);
+    }
+
+    void read_arm(const Node& table) {
+        ArmConfig arm;
+        arm.origin = origin_at(table.place);
+        arm.folder = std::filesystem::absolute(source_.directory).lexically_normal().string();
+        bool set = false;
+        for (const auto& node : table.children) {
+            const std::string key = "arm." + key_text(node.name);
+            std::vector<std::string>* const words = node.name == "set"       ? &arm.set
+                                                    : node.name == "program" ? &arm.program
+                                                                             : nullptr;
+            if (words == nullptr && node.name != "name") {
+                report(node.name_place, key, "unknown key", "name, set or program",
+                       did_you_mean(suggest(node.name, {"name", "set", "program"})));
+                continue;
+            }
+            auto value = check_value({words != nullptr ? Type::texts : Type::text}, node, key, complain_);
+            if (!value) continue;
+            if (words == nullptr)
+                arm.name = std::get<std::string>(*value);
+            else
+                *words = std::get<std::vector<std::string>>(*value);
+            set = set || node.name == "set";
+            const bool no_program = node.name == "program" && (words->empty() || words->front().empty());
+            if (no_program) report(node.place, key, "is empty", "a program and its arguments");
+        }
+        if (set && !arm.program.empty())
+            report(table.place, "arm", "has both `set` and `program`",
+                   "one of them: a program takes its settings from its own arguments");
+        if (reading_.arms.size() == most_arms)
+            return report(table.place, "arm", "there are too many arms",
+                          "at most " + std::to_string(most_arms));
+        reading_.arms.push_back(std::move(arm));
     }
 
     const TextSource& source_;

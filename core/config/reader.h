@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/config/arm_config.h>
 #include <switchyard/config/document.h>
 #include <switchyard/config/layer_rule.h>
 #include <switchyard/config/load.h>
@@ -18,6 +19,7 @@ namespace switchyard::config {
 struct Reading {
     std::vector<Assignment> assignments;
     std::vector<LayerRule> rules;  // `layers` still empty
+    std::vector<ArmConfig> arms;
     std::vector<Problem> problems;
     std::size_t untold = 0;  // problems beyond most_problems
     // Keys for which something wrong was written: no conclusions are drawn from their values.
@@ -26,6 +28,7 @@ struct Reading {
 
 inline constexpr std::size_t most_problems = 100;
 inline constexpr std::size_t most_rules = 1000;
+inline constexpr std::size_t most_arms = 100;
 
 struct TextSource {
     std::string file;  // for problems

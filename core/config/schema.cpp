@@ -96,6 +96,13 @@ block = 256
 [[layer]]                       # other values for some layers; later rules win
 match = "decoder.0-3,11"        # "*", or encoder or decoder with numbers, ranges or *
 attention.backend = "theirs"    # the keys marked "layer" below
+
+[[arm]]                         # for `switchyard compare` only, see compare.md
+name = "half precision"
+set = ["precision.backend=torch/bf16"]
+
+[[arm]]                         # a program of its own; it runs in the folder of this file
+program = ["python3", "peer.py"]
 ```
 
 `--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string:

@@ -40,9 +40,10 @@ Action setup_report(CLI::App& command) {
         ->required()
         ->type_name("");
     command
-        .add_option(
-            "--steps", options->steps,
-            "show this comparison of stacks too: what `switchyard bench step CONFIG --json FILE` wrote")
+        .add_option("--steps", options->steps,
+                    "show this comparison too: what `switchyard compare CONFIG --json FILE` or `switchyard "
+                    "bench step CONFIG "
+                    "--json FILE` wrote")
         ->type_name("FILE");
     command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")->type_name("OUT");
     return [options] {

@@ -6,7 +6,9 @@
 #include <limits>
 #include <string_view>
 
+#include <switchyard/report/comparison_record.h>
 #include <switchyard/report/json_text.h>
+#include <switchyard/report/record_parts.h>
 
 namespace switchyard::report {
 namespace {
@@ -19,22 +21,6 @@ std::string component_text(const Json& object) {
 
 void add_fact(std::vector<Fact>& facts, const std::string& name, const std::string& value) {
     if (!value.empty()) facts.emplace_back(name, value);
-}
-
-std::vector<Fact> host_facts(const Json& host) {
-    std::vector<Fact> facts;
-    add_fact(facts, "Host", text_of(host, "name"));
-    add_fact(facts, "CPU", text_of(host, "cpu_model"));
-    add_fact(facts, "Cores", shown(member(host, "cores")));
-    if (const auto memory = number_of(host, "memory_bytes")) add_fact(facts, "Memory", bytes_text(*memory));
-    const auto libtorch = text_of(host, "libtorch");
-    add_fact(facts, "LibTorch", libtorch.empty() ? text_of(host, "libtorch_version") : libtorch);
-    for (const auto& device : member(host, "devices")) {
-        auto text = text_of(device, "name");
-        if (const auto memory = number_of(device, "memory_bytes")) text += ", " + bytes_text(*memory);
-        add_fact(facts, "Device " + text_of(device, "device"), text);
-    }
-    return facts;
 }
 
 std::string reason_text(const Json& reason) {
@@ -218,6 +204,22 @@ StackRow stack_row(const Json& row) {
 
 }  // namespace
 
+std::vector<Fact> host_facts(const Json& host) {
+    std::vector<Fact> facts;
+    add_fact(facts, "Host", text_of(host, "name"));
+    add_fact(facts, "CPU", text_of(host, "cpu_model"));
+    add_fact(facts, "Cores", shown(member(host, "cores")));
+    if (const auto memory = number_of(host, "memory_bytes")) add_fact(facts, "Memory", bytes_text(*memory));
+    const auto libtorch = text_of(host, "libtorch");
+    add_fact(facts, "LibTorch", libtorch.empty() ? text_of(host, "libtorch_version") : libtorch);
+    for (const auto& device : member(host, "devices")) {
+        auto text = text_of(device, "name");
+        if (const auto memory = number_of(device, "memory_bytes")) text += ", " + bytes_text(*memory);
+        add_fact(facts, "Device " + text_of(device, "device"), text);
+    }
+    return facts;
+}
+
 const Points& Metrics::curve(const std::string& name) const {
     static const Points none;
     const auto found = curves.find(name);
@@ -271,6 +273,7 @@ RunRecord read_run(const std::string& folder) {
 StackTimes read_stack_times(const std::string& file) {
     const auto text = read_text(file);
     if (!text) throw InputError(file + ": error: there is no such file");
+    if (is_comparison(*text)) return stack_times(read_comparison(*text, file), file);
     const auto json = parse_object(*text, file);
     const Json& rows = member(json, "rows");
     const bool usable =
@@ -278,8 +281,8 @@ StackTimes read_stack_times(const std::string& file) {
         std::all_of(rows.begin(), rows.end(), [](const Json& row) { return row.is_object(); });
     if (!usable) {
         throw InputError(file +
-                         ": error: \"rows\" is no list of timed stacks; expected what `switchyard bench "
-                         "step CONFIG --json FILE` writes");
+                         ": error: \"rows\" is no list of timed stacks; expected what `switchyard compare "
+                         "CONFIG --json FILE` or `switchyard bench step CONFIG --json FILE` writes");
     }
     StackTimes times;
     times.file = file;

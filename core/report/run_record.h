@@ -80,6 +80,8 @@ struct StackTimes {
     std::string file;
     std::string base;
     std::string what;  // what all rows have in common: "layer, forward_backward, bfloat16"
+    bool whole_runs =
+        false;  // of `switchyard compare`: memory is the peak, not what a call takes beyond its inputs
     std::vector<StackRow> rows;
     std::vector<Fact> host;
     std::string command;

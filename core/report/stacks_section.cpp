@@ -39,8 +39,11 @@ BarPlot plot_of(const StackTimes& stacks, std::size_t count) {
 }
 
 std::string table_of(const StackTimes& stacks, std::size_t count) {
-    HtmlTable table(
-        {{"Stack"}, {"ms [95 %]", true}, {"Speedup [95 %]", true}, {"Extra memory", true}, {"What ran"}});
+    HtmlTable table({{"Stack"},
+                     {"ms [95 %]", true},
+                     {"Speedup [95 %]", true},
+                     {stacks.whole_runs ? "Peak memory" : "Extra memory", true},
+                     {"What ran"}});
     for (std::size_t i = 0; i < count; ++i) {
         const auto& row = stacks.rows[i];
         std::string ran = escape(shortened(row.ran, 400));
@@ -80,10 +83,10 @@ std::string stacks_section(const StackTimes& stacks) {
     if (!stacks.what.empty())
         html += "<p class=\"muted\">Timed: " + escape(shortened(stacks.what, 400)) + ".</p>\n";
     html += "<figure>\n" + bar_plot_for_all(plot_of(stacks, count)) +
-            "<figcaption>Shorter is faster. The speedup is over the base; memory is what a call takes beyond "
-            "its inputs.</figcaption>\n"
-            "</figure>\n" +
-            table_of(stacks, count);
+            "<figcaption>Shorter is faster. The speedup is over the base; memory is " +
+            (stacks.whole_runs ? "the most live tensor bytes within a step."
+                               : "what a call takes beyond its inputs.") +
+            "</figcaption>\n</figure>\n" + table_of(stacks, count);
     if (count < stacks.rows.size())
         html += "<p class=\"muted\">" + std::to_string(stacks.rows.size() - count) +
                 " more rows are in the file.</p>\n";

@@ -2,47 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include <switchyard/report/html_text.h>
 #include <switchyard/report/svg_axis.h>
+#include <switchyard/report/svg_parts.h>
 
 namespace switchyard::report {
 namespace {
-
-constexpr double digit_width = 7.3;  // of the style sheet's 12.5 px, generously
-constexpr double character_width = 7.0;
-
-// At most one decimal: a tenth of a pixel.
-std::string px(double value) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.1f", value);
-    std::string result = text;
-    if (result.ends_with(".0")) result.resize(result.size() - 2);
-    return result == "-0" ? "0" : result;
-}
-
-std::string attribute(const char* name, const std::string& value) {
-    return std::string(" ") + name + "=\"" + escape(value) + "\"";
-}
-
-std::string text_at(double x, double y, const char* anchor, const std::string& css, const std::string& text) {
-    return "<text x=\"" + px(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor + "\" class=\"" + css +
-           "\">" + escape(text) + "</text>\n";
-}
-
-std::string line_from(double x1, double y1, double x2, double y2, const char* css) {
-    return "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) +
-           "\" class=\"" + css + "\"/>\n";
-}
-
-std::string open_plot(const std::string& title, const std::string& description, double width, double height,
-                      const std::string& css) {
-    return "<svg class=\"plot " + css + "\" viewBox=\"0 0 " + px(width) + " " + px(height) +
-           "\" role=\"img\"" + attribute("aria-label", title + ". " + description) + ">\n<title>" +
-           escape(title) + "</title>\n<desc>" + escape(description) + "</desc>\n";
-}
 
 // The rectangle that curves are drawn in, and the way from values to it.
 struct Frame {
@@ -101,32 +68,38 @@ std::string axes_of(const LinePlot& plot, const Frame& frame) {
         svg += line_from(frame.left, y, frame.right, y, "grid");
         svg += text_at(frame.left - 7.0, y + 4.0, "end", "tick", labels[i]);
     }
-    return svg + x_axis(frame.x, frame, "optimizer step");
+    return svg + x_axis(frame.x, frame, plot.x_label);
 }
 
-std::string dots_of(const Curve& curve, const Points& points, const Frame& frame, double radius) {
+std::string dashes(const Curve& curve) { return curve.dashed ? " stroke-dasharray=\"7 4\"" : ""; }
+
+std::string dots_of(const Curve& curve, const Points& points, const Frame& frame, double radius,
+                    const std::string& unit) {
     std::string svg;
     for (const auto& point : points) {
         svg += "<circle cx=\"" + px(frame.at_x(point.x)) + "\" cy=\"" + px(frame.at_y(point.y)) + "\" r=\"" +
                px(radius) + "\" class=\"dot fill-" + static_cast<char>(curve.hue) + "\"><title>" +
-               escape(curve.name + ", step " + digits(point.x, 1) + ": " + digits(point.y, 4)) +
+               escape(curve.name + ", " + unit + " " + digits(point.x, 1) + ": " + digits(point.y, 4)) +
                "</title></circle>\n";
     }
     return svg;
 }
 
-std::string curve_of(const Curve& curve, const Frame& frame, std::size_t limit) {
+std::string curve_of(const Curve& curve, const Frame& frame, std::size_t limit, const std::string& unit) {
     const bool dots = curve.look == Curve::Look::dots;
+    if (curve.look == Curve::Look::points)
+        return dots_of(curve, thinned(curve.points, limit / 4), frame, 4.0, unit);
     const auto points = thinned(curve.points, dots ? limit / 8 : limit);
-    if (points.size() == 1) return dots_of(curve, points, frame, 4.0);
+    if (points.size() == 1) return dots_of(curve, points, frame, 4.0, unit);
     std::string svg = "<polyline class=\"line stroke-" + std::string(1, static_cast<char>(curve.hue)) +
-                      (curve.look == Curve::Look::faint ? " faint" : "") + "\" points=\"";
+                      (curve.look == Curve::Look::faint ? " faint" : "") + "\"" + dashes(curve) +
+                      " points=\"";
     for (const auto& point : points) {
         svg += px(frame.at_x(point.x)) + ',' + px(frame.at_y(point.y)) + ' ';
     }
     if (svg.ends_with(' ')) svg.pop_back();
     svg += "\"/>\n";
-    return dots ? svg + dots_of(curve, points, frame, 4.5) : svg;
+    return dots ? svg + dots_of(curve, points, frame, 4.5, unit) : svg;
 }
 
 // The row of one bar: its texts above it.
@@ -160,7 +133,8 @@ std::string line_plot(const LinePlot& plot, const Canvas& canvas) {
     svg += axes_of(plot, frame);
     const auto limit =
         static_cast<std::size_t>(canvas.width * 2.0);  // two to a column show all that can be seen
-    for (const auto& curve : plot.curves) svg += curve_of(curve, frame, limit);
+    const auto unit = plot.x_label == "optimizer step" ? "step" : plot.x_label;
+    for (const auto& curve : plot.curves) svg += curve_of(curve, frame, limit, unit);
     return svg + "</svg>\n";
 }
 
@@ -219,12 +193,12 @@ std::string legend(const std::vector<Curve>& curves) {
     std::string html = "<ul class=\"legend\">\n";
     for (const auto& curve : curves) {
         const std::string hue(1, static_cast<char>(curve.hue));
-        html +=
-            "<li><svg width=\"26\" height=\"11\" aria-hidden=\"true\"><line x1=\"0\" y1=\"5.5\" x2=\"26\" "
-            "y2=\"5.5\" "
-            "class=\"line stroke-" +
-            hue + (curve.look == Curve::Look::faint ? " faint" : "") + "\"/>";
-        if (curve.look == Curve::Look::dots)
+        html += "<li><svg width=\"26\" height=\"11\" aria-hidden=\"true\">";
+        if (curve.look != Curve::Look::points) {
+            html += "<line x1=\"0\" y1=\"5.5\" x2=\"26\" y2=\"5.5\" class=\"line stroke-" + hue +
+                    (curve.look == Curve::Look::faint ? " faint" : "") + "\"" + dashes(curve) + "/>";
+        }
+        if (curve.look == Curve::Look::dots || curve.look == Curve::Look::points)
             html += "<circle cx=\"13\" cy=\"5.5\" r=\"4.5\" class=\"dot fill-" + hue + "\"/>";
         html += "</svg>" + escape(curve.name) + "</li>\n";
     }

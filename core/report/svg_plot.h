@@ -15,19 +15,21 @@ namespace switchyard::report {
 enum class Hue : char { a = 'a', b = 'b', c = 'c', d = 'd' };
 
 struct Curve {
-    enum class Look { line, faint, dots };
+    enum class Look { line, faint, dots, points };  // dots: joined by a line; points: not
     std::string name;
     Hue hue = Hue::a;
     Look look = Look::line;
     Points points;
+    bool dashed = false;
 };
 
 struct LinePlot {
     std::string title;
     std::string description;
-    std::string y_label;  // with its unit; x is the optimizer's step
+    std::string y_label;  // with its unit
     std::vector<Curve> curves;
     bool from_zero = false;
+    std::string x_label = "optimizer step";
 };
 
 struct BarPlot {

@@ -24,18 +24,6 @@ std::string percent(double value) {
     return text;
 }
 
-// "4.1e-07" as "4.1e-7".
-std::string small(double value) {
-    if (!std::isfinite(value)) return "-";
-    if (value == 0.0) return "0";
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1e", value);
-    std::string result = text;
-    const auto exponent = result.find('e') + 2;
-    while (result[exponent] == '0' && exponent + 1 < result.size()) result.erase(exponent, 1);
-    return result;
-}
-
 // The word of the verdict; not being able to tell is no word of praise or blame.
 std::string finding_text(Finding finding) {
     return finding == Finding::cannot_tell ? "?" : std::string(name(finding));
@@ -74,7 +62,7 @@ std::vector<std::string> cells(const BenchRow& row) {
                                                           : "";
     const std::string error = std::isnan(row.error.error)
                                   ? "not checked"
-                                  : small(row.error.error) + " / " + small(row.error.allowed);
+                                  : scientific(row.error.error) + " / " + scientific(row.error.allowed);
     return {row.ran(),
             interval_text(row.ms),
             digits(row.memory_bound ? row.gbytes_per_second : row.gflops),
@@ -101,8 +89,8 @@ void add_row(TextTable& table, const BenchRow& row) {
         table.note("done by the core around it: " + parts);
     }
     if (row.status == RowStatus::wrong) {
-        table.note("WRONG: the " + row.error.of + " is " + small(row.error.error) +
-                   " from the float64 oracle, allowed are " + small(row.error.allowed) +
+        table.note("WRONG: the " + row.error.of + " is " + scientific(row.error.error) +
+                   " from the float64 oracle, allowed are " + scientific(row.error.allowed) +
                    "; its time means nothing");
     }
     if (row.timed() && row.error.without_dropout)

@@ -38,6 +38,20 @@ std::int64_t extra_memory(const std::function<void()>& run, c10::Device device) 
     return device.is_cpu() ? extra_on_cpu(run) : extra_on_device(run, device);
 }
 
+void reset_peak_memory(c10::Device device) {
+    if (device.is_cpu()) return host::reset_cpu_peak();
+    c10::getDeviceAllocator(device.type())->resetPeakStats(index_of(device));
+}
+
+std::int64_t peak_memory(c10::Device device) {
+    if (device.is_cpu()) return host::cpu_memory_stats().peak_bytes;
+    const auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return c10::getDeviceAllocator(device.type())
+        ->getDeviceStats(index_of(device))
+        .allocated_bytes[aggregate]
+        .peak;
+}
+
 void synchronize(c10::Device device) {
     if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(index_of(device));
 }

@@ -13,6 +13,10 @@ namespace switchyard::compare {
 // devices: by LibTorch's caching allocator.
 std::int64_t extra_memory(const std::function<void()>& run, c10::Device device);
 
+// Since the last reset, live tensor bytes at their most: by the same two counters.
+void reset_peak_memory(c10::Device device);
+std::int64_t peak_memory(c10::Device device);
+
 // Waits until all work given to the device is done. Nothing to do for the CPU.
 void synchronize(c10::Device device);
 

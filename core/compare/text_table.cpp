@@ -74,6 +74,17 @@ std::string digits(double value, int significant) {
     return text;
 }
 
+std::string scientific(double value) {
+    if (!std::isfinite(value)) return "-";
+    if (value == 0.0) return "0";
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1e", value);
+    std::string result = text;
+    const auto exponent = result.find('e') + 2;
+    while (result[exponent] == '0' && exponent + 1 < result.size()) result.erase(exponent, 1);
+    return result;
+}
+
 std::string bytes_text(double bytes) {
     if (!std::isfinite(bytes)) return "-";
     const char* const units[] = {"B", "kB", "MB", "GB", "TB"};

@@ -1,0 +1,77 @@
+// What the conductor of a comparison and an arm say to each other: one JSON object a line over the arm's standard streams.
+//
+//     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may come again
+//                    {"type": "run", "steps": 5}   train that many steps, answer with their times and losses
+//                    {"type": "quit"}              end
+//     from the arm   {"type": "report", ...}       the answer to prepare and to run
+//                    {"type": "error", "text": ""} it cannot go on
+//
+// docs/compare.md says what each holds. An arm speaks only when it is asked, one line for each question; everything that it
+// says is checked here, and what does not fit is nonsense with the line it said.
+//
+// No LibTorch here.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace switchyard::compare {
+
+inline constexpr int arm_protocol = 1;
+
+// How far one step from equal weights is from another; relative. NaN: not known.
+struct Drift {
+    double loss = std::numeric_limits<double>::quiet_NaN();
+    double output = std::numeric_limits<double>::quiet_NaN();
+    double gradient = std::numeric_limits<double>::quiet_NaN();
+};
+
+// The answer to prepare.
+struct Ready {
+    std::string what;                                        // "PyTorch 2.11.0, torch.compile"
+    std::string dtype;                                       // of the matrix products
+    double loss = std::numeric_limits<double>::quiet_NaN();  // of the first step's batches, dropout off
+    bool first = false;                  // logits and gradients of that stand in the file that prepare named
+    std::optional<Drift> amplification;  // by how much a relative change of all weights is magnified
+};
+
+// The answer to run.
+struct Turn {
+    std::vector<double> step_ms;
+    std::vector<double> loss;  // NaN where it is not finite
+    std::int64_t skipped = 0;  // steps that changed nothing, for a gradient was not finite
+    std::int64_t samples = 0;  // of all steps together
+    std::int64_t tokens = 0;   // likewise, real ones
+    std::vector<std::int64_t> step_samples, step_tokens;  // empty, or one for each step
+    std::int64_t peak_memory_bytes = -1;  // most live tensor bytes in this turn; -1: not known
+    std::int64_t lost_slices = -1;        // involuntary context switches; -1: not known
+    nlohmann::ordered_json executed;      // object, by slot
+};
+
+struct ArmError {
+    std::string text;
+};
+struct Nonsense {
+    std::string text;  // what is wrong with it, and the line
+};
+
+using ReadyAnswer = std::variant<Ready, ArmError, Nonsense>;
+using TurnAnswer = std::variant<Turn, ArmError, Nonsense>;
+
+ReadyAnswer read_ready(const std::string& line);
+// `steps`: how many were asked for.
+TurnAnswer read_turn(const std::string& line, std::int64_t steps);
+
+nlohmann::ordered_json to_message(const Ready& ready);
+nlohmann::ordered_json to_message(const Turn& turn);
+
+// For people: at most `most` bytes, quoted, control characters and broken UTF-8 as \xNN.
+std::string quoted_line(const std::string& line, std::size_t most = 160);
+
+}  // namespace switchyard::compare

@@ -1,0 +1,90 @@
+// What arms say: taken where it fits, named with the line where it does not.
+// To add a case of nonsense: a line and what is said of it.
+#include <cmath>
+#include <string>
+#include <variant>
+
+#include <switchyard/compare/arm_message.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard::compare;
+using switchyard::test::contains;
+
+namespace {
+
+std::string nonsense_of(const TurnAnswer& answer) {
+    const auto* const found = std::get_if<Nonsense>(&answer);
+    return found == nullptr ? "none" : found->text;
+}
+
+}  // namespace
+
+TEST_CASE("a turn goes through its message and back") {
+    Turn turn;
+    turn.step_ms = {1.5, 2.5};
+    turn.loss = {0.7, std::nan("")};
+    turn.samples = 8;
+    turn.tokens = 100;
+    turn.step_samples = {4, 4};
+    turn.step_tokens = {60, 40};
+    turn.peak_memory_bytes = 1000;
+    turn.executed = {{"attention", {{{"component", "torch"}}}}};
+    const auto answer = read_turn(to_message(turn).dump(), 2);
+    REQUIRE(std::holds_alternative<Turn>(answer));
+    const auto& read = std::get<Turn>(answer);
+    CHECK(read.step_ms == turn.step_ms);
+    CHECK(read.loss[0] == 0.7);
+    CHECK(std::isnan(read.loss[1]));
+    CHECK(read.step_tokens == turn.step_tokens);
+    CHECK(read.peak_memory_bytes == 1000);
+    CHECK(read.lost_slices == -1);
+    CHECK(read.executed == turn.executed);
+}
+
+TEST_CASE("an arm needs to say little") {
+    const auto answer = read_turn(R"({"type":"report","step_ms":[3],"loss":[1],"samples":2,"tokens":9})", 1);
+    REQUIRE(std::holds_alternative<Turn>(answer));
+    CHECK(std::get<Turn>(answer).peak_memory_bytes == -1);
+    const auto ready = read_ready(R"({"type":"report","loss":null})");
+    REQUIRE(std::holds_alternative<Ready>(ready));
+    CHECK(std::isnan(std::get<Ready>(ready).loss));
+    CHECK_FALSE(std::get<Ready>(ready).first);
+}
+
+TEST_CASE("an error is the arm's own word") {
+    const auto answer = read_turn(R"({"type":"error","text":"no such model"})", 1);
+    REQUIRE(std::holds_alternative<ArmError>(answer));
+    CHECK(std::get<ArmError>(answer).text == "no such model");
+}
+
+TEST_CASE("nonsense is named with its line") {
+    CHECK(nonsense_of(read_turn("Loading weights...", 1)) == "its line is no JSON: 'Loading weights...'");
+    CHECK(nonsense_of(read_turn("[1, 2]", 1)) == "its line is no JSON object: '[1, 2]'");
+    CHECK(nonsense_of(read_turn("{}", 1)) == "its line is neither \"report\" nor \"error\": '{}'");
+    CHECK_THAT(nonsense_of(read_turn(R"({"type":"report","loss":[1],"samples":2,"tokens":9})", 1)),
+               contains("its line has no \"step_ms\": "));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":2,"tokens":9})", 2)),
+        contains("\"step_ms\" is no list of 2 numbers, one for each step"));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[-1],"loss":[1],"samples":2,"tokens":9})", 1)),
+        contains("\"step_ms\" holds what is no time"));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":["x"],"samples":2,"tokens":9})", 1)),
+        contains("\"loss\" is no number"));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":0,"tokens":9})", 1)),
+        contains("counts no samples"));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":1e99,"tokens":9})", 1)),
+        contains("\"samples\" is no whole number"));
+    CHECK_THAT(
+        nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":[NaN],"samples":1,"tokens":9})", 1)),
+        contains("is no JSON"));
+}
+
+TEST_CASE("a line is shown safely and not at length") {
+    CHECK(quoted_line("a\tb\x1b[31m\xff") == "'a\\x09b\\x1b[31m\\xff'");
+    CHECK(quoted_line(std::string(1000, 'x'), 4) == "'xxxx...' (1000 bytes)");
+}

@@ -41,6 +41,15 @@ std::vector<Command> all_commands() {
          "time components against each other, with their errors beside",
          {"switchyard bench attention --backends naive,torch", "switchyard bench layer configs/demo.toml",
           "switchyard bench step configs/demo.toml --plain --stacks torch,torch+precision=torch/bf16"}},
+        {"compare",
+         "training runs against each other: speed, memory, loss, and what differs",
+         {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",
+          "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --vary "
+          "precision.backend=torch/fp32,torch/bf16 --html compare.html",
+          "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "
+          "--steps 300 "
+          "--loss-equivalence 0.02",
+          "switchyard compare examples/peers/bert.toml --time 120"}},
         {"plugins list",
          "the plugins that were found",
          {"switchyard plugins list", "switchyard plugins list --json plugins.json"}},

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <switchyard/cli/commands.h>
+#include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/program.h>
 #include <switchyard/host/crash_handler.h>
 #include <switchyard/host/stdout_aside.h>
@@ -14,10 +15,12 @@ int main(int argc, char** argv) {
     attach(commands, "plan", cli::setup_plan);
     attach(commands, "plugins verify", cli::setup_plugins_verify);
     attach(commands, "bench", cli::setup_bench);
+    attach(commands, "compare", cli::setup_compare);
     attach(commands, "train", cli::setup_train);
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
     attach(commands, "check", cli::setup_check);
+    commands.push_back(cli::arm_command());
     const int code = cli::run_program(
         commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {
             throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +

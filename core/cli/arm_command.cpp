@@ -1,0 +1,90 @@
+// switchyard-run arm: one arm of `switchyard compare`, spoken to over the standard streams as docs/compare.md says. Not for people.
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <switchyard/cli/command.h>
+#include <switchyard/cli/compare_command.h>
+#include <switchyard/cli/planned_job.h>
+#include <switchyard/compare/own_arm.h>
+#include <switchyard/host/stdout_aside.h>
+
+namespace switchyard::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is planned, and what is made of it: the second refers to the first.
+struct Prepared {
+    std::unique_ptr<PlannedJob> job;
+    std::unique_ptr<compare::OwnArm> arm;
+};
+
+Prepared prepare(const Json& message) {
+    Prepared prepared;
+    JobOptions options;
+    options.config = message.at("config").get<std::string>();
+    options.overrides = message.at("overrides").get<std::vector<std::string>>();
+    prepared.job = plan_job(options);
+    compare::OwnArmOptions arm;
+    arm.first = message.at("first").get<std::string>();
+    arm.lend = message.value("lend", "");
+    arm.cycle = message.value("cycle", std::int64_t{0});
+    arm.amplification = message.value("amplification", false);
+    if (const auto lengths = message.value("lengths", ""); !lengths.empty()) {
+        if (const auto error = compare::read_lengths(lengths, arm.lengths); !error.empty())
+            throw Failure(error);
+    }
+    auto& job = *prepared.job;
+    prepared.arm = std::make_unique<compare::OwnArm>(job.config, job.plan, *job.registry, job.host, arm);
+    return prepared;
+}
+
+void say(std::FILE* answers, const Json& message) {
+    const auto line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::fwrite(line.data(), 1, line.size(), answers);
+    std::fflush(answers);
+}
+
+Json answer(const Json& message, Prepared& prepared) {
+    const auto type = message.at("type").get<std::string>();
+    if (type == "prepare") {
+        prepared = {};  // the memory of the one before
+        prepared = prepare(message);
+        return compare::to_message(prepared.arm->ready());
+    }
+    if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
+    return compare::to_message(prepared.arm->run(message.at("steps").get<std::int64_t>()));
+}
+
+int serve() {
+    // What a plugin prints must not stand between the answers.
+    const int descriptor = host::put_stdout_aside_for_good();
+    std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
+    if (answers == nullptr) return Exit::run_failed;
+    Prepared prepared;
+    for (std::string line; std::getline(std::cin, line);) {
+        try {
+            const auto message = Json::parse(line);
+            if (message.at("type") == "quit") break;
+            say(answers, answer(message, prepared));
+        } catch (const std::exception& error) {
+            say(answers, {{"type", "error"}, {"text", error.what()}});
+        }
+    }
+    return Exit::fine;
+}
+
+}  // namespace
+
+Command arm_command() {
+    return {"arm",
+            "one arm of a comparison",
+            {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch"},
+            [](CLI::App&) -> Action { return serve; }};
+}
+
+}  // namespace switchyard::cli

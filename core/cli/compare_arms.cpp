@@ -1,0 +1,125 @@
+#include <switchyard/cli/compare_arms.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include <switchyard/cli/command.h>
+#include <switchyard/cli/output.h>
+#include <switchyard/cli/plan_text.h>
+#include <switchyard/compare/arm_list.h>
+#include <switchyard/host/plugin_library.h>
+#include <switchyard/model/planning.h>
+
+namespace switchyard::cli {
+namespace {
+
+std::string indented(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    std::string result = "    ";
+    for (const char c : text) {
+        result += c;
+        if (c == '\n') result += "    ";
+    }
+    return result + '\n';
+}
+
+// The configuration of an own arm, planned on this machine; or nothing, and why.
+std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
+                                       std::string& problem) {
+    try {
+        auto job = load_job(options, host);
+        host::Registry registry(std::move(job.records));
+        const auto plan = model::make_plan(job.config, registry, host);
+        if (plan.ok()) return std::move(job.config);
+        problem = plan_problems(plan);
+    } catch (const Failure& failure) {
+        problem = failure.what();
+    }
+    return std::nullopt;
+}
+
+bool can_run(const compare::ArmSpec& arm) {
+    const auto& program = arm.program.front();
+    if (program.find('/') != std::string::npos) {
+        const auto path = program.starts_with('/') ? program : arm.folder + "/" + program;
+        return ::access(path.c_str(), X_OK) == 0;
+    }
+    const char* const path = std::getenv("PATH");
+    std::string folder;
+    for (const char* c = path == nullptr ? "/usr/bin:/bin" : path;; ++c) {
+        if (*c != ':' && *c != '\0') {
+            folder += *c;
+            continue;
+        }
+        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+        if (*c == '\0') return false;
+        folder.clear();
+    }
+}
+
+class Checker {
+public:
+    Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
+
+    CheckedArms run() {
+        (void)load_job(request_.job, host_);  // what is wrong for all arms is told once
+        config::LoadRequest tables;
+        tables.path = request_.job.config;
+        tables.overrides = request_.job.overrides;
+        tables.preset_dirs = preset_dirs();
+        auto list = compare::list_arms(request_.vary, request_.arms, config::load_arms(tables));
+        if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
+        checked_.arms = std::move(list.arms);
+        std::string problems;
+        for (auto& arm : checked_.arms) {
+            const auto problem = check(arm);
+            if (!problem.empty()) problems += "arm \"" + arm.name + "\":\n" + indented(problem), ++faulty_;
+        }
+        if (faulty_ > 0)
+            throw Failure("nothing was run: " + counted(faulty_, "arm") + " of " +
+                          std::to_string(checked_.arms.size()) + " cannot be compared\n" + problems);
+        return std::move(checked_);
+    }
+
+private:
+    std::string check(compare::ArmSpec& arm) {
+        if (arm.external())
+            return can_run(arm)
+                       ? ""
+                       : "there is no program " + arm.program.front() +
+                             (arm.program.front().find('/') == std::string::npos ? " in PATH"
+                                                                                 : " below " + arm.folder);
+        auto options = request_.job;
+        options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
+        std::string problem;
+        auto config = plan_arm(options, host_, problem);
+        if (!config) return problem;
+        if (!first_) {
+            first_ = true;
+            checked_.lender = static_cast<std::size_t>(&arm - checked_.arms.data());
+            checked_.config = std::move(*config);
+            return "";
+        }
+        arm.differs = compare::unfair_differences(checked_.config, *config);
+        if (arm.differs.empty() || request_.force) return "";
+        return "is no fair comparison with \"" + checked_.arms[checked_.lender].name + "\":\n    " +
+               joined(arm.differs, "\n    ") + "\n--force compares them nevertheless, and marks it";
+    }
+
+    const ArmsRequest& request_;
+    const HostInfo& host_;
+    CheckedArms checked_;
+    bool first_ = false;
+    std::size_t faulty_ = 0;
+};
+
+}  // namespace
+
+CheckedArms check_arms(const ArmsRequest& request, const HostInfo& host) {
+    return Checker(request, host).run();
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""An arm of `switchyard compare`: the same training step by PyTorch and transformers, eager or compiled.
+
+It takes the weights and batches that a Switchyard arm lends, so that both compute the same thing; see docs/compare.md for what is said
+over the standard streams.
+
+    python3 eager_peer.py [--compile] [--dtype bfloat16] [--threads N]
+"""
+import argparse
+import json
+import math
+import os
+import resource
+import sys
+import time
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", action="store_true", help="through torch.compile")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="of matrix products (autocast)")
+    parser.add_argument("--threads", type=int, default=0, help="default: as the configuration says, else all cores")
+    return parser.parse_args()
+
+
+# What libraries print belongs to the standard error: the standard output holds one answer for each question.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+options = arguments()
+
+import torch  # noqa: E402  (after the standard output was taken away from it)
+import torch.nn.functional as F  # noqa: E402
+import transformers  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+
+def say(message):
+    answers.write(json.dumps(message, allow_nan=False) + "\n")
+    answers.flush()
+
+
+def finite(value):
+    return value if math.isfinite(value) else None
+
+
+class Schedule:
+    """The factor of the learning rate at each step, counted from 0."""
+
+    def __init__(self, told):
+        self.kind, self.steps, self.last = told["kind"], told["steps"], told["final_factor"]
+        self.warmup = round(told["warmup_share"] * self.steps)
+
+    def factor(self, step):
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        if self.kind == "constant" or self.steps <= self.warmup:
+            return 1.0
+        share = min(1.0, (step - self.warmup) / max(1, self.steps - self.warmup))
+        if self.kind == "cosine":
+            share = (1.0 - math.cos(math.pi * share)) / 2.0
+        return 1.0 + (self.last - 1.0) * share
+
+
+class Arm:
+    def __init__(self, told):
+        self.device = torch.device(told["device"])
+        threads = options.threads or told["threads"]
+        if threads:
+            torch.set_num_threads(threads)
+        torch.manual_seed(told["seed"])
+        self.task, self.ignore = told["task"], told["task"]["ignore_index"]
+        self.model = self.load(told["weights"])
+        self.forward = torch.compile(self.model) if options.compile else self.model
+        self.optimizer = self.make_optimizer(told["optimizer"])
+        self.rate, self.clip = told["optimizer"]["lr"], told["optimizer"]["max_grad_norm"]
+        self.schedule = Schedule(told["schedule"])
+        self.steps = self.load_batches(told["batches"])
+        self.done = 0
+
+    def load(self, folder):
+        config = transformers.AutoConfig.from_pretrained(folder)
+        kind = getattr(transformers, config.architectures[0])
+        model = kind.from_pretrained(folder, attn_implementation="sdpa")
+        for module in model.modules():  # a token that is there gets its gradient, the one used for padding too
+            if isinstance(module, torch.nn.Embedding):
+                module.padding_idx = None
+        return model.to(self.device).train()
+
+    def make_optimizer(self, told):
+        if told["algorithm"] not in ("adamw", "adam"):
+            raise ValueError("this peer has no optimizer " + told["algorithm"] + "; it has adamw and adam")
+        decayed = [p for p in self.model.parameters() if p.ndim > 1]
+        others = [p for p in self.model.parameters() if p.ndim <= 1]
+        decay = told["weight_decay"] if told["algorithm"] == "adamw" else 0.0
+        groups = [{"params": decayed, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+        return torch.optim.AdamW(groups, lr=told["lr"], betas=tuple(told["betas"]), eps=told["eps"], fused=True)
+
+    def load_batches(self, path):
+        """[step][micro-batch] -> tensors by name."""
+        steps = []
+        for name, tensor in load_file(path).items():
+            step, micro, what = name.split(".")
+            while len(steps) <= int(step):
+                steps.append({})
+            steps[int(step)].setdefault(int(micro), {})[what] = tensor.to(self.device)
+        return [[step[micro] for micro in sorted(step)] for step in steps]
+
+    def logits(self, model, batch):
+        """[rows, classes] with a label for each row."""
+        inputs = {"input_ids": batch["ids"], "attention_mask": batch["attention_mask"]}
+        if "segments" in batch:
+            inputs["token_type_ids"] = batch["segments"]
+        if "target_ids" in batch:
+            inputs["decoder_input_ids"] = batch["target_ids"]
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=options.dtype == "bfloat16"):
+            logits = model(**inputs).logits
+        return logits.flatten(0, -2), batch["labels"].flatten()
+
+    def accumulate(self, model, batches):
+        """Forward and backward; the mean loss over the labels of all batches."""
+        count = sum(int((batch["labels"] != self.ignore).sum()) for batch in batches)
+        mean = 0.0
+        for batch in batches:
+            logits, labels = self.logits(model, batch)
+            loss = F.cross_entropy(logits.float(), labels, ignore_index=self.ignore, reduction="sum",
+                                   label_smoothing=self.task["label_smoothing"]) / max(1, count)
+            loss.backward()
+            mean += loss.item()
+        return mean
+
+    def first_step(self, path):
+        """Dropout off, nothing changed."""
+        self.model.eval()
+        batches = self.steps[0]
+        with torch.no_grad():
+            logits, labels = self.logits(self.model, batches[0])
+            rows = logits[labels != self.ignore]
+        loss = self.accumulate(self.model, batches)
+        if path:
+            tensors = {"logits": rows.float().contiguous().cpu()}
+            for name, parameter in self.model.named_parameters():
+                if parameter.grad is not None:
+                    tensors["gradient." + name] = parameter.grad.float().contiguous().cpu()
+            save_file(tensors, path)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.model.train()
+        return loss
+
+    def step(self):
+        batches = self.steps[self.done % len(self.steps)]
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate * self.schedule.factor(self.done)
+        loss = self.accumulate(self.forward, batches)
+        if self.clip > 0:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip, foreach=True)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.done += 1
+        tokens = sum(int(batch[name].sum()) for batch in batches for name in batch if name.endswith("attention_mask"))
+        return loss, sum(len(batch["ids"]) for batch in batches), tokens
+
+    def now(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def prepare(told):
+    arm = Arm(told)
+    loss = arm.first_step(told["first"])
+    how = "torch.compile" if options.compile else "eager"
+    return arm, {"type": "report", "what": f"PyTorch {torch.__version__} {how}, transformers {transformers.__version__}",
+                 "dtype": options.dtype, "loss": finite(loss), "first": bool(told["first"])}
+
+
+def run(arm, steps):
+    report = {"type": "report", "step_ms": [], "loss": [], "step_samples": [], "step_tokens": []}
+    if arm.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    lost = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    for _ in range(steps):
+        start = arm.now()
+        loss, samples, tokens = arm.step()
+        report["step_ms"].append((arm.now() - start) * 1e3)
+        report["loss"].append(finite(loss))
+        report["step_samples"].append(samples)
+        report["step_tokens"].append(tokens)
+    report["samples"], report["tokens"] = sum(report["step_samples"]), sum(report["step_tokens"])
+    report["lost_slices"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - lost
+    if arm.device.type == "cuda":
+        report["peak_memory_bytes"] = torch.cuda.max_memory_allocated()
+    return report
+
+
+def main():
+    arm = None
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "quit":
+            break
+        try:
+            if message["type"] == "prepare":
+                arm, report = prepare(message)
+            else:
+                report = run(arm, message["steps"])
+            say(report)
+        except Exception as error:  # the conductor shows it in this arm's row
+            say({"type": "error", "text": f"{type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+// External arms: programs that speak the protocol, or do not. POSIX shell scripts, so that nothing has to be installed.
+// To add a case: a script, the status and the reason that its row shows.
+#include "compared.h"
+
+using namespace switchyard::test;
+
+namespace {
+
+const std::string honest =
+    R"(list=0.01; losses=0.5; i=1; while [ $i -lt $n ]; do list="$list,0.01"; losses="$losses,0.5"; i=$((i+1)); done; sleep 0.05
+            echo "{\"type\": \"report\", \"step_ms\": [$list], \"loss\": [$losses], \"samples\": $((12*n)), \"tokens\": $((100*n))}")";
+
+nlohmann::json row_of(const std::string& script, const Words& more = {}) {
+    const TinyJob job;
+    add_peer(job, "peer", script);
+    const auto json = compared(job, more, 1);
+    CHECK(json["arms"][0]["name"] == "as configured");
+    CHECK(json["arms"][0]["status"] == "ok");
+    CHECK(json["arms"][0]["blocks"].size() == 2);
+    return json["arms"][1];
+}
+
+}  // namespace
+
+TEST_CASE("a polite program stands in the experiment like any arm, and may say little") {
+    const TinyJob job;
+    add_peer(job, "peer", polite_peer(honest));
+    const auto json = compared(job, {});
+    const auto& peer = json["arms"][1];
+    CHECK(peer["status"] == "ok");
+    CHECK(peer["what"] == "a shell script");
+    CHECK(peer["program"] == nlohmann::json({"sh", "peer.sh"}));
+    CHECK(peer["peak_memory_bytes"].is_null());
+    CHECK(peer["drift"]["output"].is_null());
+    CHECK(peer["timed_by"] == "conductor");  // it claims next to nothing of turns that take 50 ms
+    CHECK(peer["losses"].size() == json["arms"][0]["losses"].size());
+    CHECK(json["pairs"].size() == 1);
+}
+
+TEST_CASE("what an external arm is told: the model, and files with equal weights and batches") {
+    const TinyJob job;
+    const auto told = job.file("told.json"), weights = job.file("weights.bytes"),
+               batches = job.file("batches.bytes");
+    add_peer(job, "peer",
+             "read -r line; printf '%s\\n' \"$line\" >" + told +
+                 "\nlent=${line##*\\\"weights\\\":\\\"}; lent=${lent%%/weights\\\"*}\ncp "
+                 "\"$lent/weights/model.safetensors\" " +
+                 weights + "; cp \"$lent/batches.safetensors\" " + batches +
+                 "; ls \"$lent/weights\" >&2\nexit 3\n");
+    const auto json = compared(job, {}, 1);
+    CHECK(json["arms"][1]["status"] == "crashed");
+    CHECK(json["arms"][1]["reason"] ==
+          "ended with exit code 3 while it prepared\nconfig.json\nmodel.safetensors");
+    const auto message = json_of(told);
+    CHECK(message["type"] == "prepare");
+    CHECK(message["protocol"] == 1);
+    CHECK(message["seed"] == 3);
+    CHECK(message["model"]["layers"] == 2);
+    CHECK(message["task"]["kind"] == "classification");
+    CHECK(message["optimizer"]["lr"] == 1e-3);
+    CHECK(message["schedule"]["kind"] == "constant");
+    CHECK_THAT(bytes_of(weights), contains("bert.encoder.layer.1.attention.self.query.weight"));
+    CHECK_THAT(bytes_of(batches), contains("\"63.2.attention_mask\""));  // 64 steps of 3 batches
+}
+
+TEST_CASE("a program that talks nonsense is named with the line it said") {
+    auto row = row_of("read -r line; echo 'Loading weights: 10%'; sleep 100\n");
+    CHECK(row["status"] == "nonsense");
+    CHECK(row["reason"] == "its line is no JSON: 'Loading weights: 10%'");
+    row = row_of(polite_peer(R"(echo '{"type": "report", "step_ms": [], "loss": []}')"));
+    CHECK(row["status"] == "nonsense");
+    CHECK_THAT(row["reason"].get<std::string>(), contains("\"step_ms\" is no list of "));
+    row = row_of("while :; do echo spam; done\n");
+    CHECK(row["status"] == "nonsense");
+}
+
+TEST_CASE("a program that crashes, ends, hangs, closes its output or gives up") {
+    auto row = row_of("read -r line; echo 'no memory' >&2; kill -SEGV $$\n");
+    CHECK(row["status"] == "crashed");
+    CHECK(row["reason"] == "was killed by signal 11 (Segmentation fault) while it prepared\nno memory");
+    row = row_of(polite_peer("exit 7"));
+    CHECK(row["status"] == "crashed");
+    CHECK(row["reason"] == "ended with exit code 7 while it warmed up");
+    row = row_of("exec >&-; sleep 100\n");
+    CHECK(row["reason"] == "closed its standard output while it prepared");
+    row = row_of(polite_peer(R"(echo '{"type": "error", "text": "out of ideas"}')"));
+    CHECK(row["status"] == "failed");
+    CHECK(row["reason"] == "out of ideas");
+}
+
+TEST_CASE("a program that hangs is not waited for longer than allowed") {
+    const TinyJob job;
+    add_peer(job, "peer", polite_peer("sleep 1000"));
+    const auto json = compared(job, {"--timeout", "20"}, 1);
+    CHECK(json["arms"][1]["status"] == "timed_out");
+    CHECK(json["arms"][1]["reason"] == "said nothing for 20 s while it warmed up");
+}

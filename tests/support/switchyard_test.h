@@ -18,6 +18,7 @@ using Matchers::ContainsSubstring;
 using Matchers::EndsWith;
 using Matchers::StartsWith;
 }  // namespace Catch
+using Catch::Approx;  // global, as Catch2 2 has it
 #endif
 
 #include <filesystem>

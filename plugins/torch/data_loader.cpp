@@ -72,7 +72,7 @@ struct TorchDataLoader::Running {
     torch::data::Iterator<Batch> end;
 
     Running(Batches batches, RestOfEpoch rest, const torch::data::DataLoaderOptions& options)
-        : loader(std::move(batches), std::move(rest), options), iterator(loader.begin()), end(loader.end()) {}
+        : loader(batches, std::move(rest), options), iterator(loader.begin()), end(loader.end()) {}
 };
 
 TorchDataLoader::TorchDataLoader(const CreateInfo& info)

@@ -41,11 +41,12 @@ public:
     using Component::Component;
 
     // Returns y in the dtype of x.
-    virtual at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params, Saved* saved) = 0;
+    virtual at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params,
+                               Saved* saved) = 0;
 
     // GradientMode::kernel only.
-    virtual ActivationGrads backward(const ActivationParams& /*params*/, const Saved& /*saved*/, const at::Tensor& /*grad_y*/,
-                                     const ActivationNeeds& /*needs*/) {
+    virtual ActivationGrads backward(const ActivationParams& /*params*/, const Saved& /*saved*/,
+                                     const at::Tensor& /*grad_y*/, const ActivationNeeds& /*needs*/) {
         throw std::logic_error("activation: this component declares no backward of its own");
     }
 };

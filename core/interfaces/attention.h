@@ -33,9 +33,9 @@ struct AttentionInputs {
 // What is the same in forward and backward. Tensors in here have no gradient.
 struct AttentionParams {
     Layout layout = Layout::padded;
-    double scale = 0.0;              // <= 0: 1 / sqrt(D)
+    double scale = 0.0;  // <= 0: 1 / sqrt(D)
     AttentionMask mask;
-    Dropout dropout;                 // on the probabilities, after the softmax
+    Dropout dropout;  // on the probabilities, after the softmax
     bool want_lse = false;
     const PagedCache* pages = nullptr;  // if set, k and v of the inputs are undefined
 };
@@ -62,11 +62,12 @@ public:
     using Component::Component;
 
     // `saved` is nullptr where no gradient will be asked for, and in every mode but GradientMode::kernel.
-    virtual AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params, Saved* saved) = 0;
+    virtual AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params,
+                                     Saved* saved) = 0;
 
     // GradientMode::kernel only. `grad_out` has the shape of `out`, any strides.
-    virtual AttentionGrads backward(const AttentionParams& /*params*/, const Saved& /*saved*/, const at::Tensor& /*grad_out*/,
-                                    const AttentionNeeds& /*needs*/) {
+    virtual AttentionGrads backward(const AttentionParams& /*params*/, const Saved& /*saved*/,
+                                    const at::Tensor& /*grad_out*/, const AttentionNeeds& /*needs*/) {
         throw std::logic_error("attention: this component declares no backward of its own");
     }
 };

@@ -16,12 +16,13 @@
 namespace switchyard {
 
 struct CreateInfo {
-    const Request* request = nullptr;   // the request that `supports` said yes to: AttentionRequest for an attention, ...
-    std::string variant;                // the one asked for ("flash@split_kv"), empty: the component chooses
-    Options options;                    // defaults filled in, checked
-    const HostInfo* host = nullptr;     // valid for the life of the process
+    const Request* request =
+        nullptr;          // the request that `supports` said yes to: AttentionRequest for an attention, ...
+    std::string variant;  // the one asked for ("flash@split_kv"), empty: the component chooses
+    Options options;      // defaults filled in, checked
+    const HostInfo* host = nullptr;                // valid for the life of the process
     const SwitchyardServices* services = nullptr;  // likewise
-    void* token = nullptr;              // names this binding to the services
+    void* token = nullptr;                         // names this binding to the services
 
     Device device() const { return request == nullptr ? Device::cpu : request->device; }
 };

@@ -30,13 +30,13 @@ public:
 };
 
 struct LoaderParams {
-    std::int64_t batch_size = 1;       // samples; the last batch of an epoch may be smaller
-    std::int64_t max_length = 0;       // longer samples are cut to it; 0: never
+    std::int64_t batch_size = 1;  // samples; the last batch of an epoch may be smaller
+    std::int64_t max_length = 0;  // longer samples are cut to it; 0: never
     std::int64_t pad_id = 0;
     Layout layout = Layout::padded;
     bool shuffle = true;
     bool drop_last = false;
-    std::uint64_t seed = 0;            // the order of an epoch is a function of seed and epoch alone
+    std::uint64_t seed = 0;  // the order of an epoch is a function of seed and epoch alone
     std::int64_t rank = 0;
     std::int64_t world_size = 1;
 };
@@ -44,7 +44,7 @@ struct LoaderParams {
 // Enough to go on with the very next batch in another process.
 struct LoaderPosition {
     std::int64_t epoch = 0;
-    std::int64_t batch = 0;            // batches already handed out in that epoch
+    std::int64_t batch = 0;  // batches already handed out in that epoch
 };
 
 class DataLoader : public Component {

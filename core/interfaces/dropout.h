@@ -29,7 +29,7 @@ namespace switchyard {
 
 // One call site's dropout for one step. p == 0 means none.
 struct Dropout {
-    double p = 0.0;          // probability of dropping, 0 <= p < 1
+    double p = 0.0;  // probability of dropping, 0 <= p < 1
     std::uint64_t seed = 0;
 
     constexpr bool active() const { return p > 0.0; }
@@ -48,14 +48,17 @@ struct DropoutPosition {
     std::uint32_t column = 0;
 };
 
-constexpr std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter, std::uint64_t key) {
+constexpr std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter,
+                                                     std::uint64_t key) {
     std::uint32_t key_low = static_cast<std::uint32_t>(key);
     std::uint32_t key_high = static_cast<std::uint32_t>(key >> 32);
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t product0 = std::uint64_t{0xD2511F53U} * counter[0];
         const std::uint64_t product1 = std::uint64_t{0xCD9E8D57U} * counter[2];
-        counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key_low, static_cast<std::uint32_t>(product1),
-                   static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key_high, static_cast<std::uint32_t>(product0)};
+        counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key_low,
+                   static_cast<std::uint32_t>(product1),
+                   static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key_high,
+                   static_cast<std::uint32_t>(product0)};
         key_low += 0x9E3779B9U;
         key_high += 0xBB67AE85U;
     }
@@ -77,8 +80,9 @@ constexpr bool dropout_keeps(const Dropout& dropout, const DropoutPosition& at) 
 // The seed of one call site in one step: independent streams from one run seed. `site` numbers the call sites of a model
 // (layer and operation) in a fixed order; `step` counts optimizer steps, so micro-batches of a step share it and are told apart by document.
 constexpr std::uint64_t site_seed(std::uint64_t run_seed, std::uint64_t step, std::uint32_t site) {
-    const auto words =
-        philox4x32_10({static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), site, 0x53574954U}, run_seed);
+    const auto words = philox4x32_10(
+        {static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), site, 0x53574954U},
+        run_seed);
     return (std::uint64_t{words[1]} << 32) | words[0];
 }
 

@@ -242,9 +242,8 @@ constexpr void digest_precision_and_loader(LayoutDigest& digest) {
     digest.type<PrecisionState>("PrecisionState")
         .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
     using S = Sample;
-    digest.type<S>("Sample",
-                   {offsetof(S, ids), offsetof(S, segments), offsetof(S, target_ids), offsetof(S, labels),
-                    offsetof(S, documents)});
+    digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, segments), offsetof(S, target_ids),
+                              offsetof(S, labels), offsetof(S, documents)});
     using P = LoaderParams;
     digest.type<P>("LoaderParams", {offsetof(P, batch_size), offsetof(P, max_length), offsetof(P, pad_id),
                                     offsetof(P, layout), offsetof(P, shuffle), offsetof(P, drop_last),

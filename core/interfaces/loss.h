@@ -29,7 +29,8 @@ enum class Reduction : std::uint8_t { mean, sum, none };
 
 struct LossParams {
     Reduction reduction = Reduction::mean;  // mean: over the rows that count; 0 where none does
-    double divisor = 0.0;                   // > 0 with Reduction::sum: the sum is divided by it (a batch cut into micro-batches)
+    double divisor =
+        0.0;  // > 0 with Reduction::sum: the sum is divided by it (a batch cut into micro-batches)
     std::int64_t ignore_index = -100;
     double label_smoothing = 0.0;
     double z_loss = 0.0;
@@ -56,8 +57,8 @@ public:
 
     // GradientMode::kernel only. `grad_loss` has the shape of `loss`. A component may compute gradients in forward and save them; backward then
     // scales a copy, for a graph may be run again with another grad_loss.
-    virtual LossGrads backward(const LossParams& /*params*/, const Saved& /*saved*/, const at::Tensor& /*grad_loss*/,
-                               const LossNeeds& /*needs*/) {
+    virtual LossGrads backward(const LossParams& /*params*/, const Saved& /*saved*/,
+                               const at::Tensor& /*grad_loss*/, const LossNeeds& /*needs*/) {
         throw std::logic_error("loss: this component declares no backward of its own");
     }
 };

@@ -30,12 +30,13 @@ namespace switchyard {
 struct AttentionMask {
     MaskSet kinds;
 
-    at::Tensor key_lengths;        // int32 [batch]; padded layout
-    at::Tensor query_offsets;      // int32 [batch], may be undefined: position of each row's first query; padded layout
+    at::Tensor key_lengths;  // int32 [batch]; padded layout
+    at::Tensor
+        query_offsets;  // int32 [batch], may be undefined: position of each row's first query; padded layout
     std::int64_t window_left = -1;  // < 0: unlimited
     std::int64_t window_right = -1;
-    at::Tensor prefix_lengths;     // int32 [batch], or [sequences] when packed
-    at::Tensor alibi_slopes;       // float32 [heads]
+    at::Tensor prefix_lengths;  // int32 [batch], or [sequences] when packed
+    at::Tensor alibi_slopes;    // float32 [heads]
     double soft_cap = 0.0;
 
     // Bucketing of the relative-bias table, which itself is an input of attention (it has a gradient).

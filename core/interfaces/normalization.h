@@ -51,11 +51,13 @@ class Normalization : public Component {
 public:
     using Component::Component;
 
-    virtual NormalizationOutputs forward(const NormalizationInputs& inputs, const NormalizationParams& params, Saved* saved) = 0;
+    virtual NormalizationOutputs forward(const NormalizationInputs& inputs, const NormalizationParams& params,
+                                         Saved* saved) = 0;
 
     // GradientMode::kernel only. `grad_sum` is undefined when the sum is not an output or was not used.
-    virtual NormalizationGrads backward(const NormalizationParams& /*params*/, const Saved& /*saved*/, const at::Tensor& /*grad_y*/,
-                                        const at::Tensor& /*grad_sum*/, const NormalizationNeeds& /*needs*/) {
+    virtual NormalizationGrads backward(const NormalizationParams& /*params*/, const Saved& /*saved*/,
+                                        const at::Tensor& /*grad_y*/, const at::Tensor& /*grad_sum*/,
+                                        const NormalizationNeeds& /*needs*/) {
         throw std::logic_error("normalization: this component declares no backward of its own");
     }
 };

@@ -23,10 +23,10 @@
 namespace switchyard {
 
 struct Parameter {
-    std::string name;      // unique, e.g. "encoder.0.attention.q.weight"; state is saved under it
-    at::Tensor value;      // updated in place
-    at::Tensor gradient;   // shape of value; undefined: the parameter is skipped in this step
-    at::Tensor master;     // float32 copy that the step updates and rounds into value, or undefined
+    std::string name;     // unique, e.g. "encoder.0.attention.q.weight"; state is saved under it
+    at::Tensor value;     // updated in place
+    at::Tensor gradient;  // shape of value; undefined: the parameter is skipped in this step
+    at::Tensor master;    // float32 copy that the step updates and rounds into value, or undefined
     Shard shard;
 };
 
@@ -36,7 +36,7 @@ struct HyperParameters {
     double beta2 = 0.999;
     double eps = 1e-8;
     double weight_decay = 0.0;
-    double momentum = 0.0;   // sgd, muon
+    double momentum = 0.0;  // sgd, muon
     bool nesterov = false;
 };
 
@@ -55,8 +55,10 @@ struct StepParams {
 };
 
 struct StepResult {
-    at::Tensor grad_norm;  // float32 scalar, unscaled, before clipping; undefined unless clipping or unscaling was asked for
-    at::Tensor found_inf;  // float32 scalar, 1 if a gradient was not finite; undefined unless unscaling was asked for
+    at::Tensor
+        grad_norm;  // float32 scalar, unscaled, before clipping; undefined unless clipping or unscaling was asked for
+    at::Tensor
+        found_inf;  // float32 scalar, 1 if a gradient was not finite; undefined unless unscaling was asked for
 };
 
 // One named tensor of the state of one parameter, e.g. {"encoder.0...", "exp_avg", [..]}. In the form in which the component keeps it.

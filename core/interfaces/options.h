@@ -39,10 +39,14 @@ public:
     std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
     double number(std::string_view name) const { return get<double>(name); }
     const std::string& string(std::string_view name) const { return get<std::string>(name); }
-    const std::vector<std::string>& list(std::string_view name) const { return get<std::vector<std::string>>(name); }
+    const std::vector<std::string>& list(std::string_view name) const {
+        return get<std::vector<std::string>>(name);
+    }
 
     bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-    void set(std::string name, OptionValue value) { values_.insert_or_assign(std::move(name), std::move(value)); }
+    void set(std::string name, OptionValue value) {
+        values_.insert_or_assign(std::move(name), std::move(value));
+    }
     const std::map<std::string, OptionValue, std::less<>>& values() const { return values_; }
     bool operator==(const Options&) const = default;
 
@@ -50,9 +54,12 @@ private:
     template <class T>
     const T& get(std::string_view name) const {
         const auto found = values_.find(name);
-        if (found == values_.end()) throw std::out_of_range("option '" + std::string(name) + "' is not declared in plugin.toml");
+        if (found == values_.end())
+            throw std::out_of_range("option '" + std::string(name) + "' is not declared in plugin.toml");
         const T* value = std::get_if<T>(&found->second);
-        if (value == nullptr) throw std::out_of_range("option '" + std::string(name) + "' is read as another type than plugin.toml declares");
+        if (value == nullptr)
+            throw std::out_of_range("option '" + std::string(name) +
+                                    "' is read as another type than plugin.toml declares");
         return *value;
     }
     std::map<std::string, OptionValue, std::less<>> values_;

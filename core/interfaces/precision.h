@@ -18,7 +18,7 @@ namespace switchyard {
 
 // Where a linear layer stands; amax histories and per-layer exceptions are kept by it.
 struct LinearSite {
-    std::string name;          // "encoder.0.attention.q"
+    std::string name;  // "encoder.0.attention.q"
     std::int64_t layer = 0;
     std::int64_t layers = 1;
 };
@@ -56,8 +56,8 @@ public:
 
     // y [..., out] = x weight^T + bias, in the policy's way. `saved` as in saved.h.
     virtual at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) = 0;
-    virtual LinearGrads linear_backward(const LinearSite& /*site*/, const Saved& /*saved*/, const at::Tensor& /*grad_y*/,
-                                        const LinearNeeds& /*needs*/) {
+    virtual LinearGrads linear_backward(const LinearSite& /*site*/, const Saved& /*saved*/,
+                                        const at::Tensor& /*grad_y*/, const LinearNeeds& /*needs*/) {
         throw std::logic_error("precision: this policy declares no backward of its own");
     }
 

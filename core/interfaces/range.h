@@ -12,7 +12,8 @@ struct Range {
     std::int64_t max = 0;
 
     constexpr Range() = default;
-    constexpr Range(std::int64_t value) : min(value), max(value) {}  // NOLINT: a plain number is a range of one
+    constexpr Range(std::int64_t value)
+        : min(value), max(value) {}  // NOLINT: a plain number is a range of one
     constexpr Range(std::int64_t low, std::int64_t high) : min(low), max(high) {}
 
     constexpr bool single() const { return min == max; }

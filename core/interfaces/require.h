@@ -7,7 +7,7 @@
 
 #include <switchyard/interfaces/verdict.h>
 
-#define REQUIRE(verdict, condition, ...)                      \
-    do {                                                      \
-        if (!(condition)) (verdict).reject(__VA_ARGS__);      \
+#define REQUIRE(verdict, condition, ...)                 \
+    do {                                                 \
+        if (!(condition)) (verdict).reject(__VA_ARGS__); \
     } while (false)

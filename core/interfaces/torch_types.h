@@ -12,17 +12,28 @@ namespace switchyard {
 
 inline c10::ScalarType to_scalar_type(DType dtype) {
     switch (dtype) {
-        case DType::float32: return c10::ScalarType::Float;
-        case DType::float64: return c10::ScalarType::Double;
-        case DType::bfloat16: return c10::ScalarType::BFloat16;
-        case DType::float16: return c10::ScalarType::Half;
-        case DType::float8_e4m3fn: return c10::ScalarType::Float8_e4m3fn;
-        case DType::float8_e5m2: return c10::ScalarType::Float8_e5m2;
-        case DType::int64: return c10::ScalarType::Long;
-        case DType::int32: return c10::ScalarType::Int;
-        case DType::int8: return c10::ScalarType::Char;
-        case DType::uint8: return c10::ScalarType::Byte;
-        case DType::boolean: return c10::ScalarType::Bool;
+        case DType::float32:
+            return c10::ScalarType::Float;
+        case DType::float64:
+            return c10::ScalarType::Double;
+        case DType::bfloat16:
+            return c10::ScalarType::BFloat16;
+        case DType::float16:
+            return c10::ScalarType::Half;
+        case DType::float8_e4m3fn:
+            return c10::ScalarType::Float8_e4m3fn;
+        case DType::float8_e5m2:
+            return c10::ScalarType::Float8_e5m2;
+        case DType::int64:
+            return c10::ScalarType::Long;
+        case DType::int32:
+            return c10::ScalarType::Int;
+        case DType::int8:
+            return c10::ScalarType::Char;
+        case DType::uint8:
+            return c10::ScalarType::Byte;
+        case DType::boolean:
+            return c10::ScalarType::Bool;
     }
     return c10::ScalarType::Undefined;
 }

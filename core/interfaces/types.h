@@ -15,10 +15,30 @@
 namespace switchyard {
 
 // What a component does. One slot of the configuration for each kind.
-enum class Kind : std::uint8_t { attention, normalization, activation, loss, optimizer, precision, data_loader };
+enum class Kind : std::uint8_t {
+    attention,
+    normalization,
+    activation,
+    loss,
+    optimizer,
+    precision,
+    data_loader
+};
 
 // Element types. fp8 formats are the OCP ones (OFP8 1.0, 2023): e4m3fn has no infinity, e5m2 follows IEEE 754.
-enum class DType : std::uint8_t { float32, float64, bfloat16, float16, float8_e4m3fn, float8_e5m2, int64, int32, int8, uint8, boolean };
+enum class DType : std::uint8_t {
+    float32,
+    float64,
+    bfloat16,
+    float16,
+    float8_e4m3fn,
+    float8_e5m2,
+    int64,
+    int32,
+    int8,
+    uint8,
+    boolean
+};
 
 enum class Device : std::uint8_t { cpu, cuda };
 
@@ -48,7 +68,16 @@ enum class NormKind : std::uint8_t { layer_norm, rms_norm };
 
 // Gated kinds work on a packed projection [..., 2 * width]: act(first half) * second half
 // (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202).
-enum class ActivationKind : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu };
+enum class ActivationKind : std::uint8_t {
+    gelu_erf,
+    gelu_tanh,
+    relu,
+    silu,
+    swiglu,
+    geglu_erf,
+    geglu_tanh,
+    reglu
+};
 
 enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 
@@ -56,16 +85,27 @@ enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
 
 // Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning: mask.h.
-enum class MaskKind : std::uint8_t { causal, key_lengths, documents, sliding_window, prefix, alibi, relative_bias, soft_cap, dense_bias };
+enum class MaskKind : std::uint8_t {
+    causal,
+    key_lengths,
+    documents,
+    sliding_window,
+    prefix,
+    alibi,
+    relative_bias,
+    soft_cap,
+    dense_bias
+};
 
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> names{};
 template <>
-inline constexpr std::array<std::string_view, 7> names<Kind>{"attention", "normalization", "activation", "loss",
-                                                             "optimizer", "precision",     "data_loader"};
+inline constexpr std::array<std::string_view, 7> names<Kind>{
+    "attention", "normalization", "activation", "loss", "optimizer", "precision", "data_loader"};
 template <>
-inline constexpr std::array<std::string_view, 11> names<DType>{"float32",     "float64", "bfloat16", "float16", "float8_e4m3fn",
-                                                               "float8_e5m2", "int64",   "int32",    "int8",    "uint8", "boolean"};
+inline constexpr std::array<std::string_view, 11> names<DType>{
+    "float32", "float64", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2",
+    "int64",   "int32",   "int8",     "uint8",   "boolean"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<Device>{"cpu", "cuda"};
 template <>
@@ -73,7 +113,8 @@ inline constexpr std::array<std::string_view, 4> names<Phase>{"train", "eval", "
 template <>
 inline constexpr std::array<std::string_view, 2> names<Layout>{"padded", "packed"};
 template <>
-inline constexpr std::array<std::string_view, 4> names<GradientMode>{"kernel", "differentiable", "recompute", "none"};
+inline constexpr std::array<std::string_view, 4> names<GradientMode>{"kernel", "differentiable", "recompute",
+                                                                     "none"};
 template <>
 inline constexpr std::array<std::string_view, 3> names<RandomSource>{"none", "counter", "library"};
 template <>
@@ -81,16 +122,18 @@ inline constexpr std::array<std::string_view, 2> names<Accuracy>{"exact", "reduc
 template <>
 inline constexpr std::array<std::string_view, 2> names<NormKind>{"layer_norm", "rms_norm"};
 template <>
-inline constexpr std::array<std::string_view, 8> names<ActivationKind>{"gelu_erf", "gelu_tanh", "relu",        "silu",
-                                                                       "swiglu",   "geglu_erf", "geglu_tanh", "reglu"};
+inline constexpr std::array<std::string_view, 8> names<ActivationKind>{
+    "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu"};
 template <>
-inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd", "lion", "lamb", "muon"};
+inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd",
+                                                                      "lion",  "lamb", "muon"};
 template <>
-inline constexpr std::array<std::string_view, 7> names<OpClass>{"linear", "attention", "normalization", "activation",
-                                                                "loss",   "embedding", "residual"};
+inline constexpr std::array<std::string_view, 7> names<OpClass>{
+    "linear", "attention", "normalization", "activation", "loss", "embedding", "residual"};
 template <>
-inline constexpr std::array<std::string_view, 9> names<MaskKind>{"causal", "key_lengths",   "documents", "sliding_window", "prefix",
-                                                                 "alibi",  "relative_bias", "soft_cap",  "dense_bias"};
+inline constexpr std::array<std::string_view, 9> names<MaskKind>{
+    "causal", "key_lengths",   "documents", "sliding_window", "prefix",
+    "alibi",  "relative_bias", "soft_cap",  "dense_bias"};
 
 template <class Enum>
 constexpr std::string_view name(Enum value) {
@@ -114,12 +157,16 @@ constexpr bool is_floating(DType dtype) { return dtype <= DType::float8_e5m2; }
 constexpr std::int64_t size_of(DType dtype) {
     switch (dtype) {
         case DType::float64:
-        case DType::int64: return 8;
+        case DType::int64:
+            return 8;
         case DType::float32:
-        case DType::int32: return 4;
+        case DType::int32:
+            return 4;
         case DType::bfloat16:
-        case DType::float16: return 2;
-        default: return 1;
+        case DType::float16:
+            return 2;
+        default:
+            return 1;
     }
 }
 

@@ -17,16 +17,37 @@ namespace switchyard {
 
 // The class of an obstacle, stable for programs that read JSON output. Appended only.
 enum class Code : std::uint16_t {
-    Device, DType, Layout, Phase, Mask, Shape, HeadDim, Heads, Sequence, Width, Dropout, Gradient, Determinism,
-    Accuracy, Algorithm, Option, Variant, CpuFeature, Library, Memory, Fusion, Sharding, Internal
+    Device,
+    DType,
+    Layout,
+    Phase,
+    Mask,
+    Shape,
+    HeadDim,
+    Heads,
+    Sequence,
+    Width,
+    Dropout,
+    Gradient,
+    Determinism,
+    Accuracy,
+    Algorithm,
+    Option,
+    Variant,
+    CpuFeature,
+    Library,
+    Memory,
+    Fusion,
+    Sharding,
+    Internal
 };
 
 // The code as it stands in JSON; inline, so that a plugin needs no library of ours for it.
 inline std::string_view name(Code code) {
     constexpr std::string_view texts[] = {
-        "device",   "dtype",   "layout",   "phase",       "mask",     "shape",     "head_dim", "heads",
-        "sequence", "width",   "dropout",  "gradient",    "determinism", "accuracy", "algorithm", "option",
-        "variant",  "cpu_feature", "library", "memory",   "fusion",   "sharding",  "internal"};
+        "device",   "dtype",       "layout",  "phase",    "mask",        "shape",    "head_dim",  "heads",
+        "sequence", "width",       "dropout", "gradient", "determinism", "accuracy", "algorithm", "option",
+        "variant",  "cpu_feature", "library", "memory",   "fusion",      "sharding", "internal"};
     const auto index = static_cast<std::size_t>(code);
     return index < std::size(texts) ? texts[index] : std::string_view{"unknown"};
 }
@@ -45,10 +66,12 @@ struct Verdict {
     bool ok() const { return reasons.empty(); }
 
     template <class Value>
-    void reject(Code code, std::string_view field, std::string_view expected, const Value& got, std::string_view hint = {}) {
+    void reject(Code code, std::string_view field, std::string_view expected, const Value& got,
+                std::string_view hint = {}) {
         std::ostringstream text;
         text << got;
-        reasons.push_back({code, std::string(field), std::string(expected), std::move(text).str(), std::string(hint)});
+        reasons.push_back(
+            {code, std::string(field), std::string(expected), std::move(text).str(), std::string(hint)});
     }
 };
 

@@ -261,8 +261,7 @@ void OptimizerSteps::load(const OptimizerState& state) {
     for (const auto& [parameter, own] : states_) {
         ParameterState& mine = loaded[parameter];
         for (const auto& [key, value] : own) {
-            if (mine.count(key) == 0)
-                invalid("state entry '" + key + "' of '" + parameter + "' is missing");
+            if (mine.count(key) == 0) invalid("state entry '" + key + "' of '" + parameter + "' is missing");
         }
     }
     states_ = std::move(loaded);

@@ -12,7 +12,7 @@ struct ProgressState {
     std::int64_t done = 0;  // steps or batches
     std::int64_t total = 1;
     double samples_per_second = 0.0;  // 0: not known, and not shown; nor is the time left
-    double loss = 0.0;  // smoothed; not shown if negative
+    double loss = 0.0;                // smoothed; not shown if negative
     double seconds_left = 0.0;
 };
 

@@ -25,16 +25,20 @@ std::string full_name(const ActivationSpec& spec) {
            name_of(static_cast<const HiddenSpec&>(spec)) + (spec.only.empty() ? "" : "/grad_" + spec.only);
 }
 
-Tensors make_inputs(const ActivationSpec& spec, const VerifyOptions& options, const Variation& variation, std::uint64_t seed) {
+Tensors make_inputs(const ActivationSpec& spec, const VerifyOptions& options, const Variation& variation,
+                    std::uint64_t seed) {
     const at::Device device(to_device_type(options.device));
     const auto type = to_scalar_type(spec.dtype);
     const auto sizes = hidden_sizes(spec, spec.input_width());
-    const at::Tensor values = spec.count_dropped ? at::full(sizes, 1.0, at::kDouble) : bell(sizes, seed + 1) * spec.spread;
+    const at::Tensor values =
+        spec.count_dropped ? at::full(sizes, 1.0, at::kDouble) : bell(sizes, seed + 1) * spec.spread;
     Tensors inputs(2);
-    inputs[0] = place(values, type, device, variation.strided ? spec.placement : Placement::dense, surroundings(variation));
+    inputs[0] = place(values, type, device, variation.strided ? spec.placement : Placement::dense,
+                      surroundings(variation));
     if (spec.bias) {
         const auto bias_type = spec.wide_parameters && spec.dtype != DType::float64 ? at::kFloat : type;
-        inputs[1] = place(bell({spec.input_width()}, seed + 2), bias_type, device, Placement::dense, surroundings(variation));
+        inputs[1] = place(bell({spec.input_width()}, seed + 2), bias_type, device, Placement::dense,
+                          surroundings(variation));
     }
     return inputs;
 }
@@ -57,18 +61,22 @@ OperationCase make_case(const ActivationSpec& spec, const Facts& facts, const Ve
         operation.inputs = make_inputs(spec, options, variation, seed);
         operation.needs = {spec.needs && spec.only != "bias", spec.needs && spec.only != "x"};
         operation.others = {params.tokens.cu_seqlens, params.tokens.positions};
-        operation.grad_outputs = {place(bell(hidden_sizes(spec, spec.width), seed + 3), to_scalar_type(spec.dtype),
-                                        at::Device(to_device_type(options.device)),
-                                        variation.strided ? spec.grad_placement : Placement::dense, surroundings(variation))};
+        operation.grad_outputs = {
+            place(bell(hidden_sizes(spec, spec.width), seed + 3), to_scalar_type(spec.dtype),
+                  at::Device(to_device_type(options.device)),
+                  variation.strided ? spec.grad_placement : Placement::dense, surroundings(variation))};
         operation.judged = spec.dropout == 0.0 || facts.random == RandomSource::counter;
         operation.reference = [params](const Tensors& inputs) {
             return Tensors{reference::activation({inputs[0], inputs[1]}, params)};
         };
         operation.forward = [params](void* component, const Tensors& inputs, Saved* saved) {
-            return Tensors{static_cast<Activation*>(component)->forward({inputs[0], inputs[1]}, params, saved)};
+            return Tensors{
+                static_cast<Activation*>(component)->forward({inputs[0], inputs[1]}, params, saved)};
         };
-        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads, const std::vector<bool>& needs) {
-            const ActivationGrads g = static_cast<Activation*>(component)->backward(params, saved, grads[0], {needs[0], needs[1]});
+        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads,
+                                      const std::vector<bool>& needs) {
+            const ActivationGrads g =
+                static_cast<Activation*>(component)->backward(params, saved, grads[0], {needs[0], needs[1]});
             return Tensors{g.x, g.bias};
         };
         if (spec.count_dropped) {
@@ -88,7 +96,8 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
         change(spec);
         specs.push_back(spec);
     };
-    for (const std::int64_t width : {1, 7, 64, 1023, 4097}) with("width", [&](ActivationSpec& s) { s.width = width; });
+    for (const std::int64_t width : {1, 7, 64, 1023, 4097})
+        with("width", [&](ActivationSpec& s) { s.width = width; });
     for (const std::int64_t seq : {0, 1, 65}) with("rows", [&](ActivationSpec& s) { s.seq = seq; });
     with("eval", [](ActivationSpec& s) { s.needs = false; });
     with("large", [](ActivationSpec& s) { s.spread = 30.0; });
@@ -96,11 +105,15 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
     with("packed", [](ActivationSpec& s) { s.layout = Layout::packed; });
     with("deterministic", [](ActivationSpec& s) { s.deterministic = true, s.seq = 64; });
     if (base.bias) with("narrow", [](ActivationSpec& s) { s.wide_parameters = false; });
-    for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
-        with(std::string("stride/") + name(placement), [&](ActivationSpec& s) { s.placement = s.grad_placement = placement; });
+    for (const Placement placement :
+         {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
+        with(std::string("stride/") + name(placement),
+             [&](ActivationSpec& s) { s.placement = s.grad_placement = placement; });
     }
     for (const Layout layout : {Layout::padded, Layout::packed}) {
-        with("dropout", [&](ActivationSpec& s) { s.layout = layout, s.dropout = 0.3, s.width = 200, s.first_document = 5; });
+        with("dropout", [&](ActivationSpec& s) {
+            s.layout = layout, s.dropout = 0.3, s.width = 200, s.first_document = 5;
+        });
     }
 }
 
@@ -138,7 +151,8 @@ std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOpti
     }
     std::vector<OperationCase> cases;
     for (ActivationSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute) spec.needs = false;
+        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
+            spec.needs = false;
         cases.push_back(make_case(spec, facts, options));
     }
     return cases;

@@ -88,7 +88,7 @@ void add_masks(Specs& specs, DType dtype) {
 
 // Sizes at the edges of tiles, empty ones, head sizes and heads.
 void add_shapes(Specs& specs, DType dtype) {
-    const std::int64_t lengths[][2] = {{0, 5},     {5, 0},     {0, 0},     {1, 1},   {1, 129}, {7, 7},
+    const std::int64_t lengths[][2] = {{0, 5},     {5, 0},     {0, 0},     {1, 1},   {1, 129},  {7, 7},
                                        {127, 127}, {128, 128}, {129, 129}, {3, 130}, {130, 40}, {64, 257}};
     for (const auto& [queries, keys] : lengths) {
         for (const MaskSet& masks : {MaskSet{}, MaskSet{causal}}) {

@@ -17,7 +17,8 @@ namespace switchyard::conformance {
 // What a case finds. Faults get their `where` afterwards.
 class Findings {
 public:
-    Findings(const ComponentUnderTest& component, const Facts& facts) : component_(component), facts_(facts) {}
+    Findings(const ComponentUnderTest& component, const Facts& facts)
+        : component_(component), facts_(facts) {}
 
     const ComponentUnderTest& component() const { return component_; }
     const Facts& facts() const { return facts_; }

@@ -15,8 +15,8 @@ namespace switchyard::conformance {
 
 std::string name_of(const HiddenSpec& spec) {
     std::ostringstream text;
-    text << name(spec.layout) << "/" << spec.family << "/" << short_name(spec.dtype) << "/B" << spec.batch << "S" << spec.seq << "/W"
-         << spec.width;
+    text << name(spec.layout) << "/" << spec.family << "/" << short_name(spec.dtype) << "/B" << spec.batch
+         << "S" << spec.seq << "/W" << spec.width;
     if (!spec.wide_parameters) text << "/narrow_parameters";
     if (spec.dropout > 0.0) text << "/p" << spec.dropout;
     if (spec.count_dropped) text << "/mask";
@@ -48,31 +48,39 @@ Tokens tokens_of(const HiddenSpec& spec, const VerifyOptions& options) {
     const at::Device device(to_device_type(options.device));
     const std::int64_t total = spec.batch * spec.seq, first = total / 3;
     tokens.cu_seqlens = at::tensor({std::int64_t{0}, first, first, total}, at::kInt).to(device);
-    tokens.positions = at::cat({at::arange(first, at::kLong), at::arange(total - first, at::kLong)}).to(device);
+    tokens.positions =
+        at::cat({at::arange(first, at::kLong), at::arange(total - first, at::kLong)}).to(device);
     tokens.max_seqlen = total - first;
     return tokens;
 }
 
-void inspect_dropout(const at::Tensor& shown, double kept_value, const HiddenSpec& spec, const Dropout& dropout, const Tokens& tokens,
-                     const Facts& facts, std::vector<Fault>& faults) {
+void inspect_dropout(const at::Tensor& shown, double kept_value, const HiddenSpec& spec,
+                     const Dropout& dropout, const Tokens& tokens, const Facts& facts,
+                     std::vector<Fault>& faults) {
     const at::Tensor kept = shown.detach().ne(0.0).cpu();
     if (facts.random == RandomSource::counter) {
         const at::Tensor expected = reference::hidden_keep_mask(dropout, tokens, shown.sizes());
         if (!kept.equal(expected)) {
-            faults.push_back({"wrong_mask", "", std::to_string(kept.ne(expected).sum().item<std::int64_t>()) + " of " +
-                                                    std::to_string(kept.numel()) + " dropout decisions differ from the generator's"});
+            faults.push_back({"wrong_mask", "",
+                              std::to_string(kept.ne(expected).sum().item<std::int64_t>()) + " of " +
+                                  std::to_string(kept.numel()) +
+                                  " dropout decisions differ from the generator's"});
         }
     } else {
         const double p = 1.0 - kept.to(at::kDouble).mean().item<double>();
-        const double deviation = std::sqrt(spec.dropout * (1.0 - spec.dropout) / static_cast<double>(kept.numel()));
+        const double deviation =
+            std::sqrt(spec.dropout * (1.0 - spec.dropout) / static_cast<double>(kept.numel()));
         if (std::abs(p - spec.dropout) > 6.0 * deviation) {
-            faults.push_back({"wrong_mask", "", "dropped " + std::to_string(p) + " of the values, asked for " + std::to_string(spec.dropout)});
+            faults.push_back({"wrong_mask", "",
+                              "dropped " + std::to_string(p) + " of the values, asked for " +
+                                  std::to_string(spec.dropout)});
         }
     }
     const double factor = shown.detach().to(at::kDouble).max().item<double>() / kept_value;
     if (std::abs(factor * (1.0 - spec.dropout) - 1.0) > 0.02) {
-        faults.push_back({"wrong_output", "", "what dropout keeps is multiplied by " + std::to_string(factor) + ", expected " +
-                                                  std::to_string(1.0 / (1.0 - spec.dropout))});
+        faults.push_back({"wrong_output", "",
+                          "what dropout keeps is multiplied by " + std::to_string(factor) + ", expected " +
+                              std::to_string(1.0 / (1.0 - spec.dropout))});
     }
 }
 

@@ -21,7 +21,7 @@ struct HiddenSpec {
     Placement placement = Placement::dense, grad_placement = Placement::dense;
     double dropout = 0.0;
     std::int64_t first_document = 0;
-    bool needs = true;         // gradients of everything
+    bool needs = true;  // gradients of everything
     bool deterministic = false;
     bool threaded = false;
     bool wide_parameters = true;  // bias, weight and beta in float32
@@ -39,7 +39,8 @@ Tokens tokens_of(const HiddenSpec& spec, const VerifyOptions& options);
 
 // Are zeros of `shown` (one value a decision) where the generator has them, or (a library's) about as many as they should be? Otherwise a fault
 // wrong_mask; and is what is kept `kept_value` / (1 - p)? Otherwise wrong_output.
-void inspect_dropout(const at::Tensor& shown, double kept_value, const HiddenSpec& spec, const Dropout& dropout, const Tokens& tokens,
-                     const Facts& facts, std::vector<Fault>& faults);
+void inspect_dropout(const at::Tensor& shown, double kept_value, const HiddenSpec& spec,
+                     const Dropout& dropout, const Tokens& tokens, const Facts& facts,
+                     std::vector<Fault>& faults);
 
 }  // namespace switchyard::conformance

@@ -31,8 +31,8 @@ struct LossSpec {
 std::string full_name(const LossSpec& spec) {
     constexpr const char* reductions[] = {"mean", "sum", "none"};
     std::ostringstream text;
-    text << "loss/" << (spec.width > 0 ? "projection" : "logits") << (spec.bias ? "+bias" : "") << "/" << spec.family << "/"
-         << short_name(spec.dtype) << "/R" << spec.rows << "C" << spec.classes;
+    text << "loss/" << (spec.width > 0 ? "projection" : "logits") << (spec.bias ? "+bias" : "") << "/"
+         << spec.family << "/" << short_name(spec.dtype) << "/R" << spec.rows << "C" << spec.classes;
     if (spec.width > 0) text << "W" << spec.width;
     text << "/" << reductions[static_cast<int>(spec.params.reduction)];
     if (spec.params.label_smoothing > 0.0) text << "/smoothing" << spec.params.label_smoothing;
@@ -47,20 +47,24 @@ std::string full_name(const LossSpec& spec) {
 
 LossInputs as_inputs(const Tensors& t) { return {t[0], t[1], t[2], t[3]}; }
 
-Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Variation& variation, std::uint64_t seed) {
+Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Variation& variation,
+                    std::uint64_t seed) {
     const at::Device device(to_device_type(options.device));
     const auto type = to_scalar_type(spec.dtype);
     const Placement placement = variation.strided ? spec.placement : Placement::dense;
     const double around = surroundings(variation);
     Tensors inputs(4);
     const bool projects = spec.width > 0;
-    inputs[0] = place(bell({spec.rows, projects ? spec.width : spec.classes}, seed + 1) * (projects ? 1.0 : spec.spread), type, device, placement,
-                      around);
-    if (projects) inputs[1] = place(bell({spec.classes, spec.width}, seed + 2) * 0.5, type, device, placement, around);
+    inputs[0] = place(
+        bell({spec.rows, projects ? spec.width : spec.classes}, seed + 1) * (projects ? 1.0 : spec.spread),
+        type, device, placement, around);
+    if (projects)
+        inputs[1] = place(bell({spec.classes, spec.width}, seed + 2) * 0.5, type, device, placement, around);
     if (spec.bias) inputs[2] = place(bell({spec.classes}, seed + 3), type, device, Placement::dense, around);
     at::Tensor targets = integers({spec.rows}, 0, spec.classes, seed + 4);
     if (spec.rows > 0 && spec.ignored != 2) targets[0].fill_(spec.classes - 1);
-    const at::Tensor dropped = spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
+    const at::Tensor dropped =
+        spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
     if (spec.ignored > 0) targets = targets.masked_fill(dropped, spec.params.ignore_index);
     inputs[3] = targets.to(device);
     return inputs;
@@ -97,7 +101,8 @@ OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
         operation.needs.push_back(false);
         const bool per_row = params.reduction == Reduction::none;
         const at::Tensor grad = per_row ? bell({spec.rows}, seed + 6) : at::scalar_tensor(1.75, at::kDouble);
-        operation.grad_outputs = {grad.to(at::Device(to_device_type(options.device)), loss_type), at::Tensor()};
+        operation.grad_outputs = {grad.to(at::Device(to_device_type(options.device)), loss_type),
+                                  at::Tensor()};
         operation.reference = [params](const Tensors& inputs) {
             const LossOutputs out = reference::loss(as_inputs(inputs), params);
             return Tensors{out.loss, out.count};
@@ -106,8 +111,10 @@ OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
             const LossOutputs out = static_cast<Loss*>(component)->forward(as_inputs(inputs), params, saved);
             return Tensors{out.loss, out.count};
         };
-        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads, const std::vector<bool>& needs) {
-            const LossGrads g = static_cast<Loss*>(component)->backward(params, saved, grads[0], {needs[0], needs[1], needs[2]});
+        operation.backward = [params](void* component, const Saved& saved, const Tensors& grads,
+                                      const std::vector<bool>& needs) {
+            const LossGrads g = static_cast<Loss*>(component)->backward(params, saved, grads[0],
+                                                                        {needs[0], needs[1], needs[2]});
             return Tensors{g.x, g.weight, g.bias, at::Tensor()};
         };
         return operation;
@@ -126,7 +133,8 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base) {
         for (const int ignored : {0, 1, 2}) {
             with("reduction", [&](LossSpec& s) { s.params.reduction = reduction, s.ignored = ignored; });
         }
-        with("smoothing", [&](LossSpec& s) { s.params.reduction = reduction, s.params.label_smoothing = 0.1; });
+        with("smoothing",
+             [&](LossSpec& s) { s.params.reduction = reduction, s.params.label_smoothing = 0.1; });
         with("smoothing", [&](LossSpec& s) {
             s.params.reduction = reduction, s.params.label_smoothing = 0.2, s.params.z_loss = 1e-2;
         });
@@ -134,7 +142,8 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base) {
     with("z", [](LossSpec& s) { s.params.z_loss = 1e-3; });
     with("divisor", [](LossSpec& s) { s.params.reduction = Reduction::sum, s.params.divisor = 37.0; });
     with("ignore_index3", [](LossSpec& s) { s.params.ignore_index = 3; });
-    for (const std::int64_t classes : {2, 7, 128, 1000, 4097}) with("classes", [&](LossSpec& s) { s.classes = classes; });
+    for (const std::int64_t classes : {2, 7, 128, 1000, 4097})
+        with("classes", [&](LossSpec& s) { s.classes = classes; });
     with("classes", [](LossSpec& s) { s.classes = 30522, s.rows = 5; });
     for (const std::int64_t rows : {0, 1, 130}) with("rows", [&](LossSpec& s) { s.rows = rows; });
     with("eval", [](LossSpec& s) { s.needs = false; });
@@ -173,7 +182,8 @@ std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& o
     }
     std::vector<OperationCase> cases;
     for (LossSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute) spec.needs = false;
+        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
+            spec.needs = false;
         cases.push_back(make_case(spec, options));
     }
     return cases;

@@ -35,7 +35,8 @@ struct Operation {
     bool judged =
         true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
 
-    double gradient_roundoff = 0.0;  // for floors of gradients, where it is not that of the gradient's own dtype
+    double gradient_roundoff =
+        0.0;  // for floors of gradients, where it is not that of the gradient's own dtype
 
     std::function<Tensors(const Tensors& inputs)> reference;  // in any dtype, followed by autograd
     std::function<Tensors(void* component, const Tensors& inputs, Saved* saved)> forward;

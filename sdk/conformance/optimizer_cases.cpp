@@ -55,7 +55,8 @@ public:
         with("clip", [](OptimizerSpec& s) { s.max_grad_norm = 8.0; });
         with("clip_loose", [](OptimizerSpec& s) { s.max_grad_norm = 1000.0; });
         with("unscale", [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0; });
-        with("unscale_clip", [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0; });
+        with("unscale_clip",
+             [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0; });
         with("unscale_by_1", [](OptimizerSpec& s) { s.unscale = true; });
         with("state", [](OptimizerSpec& s) { s.aim = Aim::state, s.deterministic = true; });
     }
@@ -68,11 +69,17 @@ public:
             double value;
             const char* parameter;
         };
-        for (const Bad& bad : {Bad{"inf", infinity, "decay.matrix"}, Bad{"minus_inf", -infinity, "no_decay.one"},
-                               Bad{"nan", std::numeric_limits<double>::quiet_NaN(), "no_decay.last"}}) {
-            const auto family = [&](const char* how) { return std::string("found_inf/") + bad.name + "/" + how; };
-            const auto spoil = [&](OptimizerSpec& s) { s.bad_value = bad.value, s.bad_parameter = bad.parameter; };
-            with(family("unscale"), [&](OptimizerSpec& s) { spoil(s), s.unscale = true, s.grad_scale = 512.0; });
+        for (const Bad& bad :
+             {Bad{"inf", infinity, "decay.matrix"}, Bad{"minus_inf", -infinity, "no_decay.one"},
+              Bad{"nan", std::numeric_limits<double>::quiet_NaN(), "no_decay.last"}}) {
+            const auto family = [&](const char* how) {
+                return std::string("found_inf/") + bad.name + "/" + how;
+            };
+            const auto spoil = [&](OptimizerSpec& s) {
+                s.bad_value = bad.value, s.bad_parameter = bad.parameter;
+            };
+            with(family("unscale"),
+                 [&](OptimizerSpec& s) { spoil(s), s.unscale = true, s.grad_scale = 512.0; });
             with(family("clip"), [&](OptimizerSpec& s) { spoil(s), s.max_grad_norm = 8.0; });
             with(family("unscale_clip"), [&](OptimizerSpec& s) {
                 spoil(s), s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0;
@@ -95,9 +102,8 @@ public:
                 s.gradients = placement, s.unscale = true, s.grad_scale = 64.0, s.max_grad_norm = 8.0;
             });
         }
-        with("large_gradients", [](OptimizerSpec& s) {
-            s.aim = Aim::large_gradients, s.unscale = true, s.max_grad_norm = 8.0;
-        });
+        with("large_gradients",
+             [](OptimizerSpec& s) { s.aim = Aim::large_gradients, s.unscale = true, s.max_grad_norm = 8.0; });
         with("threads2", [](OptimizerSpec& s) { s.threads = 2, s.max_grad_norm = 8.0; });
         with("bad_state", [](OptimizerSpec& s) { s.aim = Aim::bad_state; });
         with("bad_parameters", [](OptimizerSpec& s) { s.aim = Aim::bad_parameters; });
@@ -158,9 +164,8 @@ std::vector<FreeCase> optimizer_cases(const Facts&, const VerifyOptions& options
         const std::shared_ptr<const OptimizerRequest> request = request_of(spec, options);
         const std::uint64_t seed = seed_of(full_name(spec), options.seed);
         const at::Device device(to_device_type(options.device));
-        cases.push_back({full_name(spec), request, [=](Findings& findings) {
-                             run_optimizer(spec, request, seed, device, findings);
-                         }});
+        cases.push_back({full_name(spec), request,
+                         [=](Findings& findings) { run_optimizer(spec, request, seed, device, findings); }});
     }
     return cases;
 }

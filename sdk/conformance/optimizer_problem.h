@@ -24,8 +24,8 @@ struct OptimizerSpec {
     double max_grad_norm = 0.0;  // 0: no clipping
     double grad_scale = 1.0;
     bool unscale = false;
-    bool as_tensors = false;                // scale and rate come as tensors
-    double bad_value = 0.0;                 // not 0: the gradient of bad_parameter has it in the third step
+    bool as_tensors = false;  // scale and rate come as tensors
+    double bad_value = 0.0;   // not 0: the gradient of bad_parameter has it in the third step
     std::string bad_parameter = "no_decay.one";
     Placement values = Placement::dense, gradients = Placement::dense;
     bool deterministic = false;

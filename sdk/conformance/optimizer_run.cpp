@@ -50,7 +50,8 @@ private:
     void put(const Tensors& values) const {
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
             // Of an expanded tensor one entry stands for all.
-            const bool expanded = tensors_[i].dim() > 0 && tensors_[i].stride(0) == 0 && tensors_[i].size(0) > 0;
+            const bool expanded =
+                tensors_[i].dim() > 0 && tensors_[i].stride(0) == 0 && tensors_[i].size(0) > 0;
             if (expanded)
                 tensors_[i].narrow(0, 0, 1).copy_(values[i].narrow(0, 0, 1));
             else
@@ -98,11 +99,13 @@ private:
         }();
         const int changed = inputs.changed();
         if (changed >= 0) {
-            findings_.add("modified_input", at_step(t) + (changed < 2 ? "a scalar of the step's parameters" : "a gradient") +
-                                                " was changed by the call");
+            findings_.add("modified_input",
+                          at_step(t) + (changed < 2 ? "a scalar of the step's parameters" : "a gradient") +
+                              " was changed by the call");
         }
         if (surroundings.changed())
-            findings_.add("modified_input", at_step(t) + "memory beside a parameter or its gradient was written");
+            findings_.add("modified_input",
+                          at_step(t) + "memory beside a parameter or its gradient was written");
         return result;
     }
 
@@ -178,7 +181,8 @@ private:
         if (found.item<double>() == (expected ? 1.0 : 0.0)) return;
         std::ostringstream text;
         text << at_step(t) << "found_inf is " << found.item<double>() << ", but "
-             << (expected ? "a gradient of " + spec_.bad_parameter + " is not finite" : "all gradients are finite");
+             << (expected ? "a gradient of " + spec_.bad_parameter + " is not finite"
+                          : "all gradients are finite");
         findings_.add("missed_found_inf", text.str());
     }
 

@@ -16,7 +16,8 @@ using Entries = std::map<std::pair<std::string, std::string>, at::Tensor>;
 
 Entries entries_of(const OptimizerState& state) {
     Entries entries;
-    for (const OptimizerStateEntry& entry : state.entries) entries[{entry.parameter, entry.key}] = entry.value;
+    for (const OptimizerStateEntry& entry : state.entries)
+        entries[{entry.parameter, entry.key}] = entry.value;
     return entries;
 }
 
@@ -69,7 +70,8 @@ void check_form(const OptimizerSpec& spec, Subject& subject, std::int64_t steps,
     for (const OptimizerStateEntry& entry : state.entries) {
         const std::string who = label(entry.parameter, entry.key);
         if (names.count(entry.parameter) == 0) findings.add("wrong_state", who + " is of no parameter");
-        if (!seen.insert({entry.parameter, entry.key}).second) findings.add("wrong_state", who + " is there twice");
+        if (!seen.insert({entry.parameter, entry.key}).second)
+            findings.add("wrong_state", who + " is there twice");
         if (!entry.value.defined()) findings.add("wrong_state", who + " is undefined");
     }
 }
@@ -109,7 +111,8 @@ std::string difference_of(const OptimizerState& found, const OptimizerState& exp
         const auto other = a.find(place);
         const std::string who = label(place.first, place.second);
         if (other == a.end()) return who + " is gone";
-        if (!other->second.defined() || !value.defined() || !other->second.equal(value)) return who + " differs";
+        if (!other->second.defined() || !value.defined() || !other->second.equal(value))
+            return who + " differs";
     }
     return "";
 }
@@ -122,8 +125,7 @@ void check_continuation(const OptimizerSpec& spec, const std::shared_ptr<const O
     findings.check_executed(first.binding);
     again.run(0, half);
     const std::string unequal = different_parameter(again, first);
-    if (!unequal.empty())
-        return findings.add("nondeterministic", "two equal runs differ in " + unequal);
+    if (!unequal.empty()) return findings.add("nondeterministic", "two equal runs differ in " + unequal);
     check_form(spec, first, half, findings);
     if (findings.any()) return;
 
@@ -139,7 +141,8 @@ void check_continuation(const OptimizerSpec& spec, const std::shared_ptr<const O
     second.run(half, optimizer_steps);
     const std::string parameter = different_parameter(second, first);
     if (!parameter.empty())
-        findings.add("wrong_state", "steps after load differ from those of the first component in " + parameter);
+        findings.add("wrong_state",
+                     "steps after load differ from those of the first component in " + parameter);
     const std::string state = difference_of(second.optimizer().state(), first.optimizer().state());
     if (!state.empty()) findings.add("wrong_state", "after load and further steps: " + state);
 }
@@ -187,8 +190,9 @@ void check_bad_parameters(const OptimizerSpec& spec, const std::shared_ptr<const
     refused("a group without parameters", [](auto& groups) { groups[1].parameters.clear(); });
     refused("two parameters of one name",
             [](auto& groups) { groups[1].parameters[1].name = groups[0].parameters[0].name; });
-    refused("a parameter of integers",
-            [](auto& groups) { groups[0].parameters[1].value = groups[0].parameters[1].value.to(at::kLong); });
+    refused("a parameter of integers", [](auto& groups) {
+        groups[0].parameters[1].value = groups[0].parameters[1].value.to(at::kLong);
+    });
     refused("a sparse parameter",
             [](auto& groups) { groups[0].parameters[0].value = groups[0].parameters[0].value.to_sparse(); });
 }

@@ -81,13 +81,15 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
     const Spread& natural = yardstick.natural;
     const double u = std::max(unit_roundoff(candidate.scalar_type()), yardstick.roundoff);
     Spread allowed{yardstick.factor * reference.rms + u * (2.0 * size.rms + 0.5 * natural.rms),
-                   yardstick.factor * std::max(reference.largest, 4.0 * reference.rms) + 4.0 * u * std::max(size.largest, natural.largest)};
+                   yardstick.factor * std::max(reference.largest, 4.0 * reference.rms) +
+                       4.0 * u * std::max(size.largest, natural.largest)};
     if (size.rms < 1e-6 * natural.rms) {
         allowed.rms += 8.0 * u * natural.rms;
         allowed.largest += 32.0 * u * natural.rms;
     }
     if (yardstick.reduced_bound > 0.0) {
-        allowed = {yardstick.reduced_bound * std::max(size.rms, 1e-6 * natural.rms), std::numeric_limits<double>::infinity()};
+        allowed = {yardstick.reduced_bound * std::max(size.rms, 1e-6 * natural.rms),
+                   std::numeric_limits<double>::infinity()};
     }
     result.error = error;
     result.allowed = allowed;

@@ -32,7 +32,8 @@ public:
     static Verdict supports(const OptimizerRequest& request, const HostInfo&, const Options& options) {
         Verdict verdict;
         const bool all = request.algorithm <= OptimizerKind::lion;
-        REQUIRE(verdict, all, Code::Algorithm, "algorithm", "adamw, adam, sgd or lion", name(request.algorithm));
+        REQUIRE(verdict, all, Code::Algorithm, "algorithm", "adamw, adam, sgd or lion",
+                name(request.algorithm));
         if (options.string("mutation") == "refuses_float64") {
             REQUIRE(verdict, request.dtype != DType::float64, Code::DType, "dtype", "not float64",
                     name(request.dtype));
@@ -72,7 +73,8 @@ private:
 void OptimizerSample::bind(const std::vector<ParameterGroup>& groups) {
     std::set<std::string> names;
     for (const ParameterGroup& group : groups) {
-        if (group.parameters.empty() && !is("binds_anything")) throw std::invalid_argument("group " + group.name);
+        if (group.parameters.empty() && !is("binds_anything"))
+            throw std::invalid_argument("group " + group.name);
         for (const Parameter& parameter : group.parameters) {
             const bool fine = parameter.value.is_floating_point() && !parameter.value.is_sparse();
             const bool is_new = names.insert(parameter.name).second;
@@ -114,9 +116,11 @@ at::Tensor OptimizerSample::adam_direction(const HyperParameters& hyper, Moments
 
 void OptimizerSample::update(const HyperParameters& hyper, double lr, Moments& moments, at::Tensor& w,
                              at::Tensor g) const {
-    const bool decoupled = request_.algorithm == OptimizerKind::adamw || request_.algorithm == OptimizerKind::lion;
+    const bool decoupled =
+        request_.algorithm == OptimizerKind::adamw || request_.algorithm == OptimizerKind::lion;
     if (is("decay_coupled") || (!decoupled && hyper.weight_decay != 0.0)) g = g + w * hyper.weight_decay;
-    if (decoupled && !is("decay_coupled")) w = w * (1.0 - (is("decay_without_rate") ? 1.0 : lr) * hyper.weight_decay);
+    if (decoupled && !is("decay_coupled"))
+        w = w * (1.0 - (is("decay_without_rate") ? 1.0 : lr) * hyper.weight_decay);
     if (has_second()) {
         w = w - adam_direction(hyper, moments, g) * lr;
         return;
@@ -153,7 +157,8 @@ void OptimizerSample::spoil(std::vector<ParameterGroup>& groups, const StepParam
                 value.as_strided({1}, {1}, value.storage_offset() + value.numel()).fill_(0.0);
         }
     }
-    if (is("inverts_scale_tensor") && params.grad_scale_tensor.defined()) params.grad_scale_tensor.reciprocal_();
+    if (is("inverts_scale_tensor") && params.grad_scale_tensor.defined())
+        params.grad_scale_tensor.reciprocal_();
 }
 
 StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
@@ -171,8 +176,7 @@ StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const Step
         const bool looked_at = !is("misses_nan") || !gradients[i].isnan().any().item<bool>();
         finite = finite && (!looked_at || gradients[i].isfinite().all().item<bool>());
     }
-    if (is("found_inf_from_norm"))
-        finite = std::isfinite(static_cast<float>(squares));
+    if (is("found_inf_from_norm")) finite = std::isfinite(static_cast<float>(squares));
     const bool clip = params.max_grad_norm > 0.0;
     const double norm = std::sqrt(squares);
     double ratio = clip ? params.max_grad_norm / (norm + 1e-6) : 1.0;
@@ -180,8 +184,10 @@ StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const Step
     if (is("ignores_clip")) ratio = 1.0;
     StepResult result;
     if (clip || request_.unscale || is("norm_unasked"))
-        result.grad_norm = at::scalar_tensor(norm * (is("norm_after_clip") ? ratio : 1.0) * (is("norm_scaled") ? scale : 1.0), at::kFloat);
-    if (request_.unscale) result.found_inf = at::scalar_tensor(finite || is("never_found_inf") ? 0.0 : 1.0, at::kFloat);
+        result.grad_norm = at::scalar_tensor(
+            norm * (is("norm_after_clip") ? ratio : 1.0) * (is("norm_scaled") ? scale : 1.0), at::kFloat);
+    if (request_.unscale)
+        result.found_inf = at::scalar_tensor(finite || is("never_found_inf") ? 0.0 : 1.0, at::kFloat);
     if ((clip || request_.unscale) && !finite && is("counts_on_found_inf")) ++step_;
     if ((clip || request_.unscale) && !finite && !is("steps_on_found_inf")) return result;
     ++step_;
@@ -189,7 +195,8 @@ StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const Step
     for (ParameterGroup& group : groups) {
         for (Parameter& parameter : group.parameters) {
             at::Tensor g = gradients[index++];
-            at::Tensor w = wide(parameter.master.defined() && !is("ignores_master") ? parameter.master : parameter.value);
+            at::Tensor w = wide(parameter.master.defined() && !is("ignores_master") ? parameter.master
+                                                                                    : parameter.value);
             if (!g.defined() && is("steps_without_gradient")) g = w * 0.0;
             if (!g.defined()) continue;
             const HyperParameters& hyper = is("first_group_for_all") ? groups[0].hyper : group.hyper;
@@ -225,7 +232,8 @@ void OptimizerSample::load(const OptimizerState& state) {
     for (const OptimizerStateEntry& entry : state.entries) {
         const auto own = moments_.find(entry.parameter);
         if (own == moments_.end()) throw std::invalid_argument("extra " + entry.parameter);
-        if (own->second.first.sizes() != entry.value.sizes()) throw std::invalid_argument("shape of " + entry.parameter);
+        if (own->second.first.sizes() != entry.value.sizes())
+            throw std::invalid_argument("shape of " + entry.parameter);
         Moments& mine = loaded[entry.parameter];
         (entry.key == first_key() ? mine.first : mine.second) = entry.value.clone();
     }

@@ -23,7 +23,8 @@ TEST_CASE("a right optimizer passes every case of the algorithms that it has") {
 TEST_CASE("an optimizer's refusals of a dtype are skipped and counted") {
     conformance::VerifyOptions options;
     options.filter = "adamw/plain";
-    const auto report = conformance::verify(test::under_test(test::optimizer_entry, "refuses_float64"), options);
+    const auto report =
+        conformance::verify(test::under_test(test::optimizer_entry, "refuses_float64"), options);
     CHECK(report.ok());
     CHECK(report.skip_reasons ==
           std::map<std::string, std::int64_t>{{"dtype: expected not float64, got float64", 1}});

@@ -55,8 +55,7 @@ TEST_CASE("variants that can be asked for by name are held, too") {
 
 TEST_CASE("chunked attention is right whatever the chunks") {
     const auto loaded = test::component(Kind::attention, "chunked", "chunked");
-    for (const auto& [queries, keys] :
-         {std::pair<std::int64_t, std::int64_t>{5, 0}, {33, 7}}) {
+    for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{5, 0}, {33, 7}}) {
         Options options;
         options.set("chunk_size", queries);
         options.set("key_chunk_size", keys);

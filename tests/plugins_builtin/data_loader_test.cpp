@@ -25,7 +25,8 @@ public:
     Sample get(std::int64_t index, std::int64_t epoch) const override {
         if (index == bad) throw std::runtime_error("sample " + std::to_string(index) + " is broken");
         Sample sample;
-        for (std::int64_t i = 0; i < length(index); ++i) sample.ids.push_back(10000 * epoch + 100 * index + i);
+        for (std::int64_t i = 0; i < length(index); ++i)
+            sample.ids.push_back(10000 * epoch + 100 * index + i);
         sample.labels = {index % 3};
         return sample;
     }

@@ -167,8 +167,10 @@ private:
         std::vector<compare::Contender> contenders;
         for (const auto& arm : checked_.arms) {
             compare::Contender contender{arm, nullptr, ""};
-            const compare::ArmProgram program{
-                arm.external() ? arm.program : std::vector<std::string>{runner, "arm"}, arm.folder};
+            // An own arm reads the configuration by the name that was given here, so it stays here.
+            const compare::ArmProgram program =
+                arm.external() ? compare::ArmProgram{arm.program, arm.folder}
+                               : compare::ArmProgram{std::vector<std::string>{runner, "arm"}, ""};
             contender.link = compare::ArmProcess::start(
                 program, guard_, [this] { return static_cast<bool>(stop_); }, contender.error);
             contenders.push_back(std::move(contender));

@@ -29,8 +29,8 @@ std::string content(const std::filesystem::path& file) {
     redirect("out", STDOUT_FILENO);
     redirect("err", STDERR_FILENO);
     if (!options.input.empty()) dup2(open(options.input.c_str(), O_RDONLY), STDIN_FILENO);
-    if (options.in_child) options.in_child();
     if (chdir(source_dir().c_str()) != 0) _exit(127);
+    if (options.in_child) options.in_child();
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);

@@ -1,6 +1,7 @@
 // Two and more arms of the tiny job, for real: what they are held to is what they computed, never how long it took.
 // To add a case: arms, and what must stand in the JSON.
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "compared.h"
@@ -48,6 +49,24 @@ TEST_CASE("an arm against itself computes the same bits; another precision drift
     CHECK(json["arms"][2]["dtype"] == "bfloat16");
     CHECK(json["arms"][2]["drift"]["output"].get<double>() > 1e-4);
     CHECK(json["pairs"][1]["verdict"] != "WRONG");
+}
+
+TEST_CASE("own arms of the configuration, which is named from elsewhere") {
+    const TinyJob job;
+    const std::string path = job.file("job.toml");
+    job.write("job.toml", bytes_of(path) +
+                              "\n[[arm]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nset = "
+                              "[\"attention.backend=naive\"]\n");
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    Words words{"compare", (folder.filename() / "job.toml").string()};
+    for (const auto& word : short_run({})) words.push_back(word);
+    RunOptions options;
+    options.in_child = [&] { std::filesystem::current_path(folder.parent_path()); };
+    const auto outcome = run(words, options);
+    INFO(outcome.err);
+    INFO(outcome.out);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, !contains("failed"));
 }
 
 TEST_CASE("made-up samples where the job has no data") {

@@ -8,6 +8,7 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/numeric.h>
+#include <switchyard/sdk/saved_attention.h>
 #include <switchyard/sdk/serves.h>
 
 #include "block_pass.h"
@@ -17,10 +18,6 @@ namespace {
 
 using chunked::Block;
 using chunked::Span;
-
-constexpr MaskSet served = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
-                            MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,
-                            MaskKind::relative_bias,  MaskKind::dense_bias,  MaskKind::soft_cap};
 
 // [T, H, ...] of one sequence as [1, H, N, ...].
 at::Tensor part(const at::Tensor& packed, Span span) {
@@ -64,15 +61,8 @@ at::Tensor like_input(const at::Tensor& grad, const at::Tensor& input) {
 Verdict ChunkedAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
     require_native(verdict, request, host);
-    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", "masks known to this plugin",
-            request.masks.bits);
-    REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
-            "false (keys and values lie end to end)", "true");
-    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
-            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
-    REQUIRE(verdict, request.device == Device::cpu || !request.deterministic || !request.bias_gradient,
-            Code::Determinism, "deterministic",
-            "false on cuda with a gradient of the bias table (its sums are taken atomically)", "true");
+    require_any_mask(verdict, request);
+    require_deterministic_bias_sums(verdict, request);
     return verdict;
 }
 
@@ -95,23 +85,12 @@ AttentionOutputs ChunkedAttention::forward(const AttentionInputs& inputs, const 
         chunked::forward(block, params, {chunk_size_, key_chunk_size_}, padded ? out : part(out, queries),
                          padded ? lse : part(lse, queries));
     });
-    if (saved != nullptr) {
-        for (const auto* input : {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias, &inputs.dense_bias})
-            saved->input(*input);
-        saved->output(out);
-        if (params.want_lse) {
-            saved->output(lse);
-        } else {
-            saved->extra(lse);
-        }
-    }
-    return {out, params.want_lse ? lse : at::Tensor()};
+    return save_attention(saved, inputs, params, out, lse);
 }
 
 AttentionGrads ChunkedAttention::backward(const AttentionParams& params, const Saved& saved,
                                           const at::Tensor& grad_out, const AttentionNeeds& needs) {
-    const AttentionInputs inputs{saved[0], saved[1], saved[2], saved[3], saved[4]};
-    const at::Tensor &out = saved[5], &lse = saved[6];
+    const auto [inputs, out, lse] = saved_attention(saved);
     const bool padded = params.layout == Layout::padded;
     AttentionGrads grads;
     if (needs.q) grads.q = at::zeros_like(inputs.q);

@@ -7,16 +7,13 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
+#include <switchyard/sdk/saved_attention.h>
 #include <switchyard/sdk/serves.h>
 
 #include "passes.h"
 
 namespace switchyard {
 namespace {
-
-constexpr MaskSet served = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
-                            MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,
-                            MaskKind::relative_bias,  MaskKind::dense_bias,  MaskKind::soft_cap};
 
 at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); }
 
@@ -62,12 +59,7 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
             request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||
                 request.dtype == DType::float16,
             Code::DType, "dtype", "float32, bfloat16 or float16", name(request.dtype));
-    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", "masks known to this plugin",
-            request.masks.bits);
-    REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
-            "false (keys and values lie end to end)", "true");
-    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
-            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
+    require_any_mask(verdict, request);
     REQUIRE(verdict, !request.bias_gradient || !request.masks.has(MaskKind::dense_bias), Code::Gradient,
             "bias_gradient", "false with a dense bias", "true",
             "a relative bias has its gradient; for a dense one take chunked");
@@ -87,30 +79,20 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
     const flash::Call call = flash::describe(dense, params);
     const auto pass = flash::is_decoding(call) ? flash::decode : flash::forward;
     pass(call, flash::rows_of(out, params.layout), lse_rows(lse, params.layout));
-    if (saved != nullptr) {
-        for (const auto* input : {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias, &inputs.dense_bias})
-            saved->input(*input);
-        saved->output(out);
-        if (params.want_lse) {
-            saved->output(lse);
-        } else {
-            saved->extra(lse);
-        }
-    }
-    return {out, params.want_lse ? lse : at::Tensor()};
+    return save_attention(saved, inputs, params, out, lse);
 }
 
 AttentionGrads FlashAttention::backward(const AttentionParams& params, const Saved& saved,
                                         const at::Tensor& grad_out, const AttentionNeeds& needs) {
-    const AttentionInputs inputs = with_dense_rows({saved[0], saved[1], saved[2], saved[3], saved[4]});
-    const at::Tensor& out = saved[5];
+    const SavedAttention from = saved_attention(saved);
+    const AttentionInputs inputs = with_dense_rows(from.inputs);
     const at::Tensor grad = with_dense_rows(grad_out);
     const flash::Call call = flash::describe(inputs, params);
     AttentionGrads grads;
     flash::BackwardRows rows;
-    rows.out = flash::rows_of(out, params.layout);
+    rows.out = flash::rows_of(from.out, params.layout);
     rows.grad_out = flash::rows_of(grad, params.layout);
-    rows.lse = lse_rows(saved[6], params.layout);
+    rows.lse = lse_rows(from.lse, params.layout);
     // Zeros: what lies past key_lengths is not visited.
     const auto make = [&](bool needed, const at::Tensor& input, at::Tensor& gradient, flash::Rows& to) {
         if (!needed) return;

@@ -8,11 +8,8 @@ namespace switchyard {
 Verdict NaiveAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
     require_native(verdict, request, host);
-    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
-            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
-    REQUIRE(verdict, request.device == Device::cpu || !request.deterministic || !request.bias_gradient,
-            Code::Determinism, "deterministic",
-            "false on cuda with a gradient of the bias table (its sums are taken atomically)", "true");
+    require_padded_dense_bias(verdict, request);
+    require_deterministic_bias_sums(verdict, request);
     return verdict;
 }
 

@@ -56,8 +56,7 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
             "masks", "masks known to this plugin", request.masks.bits);
     REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
             "false (SDPA reads contiguous keys and values)", "true");
-    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
-            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
+    require_padded_dense_bias(verdict, request);
     REQUIRE(verdict, request.device == Device::cpu || !request.deterministic || !request.needs_grad,
             Code::Determinism, "deterministic",
             "false on cuda with gradients (backward kernels add atomically)", "true");

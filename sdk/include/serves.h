@@ -39,4 +39,31 @@ inline void require_native(Verdict& verdict, const Request& request, const HostI
     require_device(verdict, request, host);
 }
 
+// Every mask that there was when the component was built: a later host may ask for one that it does not know.
+constexpr MaskSet known_masks = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
+                                 MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,
+                                 MaskKind::relative_bias,  MaskKind::dense_bias,  MaskKind::soft_cap};
+
+// A dense bias has the shape [B, H, N, M], which packed sequences do not have.
+inline void require_padded_dense_bias(Verdict& verdict, const AttentionRequest& request) {
+    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
+            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
+}
+
+// Attention with every mask, on keys and values that lie end to end.
+inline void require_any_mask(Verdict& verdict, const AttentionRequest& request) {
+    REQUIRE(verdict, request.masks.within(known_masks), Code::Mask, "masks", "masks known to this plugin",
+            request.masks.bits);
+    REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
+            "false (keys and values lie end to end)", "true");
+    require_padded_dense_bias(verdict, request);
+}
+
+// ATen sums the gradient of a looked-up table with atomic additions on a device.
+inline void require_deterministic_bias_sums(Verdict& verdict, const AttentionRequest& request) {
+    REQUIRE(verdict, request.device == Device::cpu || !request.deterministic || !request.bias_gradient,
+            Code::Determinism, "deterministic",
+            "false on cuda with a gradient of the bias table (its sums are taken atomically)", "true");
+}
+
 }  // namespace switchyard

@@ -1,7 +1,4 @@
 // switchyard bench: components against each other, one operation or one layer at a time.
-#include <unistd.h>
-
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -22,17 +19,6 @@
 
 namespace switchyard::cli {
 namespace {
-
-std::string command_line() {
-    std::ifstream file("/proc/self/cmdline");
-    std::string text, word;
-    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + word;
-    return text;
-}
-
-void show_progress(const std::string& text) {
-    if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text << std::flush;
-}
 
 // Plugins, memory and threads as the options and the configuration say.
 class Bench {
@@ -93,9 +79,7 @@ private:
     void write_fastest(const compare::StepReport& report) const {
         const auto* const fastest = report.fastest();
         if (fastest == nullptr) throw Failure("--fastest: no stack could be timed", Exit::run_failed);
-        std::string text;
-        for (const auto& line : fastest->overrides) text += line + "\n";
-        write_file(options_.fastest, text);
+        write_lines(options_.fastest, fastest->overrides);
     }
 
     compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
@@ -242,13 +226,9 @@ void add_common(CLI::App& command, BenchOptions& options) {
     command.add_option("--seed", options.seed, "of inputs, order and intervals")
         ->type_name("N")
         ->capture_default_str();
-    command
-        .add_option("--set", options.job.overrides,
-                    "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
-                    "--set runtime.allocator=malloc; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all();
+    add_overrides(command, options.job.overrides,
+                  "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
+                  "--set runtime.allocator=malloc; may be repeated");
     add_json(command, options.json);
 }
 

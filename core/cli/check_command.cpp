@@ -102,13 +102,7 @@ Action setup_check(CLI::App& command) {
     const auto options = std::make_shared<CheckOptions>();
     add_job_options(command, options->job);
     add_json(command, options->json);
-    return [options] {
-        try {
-            return check(*options);
-        } catch (const train::InputError& error) {
-            throw Failure(error.what());
-        }
-    };
+    return telling_input_errors([options] { return check(*options); });
 }
 
 }  // namespace switchyard::cli

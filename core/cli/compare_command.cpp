@@ -1,9 +1,6 @@
 // switchyard compare: whole training runs against each other, each in a process of its own.
-#include <unistd.h>
-
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
@@ -45,17 +42,6 @@ struct CompareOptions {
     std::string html;
     std::string fastest;
 };
-
-std::string command_line() {
-    std::ifstream file("/proc/self/cmdline");
-    std::string text, word;
-    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + word;
-    return text;
-}
-
-void show_progress(const std::string& text) {
-    if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text.substr(0, text.find('\n')) << std::flush;
-}
 
 // A folder of this comparison's own, gone with it.
 class Folder {
@@ -200,9 +186,7 @@ private:
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
         if (best == nullptr) throw Failure("--fastest: no arm could be timed", Exit::run_failed);
-        std::string text;
-        for (const auto& line : best->spec.overrides) text += line + "\n";
-        write_file(options_.fastest, text);
+        write_lines(options_.fastest, best->spec.overrides);
     }
 
     const CompareOptions& options_;

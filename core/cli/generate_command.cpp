@@ -131,18 +131,9 @@ Action setup_generate(CLI::App& command) {
     add_sampling(command, options->generate);
     command.add_flag("--check-smiles", options->check_smiles,
                      "say which share has balanced parentheses and brackets and closed rings");
-    command.add_option("--set", options->overrides, "set one value of the configuration")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all();
+    add_overrides(command, options->overrides, "set one value of the configuration");
     add_json(command, options->json);
-    return [options] {
-        try {
-            return write(*options);
-        } catch (const train::InputError& error) {
-            throw Failure(error.what());
-        }
-    };
+    return telling_input_errors([options] { return write(*options); });
 }
 
 }  // namespace switchyard::cli

@@ -27,12 +27,12 @@ config::LoadResult load(const JobOptions& options, const config::OptionSchemas* 
 
 void add_job_options(CLI::App& command, JobOptions& options) {
     command.add_option("CONFIG", options.config, "TOML file")->required()->type_name("");
-    command
-        .add_option("--set", options.overrides,
-                    "set one value, as in --set optimizer.lr=3e-4; may be repeated")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all();
+    add_overrides(command, options.overrides,
+                  "set one value, as in --set optimizer.lr=3e-4; may be repeated");
+}
+
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides, const std::string& help) {
+    command.add_option("--set", overrides, help)->type_name("KEY=VALUE")->expected(1)->take_all();
 }
 
 JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides) {

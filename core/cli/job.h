@@ -21,6 +21,8 @@ struct JobOptions {
     std::vector<std::string> overrides;
 };
 void add_job_options(CLI::App& command, JobOptions& options);
+// --set KEY=VALUE alone; `help` says what of.
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides, const std::string& help);
 
 // The job of a run's folder with the weights and the vocabulary that the run left there, and `overrides` after them.
 JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -123,6 +124,23 @@ void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {
     if (!option.on_stdout()) return write_file(option.path, text);
     std::cout.flush();
     write_to(json_descriptor(), text);
+}
+
+void write_lines(const std::string& path, const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    write_file(path, text);
+}
+
+void show_progress(const std::string& text) {
+    if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text.substr(0, text.find('\n')) << std::flush;
+}
+
+std::string command_line() {
+    std::ifstream file("/proc/self/cmdline");
+    std::string text, word;
+    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + word;
+    return text;
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {

@@ -50,6 +50,13 @@ void keep_stdout_for_json();
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json);
 
 void write_file(const std::string& path, const std::string& text);
+void write_lines(const std::string& path, const std::vector<std::string>& lines);
+
+// The first line of `text` in place of what was shown before, on a terminal; "" takes it away.
+void show_progress(const std::string& text);
+
+// How this program was called, as it can be typed again.
+std::string command_line();
 
 std::string joined(const std::vector<std::string>& words, std::string_view between = ", ");
 

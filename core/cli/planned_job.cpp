@@ -1,5 +1,7 @@
 #include <switchyard/cli/planned_job.h>
 
+#include <utility>
+
 #include <ATen/Parallel.h>
 
 #include <switchyard/cli/command.h>
@@ -8,6 +10,7 @@
 #include <switchyard/host/host_info.h>
 #include <switchyard/host/libtorch_cuda.h>
 #include <switchyard/model/planning.h>
+#include <switchyard/train/session.h>
 
 namespace switchyard::cli {
 
@@ -28,6 +31,16 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options) {
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
     return planned;
+}
+
+Action telling_input_errors(Action action) {
+    return [action = std::move(action)] {
+        try {
+            return action();
+        } catch (const train::InputError& error) {
+            throw Failure(error.what());
+        }
+    };
 }
 
 }  // namespace switchyard::cli

@@ -71,18 +71,9 @@ Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
     command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
     command.add_option("TEXT", options->texts, "texts; none: the lines of the standard input")->type_name("");
-    command.add_option("--set", options->overrides, "set one value of the run's configuration")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->take_all();
+    add_overrides(command, options->overrides, "set one value of the run's configuration");
     add_json(command, options->json);
-    return [options] {
-        try {
-            return predict(*options);
-        } catch (const train::InputError& error) {
-            throw Failure(error.what());
-        }
-    };
+    return telling_input_errors([options] { return predict(*options); });
 }
 
 }  // namespace switchyard::cli

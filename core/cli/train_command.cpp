@@ -238,13 +238,7 @@ Action setup_train(CLI::App& command) {
         ->type_name("DIR")
         ->capture_default_str();
     command.add_flag("--resume", options->resume, "go on from the newest checkpoint in that folder");
-    return [options] {
-        try {
-            return train_job(*options);
-        } catch (const train::InputError& error) {
-            throw Failure(error.what());
-        }
-    };
+    return telling_input_errors([options] { return train_job(*options); });
 }
 
 }  // namespace switchyard::cli

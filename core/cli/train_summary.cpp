@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/compare/executed_json.h>
 #include <switchyard/compare/statistics.h>
 #include <switchyard/host/cpu_allocator.h>
 
@@ -55,21 +56,6 @@ TrainingMemory training_memory(train::Session& session, const OptimizerState& st
     return memory;
 }
 
-ordered_json executed_json(const std::vector<model::Executed>& executed) {
-    auto slots = ordered_json::object();
-    for (const auto& row : executed) {
-        for (const auto& [variant, calls] : row.calls) {
-            slots[row.slot].push_back({{"component", row.component},
-                                       {"plugin", row.plugin},
-                                       {"variant", variant},
-                                       {"layers", row.layers},
-                                       {"phase", name(row.phase)},
-                                       {"calls", calls}});
-        }
-    }
-    return slots;
-}
-
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                            const TrainingMemory& memory, double wall_seconds) {
     std::vector<double> times;
@@ -100,7 +86,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                          {"train_loss", last_loss(result.steps)},
                          {"eval", nullptr},
                          {"skipped_steps", result.progression.skipped_steps},
-                         {"executed", executed_json(session.executed())},
+                         {"executed", compare::executed_json(session.executed())},
                          {"rows", rows_json(session.data().train_rows)},
                          {"eval_rows", rows_json(session.data().eval_rows)}};
     if (result.eval.complete) {

@@ -22,7 +22,4 @@ TrainingMemory training_memory(train::Session& session, const OptimizerState& st
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                                      const TrainingMemory& memory, double wall_seconds);
 
-// {slot: [{component, plugin, variant, layers, phase, calls}]}, only what ran.
-nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed);
-
 }  // namespace switchyard::cli

@@ -9,8 +9,10 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
+#include <switchyard/compare/executed_json.h>
 #include <switchyard/compare/lent_batches.h>
 #include <switchyard/compare/memory.h>
+#include <switchyard/compare/relative_distance.h>
 #include <switchyard/model/weights/huggingface_family.h>
 #include <switchyard/model/weights/load_weights.h>
 #include <switchyard/model/weights/tensors.h>
@@ -24,19 +26,6 @@ constexpr double nudge = 0x1p-8;            // relative; of bfloat16's rounding
 c10::Device device_of(const config::Config& config) {
     return config.run.device == Device::cuda ? c10::Device(c10::DeviceType::CUDA, 0)
                                              : c10::Device(c10::DeviceType::CPU);
-}
-
-double norm_of(const at::Tensor& values) { return values.to(at::kDouble).square().sum().item<double>(); }
-
-// Relative, over the tensors that both have; NaN if there is none.
-double distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& base) {
-    double difference = 0.0, scale = 0.0;
-    for (std::size_t i = 0; i < base.size(); ++i) {
-        if (!base[i].defined() || !values[i].defined()) continue;
-        difference += norm_of(values[i].to(at::kDouble) - base[i].to(at::kDouble));
-        scale += norm_of(base[i]);
-    }
-    return std::sqrt(difference / scale);
 }
 
 }  // namespace
@@ -135,8 +124,8 @@ Drift OwnArm::amplification(Group& group, const First& exact) {
     for (std::size_t i = 0; i < kept.size(); ++i)
         session_.parameters().all()[i].value.detach().copy_(kept[i]);
     return {std::abs(moved.loss - exact.loss) / std::max(std::abs(exact.loss), 1e-30) / nudge,
-            distance({moved.logits}, {exact.logits}) / nudge,
-            distance(moved.gradients, exact.gradients) / nudge};
+            relative_distance({moved.logits}, {exact.logits}) / nudge,
+            relative_distance(moved.gradients, exact.gradients) / nudge};
 }
 
 void OwnArm::write_first(const First& first) {
@@ -204,27 +193,8 @@ Turn OwnArm::run(std::int64_t steps) {
     const auto lost = clock_.lost_slices();
     turn.lost_slices = lost < 0 ? -1 : lost - lost_before;
     turn.peak_memory_bytes = peak_memory(device_);
-    turn.executed = executed();
+    turn.executed = executed_json(session_.executed(), before_);
     return turn;
-}
-
-nlohmann::ordered_json OwnArm::executed() const {
-    auto slots = nlohmann::ordered_json::object();
-    const auto now = session_.executed();
-    for (std::size_t i = 0; i < now.size(); ++i) {
-        for (const auto& [variant, calls] : now[i].calls) {
-            const auto& then = before_[i].calls;
-            const auto made = calls - (then.contains(variant) ? then.at(variant) : 0);
-            if (made == 0) continue;
-            slots[now[i].slot].push_back({{"component", now[i].component},
-                                          {"plugin", now[i].plugin},
-                                          {"variant", variant},
-                                          {"layers", now[i].layers},
-                                          {"phase", name(now[i].phase)},
-                                          {"calls", made}});
-        }
-    }
-    return slots;
 }
 
 Drift drift_between(const std::string& base, const std::string& arm) {
@@ -238,13 +208,13 @@ Drift drift_between(const std::string& base, const std::string& arm) {
         const auto value = model::view_stored(ours.file, *same),
                    exact = model::view_stored(theirs.file, stored);
         if (stored.name == "logits") {
-            drift.output = distance({value}, {exact});
+            drift.output = relative_distance({value}, {exact});
         } else {
             values.push_back(value);
             bases.push_back(exact);
         }
     }
-    if (!values.empty()) drift.gradient = distance(values, bases);
+    if (!values.empty()) drift.gradient = relative_distance(values, bases);
     return drift;
 }
 

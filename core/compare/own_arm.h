@@ -52,7 +52,6 @@ private:
     Drift amplification(Group& group, const First& exact);
     void write_first(const First& first);
     void lend(const std::string& folder);
-    nlohmann::ordered_json executed() const;
 
     OwnArmOptions options_;
     c10::Device device_;

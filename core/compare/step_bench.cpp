@@ -11,6 +11,7 @@
 #include <switchyard/compare/memory.h>
 #include <switchyard/compare/plain_bert.h>
 #include <switchyard/compare/random_samples.h>
+#include <switchyard/compare/relative_distance.h>
 #include <switchyard/compare/text_table.h>
 #include <switchyard/host/guard.h>
 #include <switchyard/model/planning.h>
@@ -72,17 +73,6 @@ private:
     std::vector<std::vector<Batch>> batches_;
     std::size_t next_ = 0;
 };
-
-double drift_of(const Gradients& values, const Gradients& base) {
-    double difference = 0.0, scale = 0.0;
-    for (std::size_t i = 0; i < base.size(); ++i) {
-        if (!base[i].defined() || !values[i].defined()) continue;
-        const auto exact = base[i].to(at::kDouble);
-        difference += (values[i].to(at::kDouble) - exact).square().sum().item<double>();
-        scale += exact.square().sum().item<double>();
-    }
-    return std::sqrt(difference / std::max(scale, 1e-300));
-}
 
 std::map<std::string, std::string> ran_of(const train::Session& session) {
     std::map<std::string, std::string> ran;
@@ -146,7 +136,7 @@ private:
     void judge_gradients(StepRow& row, const std::pair<double, Gradients>& first) {
         row.loss = first.first;
         if (base_.empty()) base_ = first.second;
-        row.drift = drift_of(first.second, base_);
+        row.drift = relative_distance(first.second, base_);
     }
 
     // The first stack lends it the values that it begins with, and its dtype.

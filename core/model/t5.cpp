@@ -41,14 +41,12 @@ at::Tensor T5::hidden(const BoundPlan& plan, const ForwardContext& context, cons
 }
 
 at::Tensor T5::logits(const BoundPlan& plan, const ForwardContext& context, const Batch& batch) const {
-    const auto states = hidden(plan, context, batch);
-    return head_.logits(plan, states.reshape({-1, states.size(-1)}));
+    return head_.logits(plan, hidden(plan, context, batch));
 }
 
 TaskResult T5::task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
                     const LossParams& loss) const {
-    const auto states = hidden(plan, context, batch);
-    return head_.loss(plan, context, head_.rows(states, batch.labels, loss.ignore_index), loss);
+    return head_.task(plan, context, hidden(plan, context, batch), batch.labels, loss);
 }
 
 }  // namespace switchyard::model

@@ -31,8 +31,8 @@ LabelledRows WordHead::rows(const at::Tensor& hidden, const at::Tensor& labels,
 
 at::Tensor WordHead::scaled(const at::Tensor& x) const { return scale_ == 1.0 ? x : x.mul(scale_); }
 
-at::Tensor WordHead::logits(const BoundPlan& plan, const at::Tensor& x) const {
-    return out_(scaled(x), plan.precision());
+at::Tensor WordHead::logits(const BoundPlan& plan, const at::Tensor& hidden) const {
+    return out_(scaled(hidden.reshape({-1, hidden.size(-1)})), plan.precision());
 }
 
 TaskResult WordHead::loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,

@@ -29,7 +29,13 @@ public:
     // All rows of `hidden`, or, unless task.project_all, only those that have a label: where few have, the rest need no projection.
     LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
 
-    at::Tensor logits(const BoundPlan& plan, const at::Tensor& x) const;
+    // [rows, vocab] of hidden states of any leading shape.
+    at::Tensor logits(const BoundPlan& plan, const at::Tensor& hidden) const;
+    // The loss of hidden states whose `labels` stand in the same order.
+    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
+                    const at::Tensor& labels, const LossParams& params) const {
+        return loss(plan, context, rows(hidden, labels, params.ignore_index), params);
+    }
     TaskResult loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
                     const LossParams& params) const;
 

@@ -19,28 +19,6 @@ steps = 2
 schedule = "constant"
 warmup_share = 0.0
 log_every = 1
-
-[attention]
-backend = "torch"
-
-[normalization]
-backend = "torch"
-
-[activation]
-backend = "torch"
-
-[loss]
-backend = "torch"
-
-[optimizer]
-backend = "torch"
-lr = 1e-2
-
-[precision]
-backend = "torch/fp32"
-
-[data_loader]
-backend = "torch"
 )";
 
 constexpr const char* gpt = R"(
@@ -123,9 +101,9 @@ size = 4
 }  // namespace
 
 LanguageJob::LanguageJob() {
-    job_.write("gpt.toml", std::string(gpt) + common);
-    job_.write("t5.toml", std::string(t5) + common);
-    job_.write("bert.toml", std::string(bert) + common);
+    job_.write("gpt.toml", std::string(gpt) + common + torch_slots("1e-2"));
+    job_.write("t5.toml", std::string(t5) + common + torch_slots("1e-2"));
+    job_.write("bert.toml", std::string(bert) + common + torch_slots("1e-2"));
     job_.write("mol.smi", "CC(=O)O\nc1ccccc1\nC[nH]C\nC1CC(C)C1\n");
     job_.write("a.en", "dog\ncat\nbird\ncow\n");
     job_.write("a.de", "Hund\nKatze\nVogel\nKuh\n");

@@ -79,7 +79,9 @@ log_every = 1
 
 [batch]
 size = 4
+)";
 
+constexpr const char* slots = R"(
 [attention]
 backend = "torch"
 
@@ -92,14 +94,12 @@ backend = "torch"
 [loss]
 backend = "torch"
 
-[optimizer]
-backend = "torch"
-lr = 1e-3
-
 [precision]
 backend = "torch/fp32"
 
 [data_loader]
+backend = "torch"
+[optimizer]
 backend = "torch"
 )";
 
@@ -129,7 +129,7 @@ Words folders_with(const fs::path& run, const std::string& prefix) {
 }  // namespace
 
 TinyJob::TinyJob() : folder_(temporary_dir("job")) {
-    write("job.toml", job);
+    write("job.toml", job + torch_slots("1e-3"));
     write("rows.tsv", rows());
     write("vocab.txt", vocabulary());
 }
@@ -152,6 +152,8 @@ Outcome TinyJob::trained(const std::string& name, const Words& sets, const Words
     REQUIRE(outcome.code == 0);
     return outcome;
 }
+
+std::string torch_slots(const std::string& lr) { return std::string(slots) + "\nlr = " + lr + "\n"; }
 
 std::string bytes_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);

@@ -38,6 +38,9 @@ private:
     fs::path folder_;
 };
 
+// TOML: every slot from torch in float32, with that learning rate.
+std::string torch_slots(const std::string& lr);
+
 std::string bytes_of(const fs::path& file);
 nlohmann::json json_of(const fs::path& file);
 // Every file below a folder with its bytes, by relative name.

@@ -32,16 +32,9 @@ std::unique_ptr<test::Model> load(const std::string& name, const std::string& ba
 void compare(const test::Outputs& got, const test::FixtureCase& fixture) {
     CHECK(difference(got.logits, test::real_outputs(fixture["logits"], fixture)) == "");
     CHECK(difference(got.loss, fixture["loss"]) == "");
-    std::size_t expected_gradients = 0;
-    for (const auto& [name, expected] : fixture.tensors) {
-        if (!name.starts_with("grad.")) continue;
-        ++expected_gradients;
-        const auto found = got.gradients.find(name.substr(5));
-        INFO(name);
-        REQUIRE(found != got.gradients.end());
-        CHECK(gradient_difference(found->second, expected) == "");
-    }
-    CHECK(got.gradients.size() == expected_gradients);
+    test::check_gradients(got, fixture, [](const at::Tensor& found, const at::Tensor& expected, const auto&) {
+        CHECK(gradient_difference(found, expected) == "");
+    });
 }
 
 }  // namespace

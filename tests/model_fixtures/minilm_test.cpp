@@ -44,20 +44,12 @@ void compare_hidden(const test::Outputs& got, const test::FixtureCase& fixture) 
 }
 
 void compare_gradients(const test::Outputs& got, const test::FixtureCase& fixture) {
-    std::size_t expected_gradients = 0;
-    for (const auto& [name, expected] : fixture.tensors) {
-        if (!name.starts_with("grad.")) continue;
-        ++expected_gradients;
-        const auto parameter = name.substr(5);
-        const auto found = got.gradients.find(parameter);
-        INFO(name);
-        REQUIRE(found != got.gradients.end());
-        const auto shown = found->second.flatten().index_select(0, fixture["index." + parameter]);
+    const auto check = [&](const at::Tensor& found, const at::Tensor& expected, const std::string& parameter) {
+        const auto shown = found.flatten().index_select(0, fixture["index." + parameter]);
         CHECK(gradient_difference(shown, expected) == "");
-        const auto norm = found->second.to(at::kDouble).norm();
-        CHECK(gradient_difference(norm, fixture["norm." + name]) == "");
-    }
-    CHECK(got.gradients.size() == expected_gradients);
+        CHECK(gradient_difference(found.to(at::kDouble).norm(), fixture["norm.grad." + parameter]) == "");
+    };
+    test::check_gradients(got, fixture, check);
 }
 
 }  // namespace

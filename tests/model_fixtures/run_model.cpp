@@ -240,4 +240,18 @@ std::string gradient_difference(const at::Tensor& got, const at::Tensor& expecte
     return "differs by " + std::to_string(apart) + " in norm, which is " + std::to_string(size);
 }
 
+void check_gradients(const Outputs& got, const FixtureCase& fixture, const GradientCheck& check) {
+    std::size_t expected_gradients = 0;
+    for (const auto& [name, expected] : fixture.tensors) {
+        if (!name.starts_with("grad.")) continue;
+        ++expected_gradients;
+        const auto parameter = name.substr(5);
+        const auto found = got.gradients.find(parameter);
+        INFO(name);
+        REQUIRE(found != got.gradients.end());
+        check(found->second, expected, parameter);
+    }
+    CHECK(got.gradients.size() == expected_gradients);
+}
+
 }  // namespace switchyard::test

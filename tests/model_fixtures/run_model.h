@@ -3,6 +3,7 @@
 // Legend:  B batch  N length  T real tokens of a batch in a row  C hidden_size
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -62,5 +63,9 @@ std::string difference(const at::Tensor& got, const at::Tensor& expected);
 
 // As difference(), and the whole differs by no more than 1e-4 of its norm: gradients are often small throughout.
 std::string gradient_difference(const at::Tensor& got, const at::Tensor& expected);
+
+// Checks that just the parameters of the fixture's "grad.PARAMETER" have a gradient, and each by check(found, expected, parameter).
+using GradientCheck = std::function<void(const at::Tensor&, const at::Tensor&, const std::string&)>;
+void check_gradients(const Outputs& got, const FixtureCase& fixture, const GradientCheck& check);
 
 }  // namespace switchyard::test

@@ -1,5 +1,6 @@
 #include <switchyard/data/splits.h>
 
+#include <unordered_set>
 #include <utility>
 
 #include <switchyard/data/documents.h>
@@ -68,12 +69,14 @@ private:
     }
 
     void add(Row& row) {
-        const bool eval = eval_share_ > 0.0 && split_position(row.values[request_.key]) < eval_share_;
+        const double position = split_position(row.values[request_.key]);
+        const bool eval = position < eval_share_;
         auto& counts = eval ? splits_.eval_rows : splits_.train_rows;
         ++counts.read;
         const auto line = row.line;
         const auto result = use_(path_, row, eval);
         if (result.used) {
+            if (!data_.eval.empty()) look_for_both(position, eval);
             ++counts.used;
             counts.truncated += result.truncated ? 1 : 0;
         } else if (result.fault.empty()) {
@@ -81,6 +84,14 @@ private:
         } else {
             unusable(result.rule, counts, line, result.fault);
         }
+    }
+
+    // A position has 53 bits of the text's hash: two texts in a billion pairs of a million texts share one.
+    void look_for_both(double position, bool eval) {
+        if (eval)
+            splits_.also_in_train += train_texts_.contains(position) ? 1 : 0;
+        else
+            train_texts_.insert(position);
     }
 
     void unusable(config::BadRow rule, RowCounts& counts, std::int64_t line, const std::string& message) {
@@ -98,6 +109,7 @@ private:
     Splits& splits_;
     std::string path_;
     double eval_share_ = 0.0;
+    std::unordered_set<double> train_texts_;
     std::int64_t rows_ = 0;
 };
 

@@ -25,6 +25,7 @@ struct RowCounts {
 struct Splits {
     std::shared_ptr<const SampleSource> train, eval;
     RowCounts train_rows, eval_rows;
+    std::int64_t also_in_train = 0;  // rows of data.eval with the text of a row of data.train
     std::vector<std::string> problems;  // each with file and line; then nothing is to be used
 };
 

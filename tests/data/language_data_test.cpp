@@ -200,3 +200,12 @@ TEST_CASE("bad input gets its place") {
     job.data.train = {job.folder + "/empty"};
     CHECK(job.read().problems.front() == job.folder + "/empty: holds no file");
 }
+
+TEST_CASE("texts to evaluate on that are also learnt from are counted, whatever their white space and case") {
+    Job job("one\ntwo\nthree\n");
+    job.data.eval = {job.file("eval.txt", "two\n Three \nfour\n")};
+    CHECK(job.read().also_in_train == 2);
+    job.data.eval.clear();
+    job.data.eval_share = 0.5;
+    CHECK(job.read().also_in_train == 0);
+}

@@ -61,6 +61,8 @@ std::string curves_section(const RunRecord& run) {
     using Look = Curve::Look;
     const std::string small = small_figure("Evaluation accuracy", "share that is right",
                                            metrics.curve("eval_accuracy"), Hue::b, Look::dots, false) +
+                              small_figure("Perplexity", "of a token, held out",
+                                           metrics.curve("eval_perplexity"), Hue::b, Look::dots, false) +
                               learning_rate(run) +
                               small_figure("Gradient norm", "before clipping", metrics.curve("grad_norm"),
                                            Hue::d, Look::line, true) +

@@ -102,6 +102,7 @@ Summary read_summary(const Json& json) {
     summary.train_loss = number_of(json, "train_loss");
     summary.eval_loss = number_of(member(json, "eval"), "loss");
     summary.eval_accuracy = number_of(member(json, "eval"), "accuracy");
+    summary.eval_perplexity = number_of(member(json, "eval"), "perplexity");
     summary.eval_labels = number_of(member(json, "eval"), "labels");
     summary.peak_bytes = number_of(json, "peak_memory_bytes");
     if (member(json, "memory").is_object()) {

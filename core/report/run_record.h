@@ -47,7 +47,7 @@ struct Summary {
     std::optional<double> wall_seconds, train_seconds;  // of the process that ended the run
     std::optional<double> samples_per_second, tokens_per_second;
     std::optional<Interval> step_ms;
-    std::optional<double> train_loss, eval_loss, eval_accuracy, eval_labels;
+    std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::optional<double> peak_bytes;
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data

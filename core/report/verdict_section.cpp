@@ -62,12 +62,14 @@ void add_quality(const RunRecord& run, Tiles& tiles) {
     };
     const bool done = run.summary.has_value();
     const auto accuracy = done ? run.summary->eval_accuracy : last("eval_accuracy");
+    const auto perplexity = done ? run.summary->eval_perplexity : last("eval_perplexity");
     const auto eval_loss = done ? run.summary->eval_loss : last("eval_loss");
     const auto train_loss = done ? run.summary->train_loss : last("loss");
     std::string held_out = done ? "" : "at the last evaluation";
     if (done && run.summary->eval_labels)
         held_out = "on " + digits(*run.summary->eval_labels, 1) + " held-out labels";
     if (accuracy) tiles.add("Accuracy", fixed_share(*accuracy), held_out);
+    if (perplexity) tiles.add("Perplexity", digits(*perplexity), held_out);
     if (eval_loss) tiles.add("Evaluation loss", digits(*eval_loss), held_out);
     if (train_loss)
         tiles.add("Training loss", digits(*train_loss),

@@ -119,6 +119,18 @@ TEST_CASE("a report tells the run's numbers") {
     CHECK_THAT(html, !contains("nan"));
 }
 
+TEST_CASE("a language model's report tells its perplexity") {
+    const auto folder = make_run();
+    write(folder / "summary.json",
+          R"({"status": "finished", "steps": 4, "eval": {"loss": 1.5, "perplexity": 4.4817, "labels": 7}})");
+    write(folder / "metrics.jsonl", "{\"step\":2,\"eval_perplexity\":8.5}\n{\"step\":4,\"eval_perplexity\":4.4817}\n");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains(">Perplexity</dt>"));
+    CHECK_THAT(html, contains(">4.48</div>"));
+    CHECK_THAT(html, contains("Perplexity: from 8.50 at step 2 to 4.48 at step 4"));
+    CHECK_THAT(report_of(make_run()), !contains("Perplexity"));
+}
+
 TEST_CASE("a run that goes on is reported as far as it is") {
     const auto folder = make_run();
     fs::remove(folder / "summary.json");

@@ -145,6 +145,9 @@ void describe_data(const train::Session& session) {
               << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
               << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
               << " tokens)\n";
+    if (const auto both = session.data().also_in_train; both > 0)
+        std::cerr << "warning: data.eval: " << both << " of " << eval.used
+                  << " texts are in data.train too: what is measured on them is learnt by heart\n";
     const auto& fresh = session.initial_weights().fresh;
     if (!fresh.empty())
         std::cerr << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
@@ -171,11 +174,22 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     return result;
 }
 
+// An encoder begins and ends no text; its config.json names neither.
+model::SpecialTokens special_tokens(const train::Session& session) {
+    const auto& ids = session.tokenizer().specials();
+    model::SpecialTokens tokens{ids.pad, {}, {}};
+    if (session.config().model.type == config::ModelType::bert) return tokens;
+    if (ids.bos >= 0) tokens.bos = ids.bos;
+    if (ids.eos >= 0) tokens.eos = ids.eos;
+    return tokens;
+}
+
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
              const OptimizerState& state, Clock::time_point begun) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
-        if (const auto error = model::save_weights(run.file("model"), config, session.parameters())) {
+        const auto tokens = special_tokens(session);
+        if (const auto error = model::save_weights(run.file("model"), config, session.parameters(), tokens)) {
             result.outcome = train::Outcome::failed;
             result.error = *error;
         }

@@ -85,6 +85,31 @@ TEST_CASE("what a gpt has learnt by heart it writes, and its draws follow the se
     CHECK(job.written("run", {"--prompt", "C[nH]", "--temperature", "0"}) == Words{"C[nH]C"});
 }
 
+TEST_CASE("a trained model's config.json names its tokenizer's special tokens") {
+    const LanguageJob job;
+    const auto saved = [&](const char* name) {
+        job.trained(name, name);
+        return json_of(fs::path(job.file(name)) / "model" / "config.json");
+    };
+    const auto gpt = saved("gpt"), t5 = saved("t5"), bert = saved("bert");
+    for (const auto* config : {&gpt, &t5}) {
+        CHECK(config->at("pad_token_id") == 0);
+        CHECK(config->at("bos_token_id") == 1);
+        CHECK(config->at("eos_token_id") == 2);
+    }
+    CHECK(t5["decoder_start_token_id"] == 0);
+    CHECK(bert["pad_token_id"] == 0);
+    CHECK_FALSE(bert.contains("bos_token_id"));
+}
+
+TEST_CASE("texts of data.eval that are in data.train too are told") {
+    const LanguageJob job;
+    const auto outcome = job.trained("gpt", "run");
+    CHECK_THAT(outcome.err, contains("warning: data.eval: 4 of 4 texts are in data.train too"));
+    const auto held_out = job.trained("bert", "bert");
+    CHECK_THAT(held_out.err, !contains("too"));
+}
+
 TEST_CASE("the same seed writes the same, in any batch, and another seed something else") {
     const LanguageJob job;
     job.trained("gpt", "run", {"train.steps=20"});

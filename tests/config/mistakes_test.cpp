@@ -39,7 +39,7 @@ size = 0
 )";
     CHECK(
         errors(text) ==
-        R"(run.toml:1:10: error: preset: there is no preset "gpt"; expected one of bert-base, gpt2, mini-gpt, mini-llama, minilm-l6, t5-small, textbook-768; did you mean "gpt2"?
+        R"(run.toml:1:10: error: preset: there is no preset "gpt"; expected one of bert-base, gpt2, mini-gpt, mini-llama, minilm-l6, t5-small, t5-v1.1-small, textbook-768; did you mean "gpt2"?
 run.toml:4:10: error: model.layers: got the string "six"; expected an integer >= 1 and <= 1000
 run.toml:5:1: error: model.hiden_size: unknown key; did you mean model.hidden_size?
 run.toml:6:14: error: model.activation: got the string "gelu"; expected one of "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu"; did you mean "gelu_erf"?

@@ -33,7 +33,7 @@ std::int64_t parameters(const config::ModelConfig& m) {
 TEST_CASE("presets have the sizes of the literature") {
     CHECK(config::preset_names(switchyard::test::preset_dirs()) ==
           std::vector<std::string>{"bert-base", "gpt2", "mini-gpt", "mini-llama", "minilm-l6", "t5-small",
-                                   "textbook-768"});
+                                   "t5-v1.1-small", "textbook-768"});
     const auto model = [](const std::string& preset) { return good("preset = \"" + preset + '"').model; };
     // Published: 109.48 M with pooler, two segments and the embedding's norm (592,128 + 1,536 + 1,536 more
     // than here).
@@ -64,7 +64,7 @@ TEST_CASE("mistakes with presets") {
     CHECK(errors("preset = \"bert\"") ==
           "run.toml:1:10: error: preset: there is no preset \"bert\"; expected one of bert-base, gpt2, "
           "mini-gpt, mini-llama, minilm-l6, "
-          "t5-small, textbook-768; did you mean \"bert-base\"?\n");
+          "t5-small, t5-v1.1-small, textbook-768; did you mean \"bert-base\"?\n");
     CHECK_THAT(errors("preset = \"../presets/gpt2\""), switchyard::test::contains("there is no preset"));
     config::LoadRequest request;
     request.text = "preset = \"gpt2\"";

@@ -61,6 +61,7 @@ TEST_CASE("presets have the parameters of the literature") {
     CHECK(described(configured({"preset=minilm-l6", "task.kind=next_sentence"})) == 22'713'216 + 2 * 385);
     CHECK(described(configured({"preset=gpt2"})) == 124'439'808);
     CHECK(described(configured({"preset=t5-small"})) == 60'506'624);
+    CHECK(described(configured({"preset=t5-v1.1-small"})) == 76'961'152);
     // GPT-2's, and an output projection of its own.
     CHECK(described(configured({"preset=textbook-768"})) == 124'439'808 + 50'257 * 768);
     CHECK(described(configured({"preset=mini-gpt"})) == 10'000 * 512 + 256 * 512 + 6 * 3'152'384 + 1'024);

@@ -137,7 +137,7 @@ private:
     void make_absolute(std::string& path) const {
         namespace fs = std::filesystem;
         if (!path.empty())
-            path = fs::absolute(fs::path(source_.directory) / path).lexically_normal().string();
+            path = (fs::current_path() / source_.directory / path).lexically_normal().string();
     }
 
     void make_absolute(Value& value) const {
@@ -241,7 +241,7 @@ private:
     void read_arm(const Node& table) {
         ArmConfig arm;
         arm.origin = origin_at(table.place);
-        arm.folder = std::filesystem::absolute(source_.directory).lexically_normal().string();
+        arm.folder = (std::filesystem::current_path() / source_.directory).lexically_normal().string();
         bool set = false;
         for (const auto& node : table.children) {
             const std::string key = "arm." + key_text(node.name);

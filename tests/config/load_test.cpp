@@ -1,4 +1,8 @@
 // What a text becomes. Mistakes are in mistakes_test.cpp.
+#include <switchyard/config/arm_config.h>
+
+#include <filesystem>
+
 #include "config_test.h"
 
 #include <switchyard_test.h>
@@ -161,4 +165,13 @@ TEST_CASE("\"auto\" leaves the computing dtype to the policy") {
     CHECK_FALSE(good("").precision.compute_dtype);
     CHECK_FALSE(good("precision.compute_dtype = \"auto\"").precision.compute_dtype);
     CHECK(good("precision.compute_dtype = \"bfloat16\"").precision.compute_dtype == DType::bfloat16);
+}
+
+TEST_CASE("an arm of a file that is named without a folder belongs to the working directory") {
+    config::LoadRequest request;
+    request.path = "run.toml";
+    request.text = "[[arm]]\nname = \"a\"\nset = []\n";
+    const auto arms = config::load_arms(request);
+    REQUIRE(arms.size() == 1);
+    CHECK(arms[0].folder == (std::filesystem::current_path() / "").string());
 }

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 
 #include <switchyard/cli/command.h>
@@ -41,11 +43,13 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
     return std::nullopt;
 }
 
-bool can_run(const compare::ArmSpec& arm) {
+// "" if it can be run, else why not.
+std::string problem_of_program(const compare::ArmSpec& arm) {
     const auto& program = arm.program.front();
     if (program.find('/') != std::string::npos) {
-        const auto path = program.starts_with('/') ? program : arm.folder + "/" + program;
-        return ::access(path.c_str(), X_OK) == 0;
+        const auto path = std::filesystem::path(arm.folder) / program;
+        if (::access(path.c_str(), X_OK) == 0) return "";
+        return path.string() + (errno == EACCES ? " cannot be executed" : ": there is no such program");
     }
     const char* const path = std::getenv("PATH");
     std::string folder;
@@ -54,8 +58,8 @@ bool can_run(const compare::ArmSpec& arm) {
             folder += *c;
             continue;
         }
-        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-        if (*c == '\0') return false;
+        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return "";
+        if (*c == '\0') return "there is no program " + program + " in PATH";
         folder.clear();
     }
 }
@@ -86,12 +90,7 @@ public:
 
 private:
     std::string check(compare::ArmSpec& arm) {
-        if (arm.external())
-            return can_run(arm)
-                       ? ""
-                       : "there is no program " + arm.program.front() +
-                             (arm.program.front().find('/') == std::string::npos ? " in PATH"
-                                                                                 : " below " + arm.folder);
+        if (arm.external()) return problem_of_program(arm);
         auto options = request_.job;
         options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
         std::string problem;

@@ -61,9 +61,15 @@ TEST_CASE("a program that is not there, nothing to compare, options that fit not
     outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--seeds", "1"});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("--seeds: an interval needs two seeds at least"));
-    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[[arm]]\nprogram = [\"no-such-program\"]\n");
+    job.write("plain.txt", "no program\n");
+    job.write("job.toml", bytes_of(job.file("job.toml")) +
+                              "\n[[arm]]\nset = []\n[[arm]]\nprogram = [\"no-such-program\"]\n[[arm]]\nname "
+                              "= \"gone\"\nprogram = [\"/no/peer\"]\n"
+                              "[[arm]]\nname = \"plain\"\nprogram = [\"./plain.txt\"]\n");
     outcome = compared_text(job, {});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err,
                contains("arm \"no-such-program\":\n    there is no program no-such-program in PATH"));
+    CHECK_THAT(outcome.err, contains("arm \"gone\":\n    /no/peer: there is no such program"));
+    CHECK_THAT(outcome.err, contains("plain.txt cannot be executed"));
 }

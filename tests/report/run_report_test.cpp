@@ -123,7 +123,8 @@ TEST_CASE("a language model's report tells its perplexity") {
     const auto folder = make_run();
     write(folder / "summary.json",
           R"({"status": "finished", "steps": 4, "eval": {"loss": 1.5, "perplexity": 4.4817, "labels": 7}})");
-    write(folder / "metrics.jsonl", "{\"step\":2,\"eval_perplexity\":8.5}\n{\"step\":4,\"eval_perplexity\":4.4817}\n");
+    write(folder / "metrics.jsonl",
+          "{\"step\":2,\"eval_perplexity\":8.5}\n{\"step\":4,\"eval_perplexity\":4.4817}\n");
     const auto html = report_of(folder);
     CHECK_THAT(html, contains(">Perplexity</dt>"));
     CHECK_THAT(html, contains(">4.48</div>"));

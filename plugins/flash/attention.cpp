@@ -2,11 +2,9 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
-#include <switchyard/reference/attention_mask.h>
 #include <switchyard/sdk/saved_attention.h>
 #include <switchyard/sdk/serves.h>
 
@@ -36,18 +34,19 @@ flash::Rows lse_rows(const at::Tensor& lse, Layout layout) {
     return flash::rows_of(lse.unsqueeze(-1), layout);
 }
 
-// From the sums over distances, [heads, span], to those over buckets.
-at::Tensor bucket_gradient(const flash::Call& call, const std::vector<double>& distances,
-                           const at::Tensor& table, const AttentionMask& mask) {
-    const at::Tensor sums = at::zeros(table.sizes(), table.options().dtype(at::kDouble));
-    auto* const data = sums.mutable_data_ptr<double>();
-    for (std::int64_t i = 0; i < call.distance_span; ++i) {
-        const auto bucket = reference::relative_bucket(
-            call.first_distance + i, table.size(0), mask.relative_bidirectional, mask.relative_max_distance);
-        for (std::int64_t head = 0; head < call.heads; ++head)
-            data[bucket * call.heads + head] += distances[head * call.distance_span + i];
-    }
-    return sums.to(table.scalar_type());
+// Zeros of the bias' own size, and where in them an element of [B, H, N, M] is.
+at::Tensor dense_gradient(const at::Tensor& bias, flash::BackwardRows& rows) {
+    const at::Tensor gradient = at::zeros(bias.sizes(), bias.options().dtype(at::kFloat));
+    rows.dense = gradient.mutable_data_ptr<float>();
+    for (std::int64_t i = 1; i <= bias.dim(); ++i)
+        rows.dense_stride[4 - i] = bias.size(-i) == 1 ? 0 : gradient.stride(-i);
+    return gradient;
+}
+
+at::Tensor table_gradient(const std::vector<double>& sums, const at::Tensor& table) {
+    const at::Tensor gradient = at::empty(table.sizes(), table.options().dtype(at::kDouble));
+    std::copy(sums.begin(), sums.end(), gradient.mutable_data_ptr<double>());
+    return gradient.to(table.scalar_type());
 }
 
 }  // namespace
@@ -60,9 +59,6 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
                 request.dtype == DType::float16,
             Code::DType, "dtype", "float32, bfloat16 or float16", name(request.dtype));
     require_any_mask(verdict, request);
-    REQUIRE(verdict, !request.bias_gradient || !request.masks.has(MaskKind::dense_bias), Code::Gradient,
-            "bias_gradient", "false with a dense bias", "true",
-            "a relative bias has its gradient; for a dense one take chunked");
     return verdict;
 }
 
@@ -102,9 +98,12 @@ AttentionGrads FlashAttention::backward(const AttentionParams& params, const Sav
     make(needs.q, inputs.q, grads.q, rows.dq);
     make(needs.k, inputs.k, grads.k, rows.dk);
     make(needs.v, inputs.v, grads.v, rows.dv);
-    const auto distances = flash::backward(call, rows, needs.relative_bias && call.has_relative);
-    if (needs.relative_bias && call.has_relative)
-        grads.relative_bias = bucket_gradient(call, distances, inputs.relative_bias, params.mask);
+    const bool table = needs.relative_bias && call.buckets > 0;
+    at::Tensor dense;
+    if (needs.dense_bias) dense = dense_gradient(inputs.dense_bias, rows);
+    const auto sums = flash::backward(call, rows, table);
+    if (table) grads.relative_bias = table_gradient(sums, inputs.relative_bias);
+    if (dense.defined()) grads.dense_bias = dense.to(inputs.dense_bias.scalar_type());
     return grads;
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "backward_plan.h"
 #include "panels.h"
 #include "passes.h"
 #include "tile.h"
@@ -8,16 +9,19 @@
 namespace switchyard::flash {
 namespace {
 
-constexpr std::int64_t key_block = 256;
+constexpr std::int64_t key_block = backward_block;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Everything that a thread needs for one kv head of one sequence.
+// Everything that a thread needs for one item: parts of the keys of one kv head of one sequence.
 template <class Compute>
 struct Scratch {
-    Buffer<Compute> k_transposed, v_transposed, k_right;  // of all keys
-    Buffer<float> dk, dv;                                 // of all keys
-    Buffer<Compute> q, q_right, grad, grad_right;         // of a tile of queries
-    Buffer<float> p, dropped, ds, slope, dq;
+    Buffer<Compute> k_transposed, v_transposed, k_right;  // of the item's keys
+    Buffer<float> dk, dv;                                 // of the item's keys
+    Buffer<float> distances;                              // [parts, span]: sums of one head
+    std::int64_t first_key = 0, first_part = 0;
+    Buffer<Compute> q, q_right, grad, grad_right;  // of a tile of queries
+    Buffer<float> p, dropped, ds, slope;
+    Buffer<float> dq, dq_sum;  // of a tile of queries: from one part, from all so far
     Buffer<Compute> p_transposed, rounded, ds_transposed;
     float delta[tile_rows], lse[tile_rows];
 
@@ -37,6 +41,7 @@ struct Scratch {
         if (call.dropout.active()) dropped.fit(tile);
         if (call.soft_cap > 0.0F) slope.fit(tile);
         dq.fit(tile_rows * call.head_dim);
+        dq_sum.fit(tile_rows * call.head_dim);
         p_transposed.fit(tile);
         if (in_pairs<Compute>) rounded.fit(tile);
         ds_transposed.fit(tile);
@@ -51,45 +56,126 @@ struct Scratch {
 template <class Storage, class Compute>
 class Backward {
 public:
-    Backward(const Call& call, const BackwardRows& rows, bool want_distance)
-        : call_(call), rows_(rows), want_distance_(want_distance), kernels_(row_kernels()) {}
+    Backward(const Call& call, const BackwardRows& rows, bool want_table)
+        : call_(call),
+          rows_(rows),
+          want_table_(want_table),
+          kernels_(row_kernels()),
+          plan_(plan_backward(call.sequences, call.kv_heads, at::get_num_threads(), shared_bias(rows))) {}
 
     std::vector<double> run() {
-        const auto sequences = static_cast<std::int64_t>(call_.sequences.size());
-        if (want_distance_)
-            distance_.resize(static_cast<std::size_t>(sequences * call_.heads * call_.distance_span), 0.0F);
-        run_tasks<Scratch<Compute>>(sequences * call_.kv_heads,
+        for (const auto& sequence : call_.sequences) {
+            row_starts_.push_back(query_rows_);
+            query_rows_ += sequence.queries * call_.heads;
+        }
+        if (plan_.split && rows_.dq.data != nullptr)
+            dq_parts_.fit(plan_.most_parts * query_rows_ * call_.head_dim);
+        if (want_table_)
+            table_.resize(call_.sequences.size() *
+                          static_cast<std::size_t>(call_.heads * plan_.most_parts * call_.buckets));
+        run_tasks<Scratch<Compute>>(static_cast<std::int64_t>(plan_.tasks.size()),
                                     [this](std::int64_t task, Scratch<Compute>& scratch) {
-                                        run_kv_head(task / call_.kv_heads, task % call_.kv_heads, scratch);
+                                        for (const auto& item : plan_.tasks[task]) run_item(item, scratch);
                                     });
-        return summed_distances();
+        if (plan_.split && rows_.dq.data != nullptr) join_queries();
+        return summed_table();
     }
 
 private:
-    // In the order of sequences, so that the result does not depend on threads.
-    std::vector<double> summed_distances() const {
-        if (!want_distance_) return {};
-        const auto per_sequence = static_cast<std::size_t>(call_.heads * call_.distance_span);
-        std::vector<double> sums(per_sequence, 0.0);
-        for (std::size_t i = 0; i < distance_.size(); ++i) sums[i % per_sequence] += distance_[i];
+    static SharedBias shared_bias(const BackwardRows& rows) {
+        if (rows.dense == nullptr) return {};
+        return {rows.dense_stride[0] == 0, rows.dense_stride[1] == 0, rows.dense_stride[3] == 0};
+    }
+
+    double* table_of(std::int64_t s, std::int64_t head, std::int64_t part) {
+        return table_.data() + ((s * call_.heads + head) * plan_.most_parts + part) * call_.buckets;
+    }
+    float* dq_part(std::int64_t s, std::int64_t head, std::int64_t first, std::int64_t part) {
+        const std::int64_t row = row_starts_[s] + head * call_.sequences[s].queries + first;
+        return dq_parts_.data() + (part * query_rows_ + row) * call_.head_dim;
+    }
+
+    // [buckets, heads], in the order of sequences and parts.
+    std::vector<double> summed_table() {
+        if (!want_table_) return {};
+        std::vector<double> sums(static_cast<std::size_t>(call_.buckets * call_.heads), 0.0);
+        for (std::size_t s = 0; s < call_.sequences.size(); ++s)
+            for (std::int64_t head = 0; head < call_.heads; ++head)
+                for (std::int64_t part = 0; part < plan_.most_parts; ++part)
+                    for (std::int64_t bucket = 0; bucket < call_.buckets; ++bucket)
+                        sums[bucket * call_.heads + head] +=
+                            table_of(static_cast<std::int64_t>(s), head, part)[bucket];
         return sums;
     }
 
-    void run_kv_head(std::int64_t s, std::int64_t kv_head, Scratch<Compute>& scratch) {
+    // What the parts said of each query.
+    void join_queries() {
+        struct Tile {
+            std::int64_t sequence, head, first;
+        };
+        std::vector<Tile> tiles;
+        for (std::size_t s = 0; s < call_.sequences.size(); ++s)
+            for (std::int64_t head = 0; head < call_.heads; ++head)
+                for (std::int64_t first = 0; first < call_.sequences[s].queries; first += tile_rows)
+                    tiles.push_back({static_cast<std::int64_t>(s), head, first});
+        struct None {};
+        run_tasks<None>(static_cast<std::int64_t>(tiles.size()), [&](std::int64_t i, None&) {
+            join_tile(tiles[i].sequence, tiles[i].head, tiles[i].first);
+        });
+    }
+
+    void join_tile(std::int64_t s, std::int64_t head, std::int64_t first) {
         const Sequence& sequence = call_.sequences[s];
-        scratch.fit(call_, up16(sequence.keys));
-        for (std::int64_t block = 0; block < sequence.keys; block += key_block)
-            pack(sequence, kv_head, block, scratch);
+        const std::int64_t rows = std::min(tile_rows, sequence.queries - first);
+        float* sum = nullptr;
+        for (std::int64_t part = 0; part < plan_.parts(sequence); ++part) {
+            bool seen = false;
+            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), key_block,
+                                [&](const Tile&) { seen = true; });
+            if (!seen) continue;
+            float* const from = dq_part(s, head, first, part);
+            if (sum == nullptr) {
+                sum = from;
+            } else {
+                kernels_.add(sum, from, rows * call_.head_dim);
+            }
+        }
+        if (sum != nullptr)
+            write(rows_.dq, sequence, sequence.q_base, head, first, rows, call_.head_dim, call_.scale, sum);
+    }
+
+    void run_item(const BackwardItem& item, Scratch<Compute>& scratch) {
+        const Sequence& sequence = call_.sequences[item.sequence];
+        const KeyRange keys{plan_.part(sequence, item.first_part).begin,
+                            plan_.part(sequence, item.last_part - 1).end};
+        scratch.first_key = keys.begin;
+        scratch.first_part = item.first_part;
+        scratch.fit(call_, up16(keys.end - keys.begin));
+        for (std::int64_t block = keys.begin; block < keys.end; block += key_block)
+            pack(sequence, item.kv_head, block, scratch);
         const std::int64_t group = call_.heads / call_.kv_heads;
-        for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
+        for (std::int64_t head = item.kv_head * group; head < (item.kv_head + 1) * group; ++head) {
+            if (want_table_)
+                scratch.zeros(scratch.distances, (item.last_part - item.first_part) * call_.distance_span);
             for (std::int64_t first = 0; first < sequence.queries; first += tile_rows)
-                run_queries(s, head, first, scratch);
+                run_queries(item, head, first, scratch);
+            if (want_table_) add_to_table(item, head, scratch);
+        }
         const float keep_scale =
             call_.dropout.active() ? static_cast<float>(call_.dropout.keep_scale()) : 1.0F;
-        write(rows_.dk, sequence, sequence.k_base, kv_head, 0, sequence.keys, call_.head_dim, call_.scale,
-              scratch.dk.data());
-        write(rows_.dv, sequence, sequence.k_base, kv_head, 0, sequence.keys, call_.v_head_dim, keep_scale,
-              scratch.dv.data());
+        write(rows_.dk, sequence, sequence.k_base, item.kv_head, keys.begin, keys.end - keys.begin,
+              call_.head_dim, call_.scale, scratch.dk.data());
+        write(rows_.dv, sequence, sequence.k_base, item.kv_head, keys.begin, keys.end - keys.begin,
+              call_.v_head_dim, keep_scale, scratch.dv.data());
+    }
+
+    void add_to_table(const BackwardItem& item, std::int64_t head, const Scratch<Compute>& scratch) {
+        const float* distances = scratch.distances.data();
+        for (std::int64_t part = item.first_part; part < item.last_part; ++part) {
+            double* const buckets = table_of(item.sequence, head, part);
+            for (std::int64_t i = 0; i < call_.distance_span; ++i)
+                buckets[call_.bucket_of[i]] += *distances++;
+        }
     }
 
     static std::int64_t columns_of(const Sequence& sequence, std::int64_t block) {
@@ -103,25 +189,41 @@ private:
         const Source<Storage> k{call_.k_row<const Storage>(sequence, kv_head, block), call_.k.row};
         const Source<Storage> v{call_.v_row<const Storage>(sequence, kv_head, block), call_.v.row};
         right_of_transposed(k, n, call_.head_dim, padded,
-                            scratch.k_transposed.data() + block * even(call_.head_dim));
-        right_of_transposed(v, n, call_.v_head_dim, padded,
-                            scratch.v_transposed.data() + block * even(call_.v_head_dim));
-        right(k, n, call_.head_dim, padded, scratch.k_right.data() + block * call_.head_dim);
+                            scratch.k_transposed.data() + (block - scratch.first_key) * even(call_.head_dim));
+        right_of_transposed(
+            v, n, call_.v_head_dim, padded,
+            scratch.v_transposed.data() + (block - scratch.first_key) * even(call_.v_head_dim));
+        right(k, n, call_.head_dim, padded,
+              scratch.k_right.data() + (block - scratch.first_key) * call_.head_dim);
     }
 
-    void run_queries(std::int64_t s, std::int64_t head, std::int64_t first, Scratch<Compute>& scratch) {
-        const Sequence& sequence = call_.sequences[s];
+    void run_queries(const BackwardItem& item, std::int64_t head, std::int64_t first,
+                     Scratch<Compute>& scratch) {
+        const Sequence& sequence = call_.sequences[item.sequence];
         const std::int64_t rows = std::min(tile_rows, sequence.queries - first);
-        const Visible seen = call_.visible(sequence, first, first + rows - 1);
+        const std::int64_t numbers = rows * call_.head_dim;
         load_queries(sequence, head, first, rows, scratch);
         bool any = false;
-        for_each_tile(seen.begin, seen.end, key_block, [&](const Tile& tile) {
-            run_tile(s, head, first, rows, tile, any, scratch);
+        for (std::int64_t part = item.first_part; part < item.last_part; ++part) {
+            bool seen = false;
+            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), key_block,
+                                [&](const Tile& tile) {
+                                    run_tile({item.sequence, head, first, rows, part}, tile, seen, scratch);
+                                    seen = true;
+                                });
+            if (!seen || rows_.dq.data == nullptr) continue;
+            if (plan_.split) {
+                std::copy_n(scratch.dq.data(), numbers, dq_part(item.sequence, head, first, part));
+            } else if (any) {
+                kernels_.add(scratch.dq_sum.data(), scratch.dq.data(), numbers);
+            } else {
+                std::swap(scratch.dq_sum, scratch.dq);
+            }
             any = true;
-        });
-        if (!any) std::fill_n(scratch.dq.data(), rows * call_.head_dim, 0.0F);
-        write(rows_.dq, sequence, sequence.q_base, head, first, rows, call_.head_dim, call_.scale,
-              scratch.dq.data());
+        }
+        if (any && !plan_.split)
+            write(rows_.dq, sequence, sequence.q_base, head, first, rows, call_.head_dim, call_.scale,
+                  scratch.dq_sum.data());
     }
 
     const Storage* row_of(const Rows& rows, const Sequence& sequence, std::int64_t head,
@@ -149,14 +251,20 @@ private:
         }
     }
 
-    void run_tile(std::int64_t s, std::int64_t head, std::int64_t first, std::int64_t rows, const Tile& tile,
-                  bool add, Scratch<Compute>& scratch) {
+    // A tile's queries, and the part of the keys that it lies in.
+    struct Queries {
+        std::int64_t sequence, head, first, rows, part;
+    };
+
+    void run_tile(const Queries& queries, const Tile& tile, bool add, Scratch<Compute>& scratch) {
+        const auto [s, head, first, rows, part] = queries;
         const Sequence& sequence = call_.sequences[s];
         const std::int64_t m = up16(rows), n = up16(tile.end - tile.begin), skipped = tile.begin - tile.block;
         const std::int64_t columns = columns_of(sequence, tile.block);
         const std::int64_t d = call_.head_dim, e = call_.v_head_dim;
+        const std::int64_t key = tile.begin - scratch.first_key;
         const auto at = [&](const Buffer<Compute>& panel, std::int64_t width) {
-            return panel.data() + tile.block * width + skipped * column_step<Compute>;
+            return panel.data() + (tile.block - scratch.first_key) * width + skipped * column_step<Compute>;
         };
         product(m, n, even(d), scratch.q.data(), even(d), at(scratch.k_transposed, even(d)), columns,
                 scratch.p.data(), key_block, false);
@@ -165,7 +273,7 @@ private:
         for (std::int64_t r = 0; r < m; ++r) {
             if (r < rows) {
                 run_row(ScoreRow(call_, sequence, head, first + r), tile, n, r, scratch,
-                        distances_of(s, head, first + r, tile));
+                        biases_of(queries, first + r, tile, scratch));
             } else {
                 clear_row(r, n, scratch);
             }
@@ -174,13 +282,13 @@ private:
             as_operand(call_.dropout.active() ? scratch.dropped : scratch.p, scratch, m, n);
         transpose(kept, m, n, scratch.p_transposed.data());
         product(n, e, m, scratch.p_transposed.data(), m, scratch.grad_right.data(), e,
-                scratch.dv.data() + tile.begin * e, e, true);
+                scratch.dv.data() + key * e, e, true);
         const Compute* const ds = as_operand(scratch.ds, scratch, m, n);
         transpose(ds, m, n, scratch.ds_transposed.data());
         product(n, d, m, scratch.ds_transposed.data(), m, scratch.q_right.data(), d,
-                scratch.dk.data() + tile.begin * d, d, true);
-        product(m, d, n, ds, key_block, scratch.k_right.data() + tile.begin * d, d, scratch.dq.data(), d,
-                add);
+                scratch.dk.data() + key * d, d, true);
+        if (rows_.dq.data != nullptr)
+            product(m, d, n, ds, key_block, scratch.k_right.data() + key * d, d, scratch.dq.data(), d, add);
     }
 
     // [m, n] of a tile, rounded to Compute: in scratch.rounded, or for float where it is.
@@ -211,16 +319,37 @@ private:
         if (call_.dropout.active()) std::fill_n(scratch.dropped.data() + r * key_block, n, 0.0F);
     }
 
-    // Where the gradients of this row's distances go, from the tile's first column on; nullptr: nowhere.
-    float* distances_of(std::int64_t s, std::int64_t head, std::int64_t query, const Tile& tile) {
-        if (!want_distance_) return nullptr;
-        return distance_.data() + (s * call_.heads + head) * call_.distance_span +
-               (tile.begin - query - call_.sequences[s].offset - call_.first_distance);
+    // Where the gradients of a row's biases go, from the tile's first column on; nullptr: nowhere.
+    struct BiasRow {
+        float *distances = nullptr, *dense = nullptr;
+    };
+
+    BiasRow biases_of(const Queries& queries, std::int64_t query, const Tile& tile,
+                      Scratch<Compute>& scratch) const {
+        BiasRow to;
+        const Sequence& sequence = call_.sequences[queries.sequence];
+        if (want_table_)
+            to.distances = scratch.distances.data() +
+                           (queries.part - scratch.first_part) * call_.distance_span +
+                           (tile.begin - query - sequence.offset - call_.first_distance);
+        if (rows_.dense != nullptr) {
+            const auto& stride = rows_.dense_stride;
+            to.dense = rows_.dense + sequence.index * stride[0] + queries.head * stride[1] +
+                       query * stride[2] + tile.begin * stride[3];
+        }
+        return to;
+    }
+
+    void add_bias_gradients(const BiasRow& to, std::int64_t at, const float* ds, std::int64_t count) const {
+        if (to.distances != nullptr) kernels_.add(to.distances + at, ds, count);
+        if (to.dense == nullptr) return;
+        if (rows_.dense_stride[3] != 0) return kernels_.add(to.dense + at, ds, count);
+        for (std::int64_t i = 0; i < count; ++i) *to.dense += ds[i];
     }
 
     // Scores to probabilities, and gradients of probabilities to those of scores.
     void run_row(const ScoreRow& row, const Tile& tile, std::int64_t n, std::int64_t r,
-                 Scratch<Compute>& scratch, float* distances) const {
+                 Scratch<Compute>& scratch, const BiasRow& biases) const {
         float* const p = scratch.p.data() + r * key_block;
         float* const ds = scratch.ds.data() + r * key_block;
         float* const slope = call_.soft_cap > 0.0F ? scratch.slope.data() + r * key_block : nullptr;
@@ -248,7 +377,7 @@ private:
             const std::int64_t at = key - tile.begin;
             kernels_.score_gradients(ds + at, p + at, kept == nullptr ? nullptr : kept + at, count,
                                      keep_scale, scratch.delta[r]);
-            if (distances != nullptr) kernels_.add(distances + at, ds + at, count);
+            add_bias_gradients(biases, at, ds + at, count);
             if (slope != nullptr) kernels_.multiply(ds + at, slope + at, count);
         });
     }
@@ -266,18 +395,23 @@ private:
 
     const Call& call_;
     const BackwardRows& rows_;
-    bool want_distance_;
+    bool want_table_;
     const RowKernels& kernels_;
-    std::vector<float> distance_;  // [sequences, heads, span]
+    BackwardPlan plan_;
+    std::vector<double> table_;  // [sequences, heads, parts, buckets]
+    // Split: [parts, rows, head_dim], the rows of all heads of a sequence from its start on.
+    Buffer<float> dq_parts_;
+    std::vector<std::int64_t> row_starts_;
+    std::int64_t query_rows_ = 0;
 };
 
 }  // namespace
 
-std::vector<double> backward(const Call& call, const BackwardRows& rows, bool want_distance) {
-    if (call.dtype == at::kFloat) return Backward<float, float>(call, rows, want_distance).run();
-    if (call.dtype == at::kHalf) return Backward<c10::Half, float>(call, rows, want_distance).run();
-    if (multiplies_bfloat16()) return Backward<c10::BFloat16, c10::BFloat16>(call, rows, want_distance).run();
-    return Backward<c10::BFloat16, float>(call, rows, want_distance).run();
+std::vector<double> backward(const Call& call, const BackwardRows& rows, bool want_table) {
+    if (call.dtype == at::kFloat) return Backward<float, float>(call, rows, want_table).run();
+    if (call.dtype == at::kHalf) return Backward<c10::Half, float>(call, rows, want_table).run();
+    if (multiplies_bfloat16()) return Backward<c10::BFloat16, c10::BFloat16>(call, rows, want_table).run();
+    return Backward<c10::BFloat16, float>(call, rows, want_table).run();
 }
 
 }  // namespace switchyard::flash

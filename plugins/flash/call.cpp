@@ -56,9 +56,8 @@ void add_packed(Call& call, const AttentionInputs& inputs, const AttentionMask& 
 }
 
 void add_distance_bias(Call& call, const AttentionInputs& inputs, const AttentionMask& mask) {
-    const bool alibi = mask.kinds.has(MaskKind::alibi);
-    call.has_relative = mask.kinds.has(MaskKind::relative_bias);
-    if (!alibi && !call.has_relative) return;
+    const bool alibi = mask.kinds.has(MaskKind::alibi), relative = mask.kinds.has(MaskKind::relative_bias);
+    if (!alibi && !relative) return;
     std::int64_t first = 0, last = 0;
     for (const auto& sequence : call.sequences) {
         first = std::min(first, -(sequence.offset + sequence.queries - 1));
@@ -69,18 +68,20 @@ void add_distance_bias(Call& call, const AttentionInputs& inputs, const Attentio
     call.distance_bias.assign(static_cast<std::size_t>(call.heads * call.distance_span), 0.0F);
     at::Tensor slopes, table;
     if (alibi) slopes = mask.alibi_slopes.to(at::kCPU, at::kFloat).contiguous();
-    if (call.has_relative) table = inputs.relative_bias.to(at::kFloat).contiguous();
+    if (relative) {
+        table = inputs.relative_bias.to(at::kFloat).contiguous();
+        call.buckets = table.size(0);
+        call.bucket_of.resize(static_cast<std::size_t>(call.distance_span));
+    }
     for (std::int64_t i = 0; i < call.distance_span; ++i) {
         const std::int64_t distance = first + i;
-        const std::int64_t bucket =
-            call.has_relative
-                ? reference::relative_bucket(distance, table.size(0), mask.relative_bidirectional,
-                                             mask.relative_max_distance)
-                : 0;
+        if (relative)
+            call.bucket_of[i] = reference::relative_bucket(
+                distance, call.buckets, mask.relative_bidirectional, mask.relative_max_distance);
         for (std::int64_t head = 0; head < call.heads; ++head) {
             float& bias = call.distance_bias[head * call.distance_span + i];
             if (alibi) bias -= slopes.const_data_ptr<float>()[head] * static_cast<float>(std::abs(distance));
-            if (call.has_relative) bias += table.const_data_ptr<float>()[bucket * call.heads + head];
+            if (relative) bias += table.const_data_ptr<float>()[call.bucket_of[i] * call.heads + head];
         }
     }
 }
@@ -123,10 +124,10 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
     call.v = rows_of(inputs.v, params.layout);
     call.scale = static_cast<float>(reference::attention_scale(params, call.head_dim));
     if (mask.kinds.has(MaskKind::soft_cap)) call.soft_cap = static_cast<float>(mask.soft_cap);
-    call.causal = mask.kinds.has(MaskKind::causal);
+    call.mask.causal = mask.kinds.has(MaskKind::causal);
     if (mask.kinds.has(MaskKind::sliding_window)) {
-        call.window_left = mask.window_left;
-        call.window_right = mask.window_right;
+        call.mask.window_left = mask.window_left;
+        call.mask.window_right = mask.window_right;
     }
     call.dropout = params.dropout;
     if (params.layout == Layout::padded) {

@@ -14,6 +14,8 @@
 
 #include <switchyard/interfaces/attention.h>
 
+#include "tile_plan.h"
+
 namespace switchyard::flash {
 
 // Rows of one head: the last dimension is dense. Strides in elements.
@@ -24,21 +26,6 @@ struct Rows {
     std::int64_t row = 0;
 };
 
-struct Sequence {
-    std::int64_t index = 0;
-    std::int64_t q_base = 0, k_base = 0;  // rows before it (packed), else 0
-    std::int64_t queries = 0;
-    std::int64_t keys = 0;    // that count: those past key_lengths are never touched
-    std::int64_t offset = 0;  // position of the first query
-    std::int64_t prefix = 0;
-    std::uint32_t document = 0;
-};
-
-// Columns that a row of scores sees: [0, prefix) and [begin, end).
-struct Visible {
-    std::int64_t prefix = 0, begin = 0, end = 0;
-};
-
 struct Call {
     at::ScalarType dtype = at::kFloat;
     std::int64_t heads = 0, kv_heads = 0, head_dim = 0, v_head_dim = 0;
@@ -46,36 +33,25 @@ struct Call {
     Rows q, k, v;
     float scale = 0.0F;
     float soft_cap = 0.0F;  // 0: none
-    bool causal = false;
-    std::int64_t window_left = -1, window_right = -1;
+    MaskShape mask;
     Dropout dropout;
 
     // What ALiBi and the relative bias add to a score depends on head and distance only: [heads, span], key minus position, first_distance at index 0. Empty: nothing.
     std::vector<float> distance_bias;
     std::int64_t first_distance = 0, distance_span = 0;
-    bool has_relative = false;
+    std::int64_t buckets = 0;             // of the relative bias; 0: none
+    std::vector<std::int64_t> bucket_of;  // [span]
 
     // float32, element strides, 0 where broadcast; nullptr: none.
     at::Tensor dense_bias;  // keeps the values alive
     const float* dense = nullptr;
     std::int64_t dense_stride[4] = {0, 0, 0, 0};
 
-    Visible visible(const Sequence& sequence, std::int64_t query) const {
-        const std::int64_t position = query + sequence.offset;
-        Visible seen{0, 0, sequence.keys};
-        if (causal) seen.end = std::min(seen.end, position + 1);
-        if (window_left >= 0) seen.begin = std::max<std::int64_t>(seen.begin, position - window_left);
-        if (window_right >= 0) seen.end = std::min(seen.end, position + window_right + 1);
-        seen.begin = std::min(seen.begin, sequence.keys);
-        seen.end = std::max(seen.end, seen.begin);
-        if (causal || window_left >= 0 || window_right >= 0)
-            seen.prefix = std::min(sequence.prefix, sequence.keys);
-        return seen;
-    }
-    // All columns that any of the rows [first, last] sees lie in [begin, end).
-    Visible visible(const Sequence& sequence, std::int64_t first, std::int64_t last) const {
-        const Visible low = visible(sequence, first), high = visible(sequence, last);
-        return {0, high.prefix > 0 ? 0 : low.begin, std::max(high.end, high.prefix)};
+    // Calls `body(tile)` for the tiles of `keys` that any of these queries sees.
+    template <class Body>
+    void for_each_tile(const Sequence& sequence, std::int64_t first, std::int64_t rows, KeyRange keys,
+                       std::int64_t block_size, const Body& body) const {
+        for_each_seen_tile(mask, sequence, first, rows, keys, block_size, body);
     }
     const float* distances(std::int64_t head) const {
         return distance_bias.empty() ? nullptr : distance_bias.data() + head * distance_span;

@@ -54,8 +54,8 @@ private:
         const Sequence& sequence = call_.sequences[s];
         if (sequence.queries == 0) return;
         Group group{s, kv_head, partial_rows_, 0};
-        const Visible seen = call_.visible(sequence, 0, sequence.queries - 1);
-        for_each_tile(seen.begin, seen.end, key_block, [&](const Tile& tile) {
+        const KeyRange all{0, sequence.keys};
+        call_.for_each_tile(sequence, 0, sequence.queries, all, key_block, [&](const Tile& tile) {
             parts_.push_back({groups_.size(), partial_rows_, tile});
             partial_rows_ += rows_of_group(sequence);
             ++group.parts;

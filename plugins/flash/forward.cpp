@@ -117,13 +117,12 @@ private:
     void attend(std::size_t s, std::int64_t head, std::int64_t first, Scratch& scratch) const {
         const Sequence& sequence = call_.sequences[s];
         const std::int64_t rows = std::min(tile_rows, sequence.queries - first);
-        const Visible seen = call_.visible(sequence, first, first + rows - 1);
         left(Source<Storage>{call_.q_row<const Storage>(sequence, head, first), call_.q.row}, rows,
              call_.head_dim, up16(rows), scratch.q.data());
         std::fill_n(scratch.top, tile_rows, -infinity);
         std::fill_n(scratch.total, tile_rows, 0.0F);
         bool any = false;
-        for_each_tile(seen.begin, seen.end, key_block, [&](const Tile& tile) {
+        call_.for_each_tile(sequence, first, rows, {0, sequence.keys}, key_block, [&](const Tile& tile) {
             take_in(s, head, first, rows, tile, any, scratch);
             any = true;
         });

@@ -19,10 +19,13 @@ void decode(const Call& call, const Rows& out, const Rows& lse);
 struct BackwardRows {
     Rows out, grad_out;  // dtype of q
     Rows lse;            // float32
-    Rows dq, dk, dv;     // dtype of q; data nullptr: not needed
+    Rows dq, dk, dv;     // dtype of q, zeros; data nullptr: not needed
+    // Of the dense bias, zeros; strides 0 where it is broadcast. nullptr: not needed.
+    float* dense = nullptr;
+    std::int64_t dense_stride[4] = {0, 0, 0, 0};
 };
 
-// Returns the gradient of call.distance_bias summed over sequences, [heads, span] in float64, empty unless `want_distance`.
-std::vector<double> backward(const Call& call, const BackwardRows& rows, bool want_distance);
+// Returns the gradient of the table of relative biases, [buckets, heads], empty unless `want_table`.
+std::vector<double> backward(const Call& call, const BackwardRows& rows, bool want_table);
 
 }  // namespace switchyard::flash

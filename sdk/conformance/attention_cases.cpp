@@ -294,6 +294,27 @@ void add_threads(Specs& specs, DType dtype) {
                      .keys = 257,
                      .dropout = 0.2,
                      .threaded = true});
+    // So few heads and so many keys that backward may be cut along the keys.
+    for (const MaskSet& masks : {MaskSet{causal, relative}, MaskSet{window, prefix}, MaskSet{dense}}) {
+        specs.push_back({.family = "shape",
+                         .dtype = dtype,
+                         .masks = masks,
+                         .batch = 1,
+                         .heads = 2,
+                         .kv_heads = 1,
+                         .queries = 130,
+                         .keys = 1100,
+                         .threaded = true});
+    }
+    for (int broadcast = 1; broadcast <= 3; ++broadcast) {
+        AttentionSpec spec{.family = "mask/broadcast" + std::to_string(broadcast),
+                           .dtype = dtype,
+                           .masks = {dense},
+                           .keys = 600,
+                           .threaded = true};
+        spec.dense_bias = broadcast;
+        specs.push_back(spec);
+    }
     AttentionSpec packed{.family = "lengths",
                          .dtype = dtype,
                          .layout = Layout::packed,

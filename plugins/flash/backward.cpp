@@ -20,7 +20,7 @@ struct Scratch {
     Buffer<float> distances;                              // [parts, span]: sums of one head
     std::int64_t first_key = 0, first_part = 0;
     Buffer<Compute> q, q_right, grad, grad_right;  // of a tile of queries
-    Buffer<float> p, dropped, ds, slope;
+    Buffer<float> p, ds, slope;
     Buffer<float> dq, dq_sum;  // of a tile of queries: from one part, from all so far
     Buffer<Compute> p_transposed, rounded, ds_transposed;
     float delta[tile_rows], lse[tile_rows];
@@ -38,7 +38,6 @@ struct Scratch {
         grad_right.fit(tile_rows * call.v_head_dim);
         p.fit(tile);
         ds.fit(tile);
-        if (call.dropout.active()) dropped.fit(tile);
         if (call.soft_cap > 0.0F) slope.fit(tile);
         dq.fit(tile_rows * call.head_dim);
         dq_sum.fit(tile_rows * call.head_dim);
@@ -278,8 +277,7 @@ private:
                 clear_row(r, n, scratch);
             }
         }
-        const Compute* const kept =
-            as_operand(call_.dropout.active() ? scratch.dropped : scratch.p, scratch, m, n);
+        const Compute* const kept = as_operand(scratch.p, scratch, m, n);
         transpose(kept, m, n, scratch.p_transposed.data());
         product(n, e, m, scratch.p_transposed.data(), m, scratch.grad_right.data(), e,
                 scratch.dv.data() + key * e, e, true);
@@ -316,7 +314,6 @@ private:
     void clear_row(std::int64_t r, std::int64_t n, Scratch<Compute>& scratch) const {
         std::fill_n(scratch.p.data() + r * key_block, n, 0.0F);
         std::fill_n(scratch.ds.data() + r * key_block, n, 0.0F);
-        if (call_.dropout.active()) std::fill_n(scratch.dropped.data() + r * key_block, n, 0.0F);
     }
 
     // Where the gradients of a row's biases go, from the tile's first column on; nullptr: nowhere.
@@ -354,32 +351,24 @@ private:
         float* const ds = scratch.ds.data() + r * key_block;
         float* const slope = call_.soft_cap > 0.0F ? scratch.slope.data() + r * key_block : nullptr;
         const float base = scratch.lse[r] == -infinity ? 0.0F : scratch.lse[r];
+        const float factor = row.terms(tile.begin, nullptr).factor();
+        const DropoutRow dropout = row.dropout();
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             const std::int64_t at = key - tile.begin;
             std::fill(p + done, p + at, 0.0F);
             std::fill(ds + done, ds + at, 0.0F);
-            kernels_.finish_scores(p + at, count, row.terms(key, slope == nullptr ? nullptr : slope + at));
-            kernels_.exponentials(p + at, count, base, p + at);
+            const ScoreTerms terms = row.terms(key, slope == nullptr ? nullptr : slope + at);
+            if (!terms.plain()) kernels_.finish_scores(p + at, count, terms);
+            kernels_.exponentials(p + at, count, factor, base, key, nullptr);
+            kernels_.score_gradients(ds + at, p + at, count, scratch.delta[r], key,
+                                     call_.dropout.active() ? &dropout : nullptr);
+            add_bias_gradients(biases, at, ds + at, count);
+            if (slope != nullptr) kernels_.multiply(ds + at, slope + at, count);
             done = at + count;
         });
         std::fill(p + done, p + n, 0.0F);
         std::fill(ds + done, ds + n, 0.0F);
-        const float* kept = nullptr;
-        float keep_scale = 1.0F;
-        if (call_.dropout.active()) {
-            float* const dropped = scratch.dropped.data() + r * key_block;
-            kernels_.drop(p, n, tile.begin, row.dropout(), dropped);
-            kept = dropped;
-            keep_scale = static_cast<float>(call_.dropout.keep_scale());
-        }
-        for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
-            const std::int64_t at = key - tile.begin;
-            kernels_.score_gradients(ds + at, p + at, kept == nullptr ? nullptr : kept + at, count,
-                                     keep_scale, scratch.delta[r]);
-            add_bias_gradients(biases, at, ds + at, count);
-            if (slope != nullptr) kernels_.multiply(ds + at, slope + at, count);
-        });
     }
 
     void write(const Rows& rows, const Sequence& sequence, std::int64_t base, std::int64_t head,

@@ -91,16 +91,18 @@ private:
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             top = std::max(top, rows_.finish_scores(s + (key - tile.begin), count, row.terms(key, nullptr)));
         });
+        const float base = top == -infinity ? 0.0F : top, factor = row.terms(tile.begin, nullptr).factor();
+        const DropoutRow dropout = row.dropout();
         float total = 0.0F;
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             const std::int64_t at = key - tile.begin;
             std::fill(s + done, s + at, 0.0F);
-            total += rows_.exponentials(s + at, count, top == -infinity ? 0.0F : top, s + at);
+            total += rows_.exponentials(s + at, count, factor, base, key,
+                                        call_.dropout.active() ? &dropout : nullptr);
             done = at + count;
         });
         std::fill(s + done, s + (tile.end - tile.begin), 0.0F);
-        if (call_.dropout.active()) rows_.drop(s, tile.end - tile.begin, tile.begin, row.dropout(), s);
         tops_.data()[partial] = top;
         totals_.data()[partial] = total;
     }

@@ -162,16 +162,18 @@ private:
         });
         const float base = top == -infinity ? 0.0F : top;
         const float shrink = scratch.top[r] == -infinity ? 0.0F : std::exp2(scratch.top[r] - base);
+        const float factor = row.terms(tile.begin, nullptr).factor();
+        const DropoutRow dropout = row.dropout();
         float total = scratch.total[r] * shrink;
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             const std::int64_t at = key - tile.begin;
             std::fill(s + done, s + at, 0.0F);
-            total += kernels_.exponentials(s + at, count, base, s + at);
+            total += kernels_.exponentials(s + at, count, factor, base, key,
+                                           call_.dropout.active() ? &dropout : nullptr);
             done = at + count;
         });
         std::fill(s + done, s + n, 0.0F);
-        if (call_.dropout.active()) kernels_.drop(s, tile.end - tile.begin, tile.begin, row.dropout(), s);
         if (add && shrink != 1.0F)
             kernels_.scale(scratch.sums.data() + r * call_.v_head_dim, call_.v_head_dim, shrink);
         scratch.top[r] = top;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include <switchyard/interfaces/dropout.h>
+
 #include "row_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -61,32 +63,22 @@ V scores_at(F f, V s, const ScoreTerms& terms, V distance, V dense, V& slope) {
         slope = hn::NegMulAdd(t, t, hn::Set(f, 1.0F));
         s = hn::Mul(t, hn::Set(f, terms.soft_cap));
     }
-    return hn::Mul(hn::Add(hn::Add(s, distance), dense), hn::Set(f, log2_e));
+    return hn::Add(hn::Add(s, distance), dense);
 }
 
-// The common case has its own loop: one product an element.
-float finish_plain(float* s, std::int64_t n, float factor) {
+float largest(const float* s, std::int64_t n) {
     const F f;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const V scale = hn::Set(f, factor);
     V top = hn::Set(f, -std::numeric_limits<float>::infinity());
     std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        const V x = hn::Mul(hn::LoadU(f, s + j), scale);
-        top = hn::Max(top, x);
-        hn::StoreU(x, f, s + j);
-    }
-    float largest = hn::GetLane(hn::MaxOfLanes(f, top));
-    for (; j < n; ++j) {
-        s[j] *= factor;
-        largest = std::max(largest, s[j]);
-    }
-    return largest;
+    for (; j + lanes <= n; j += lanes) top = hn::Max(top, hn::LoadU(f, s + j));
+    float result = hn::GetLane(hn::MaxOfLanes(f, top));
+    for (; j < n; ++j) result = std::max(result, s[j]);
+    return result;
 }
 
 float finish_scores(float* s, std::int64_t n, const ScoreTerms& terms) {
-    if (terms.soft_cap <= 0.0F && terms.distance == nullptr && terms.dense == nullptr)
-        return finish_plain(s, n, terms.scale * log2_e);
+    if (terms.plain()) return largest(s, n) * terms.factor();
     const F f;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     const V zero = hn::Zero(f);
@@ -116,109 +108,146 @@ float finish_scores(float* s, std::int64_t n, const ScoreTerms& terms) {
         hn::StoreU(slope, f, spare[3]);
         std::copy_n(spare[2], count, s + j);
         if (terms.slope != nullptr) std::copy_n(spare[3], count, terms.slope + j);
-        float largest = hn::GetLane(hn::MaxOfLanes(f, top));
-        for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, spare[2][k]);
-        return largest;
+        return log2_e * std::max(hn::GetLane(hn::MaxOfLanes(f, top)), largest(spare[2], n - j));
     }
-    return hn::GetLane(hn::MaxOfLanes(f, top));
+    return log2_e * hn::GetLane(hn::MaxOfLanes(f, top));
 }
 
-float exponentials(const float* s, std::int64_t n, float base, float* out) {
-    const F f;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const V minus = hn::Set(f, base);
-    V total = hn::Zero(f);
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        const V y = exp2(f, hn::Sub(hn::LoadU(f, s + j), minus));
-        total = hn::Add(total, y);
-        hn::StoreU(y, f, out + j);
+// The 16-bit numbers of a row's columns from the group of `first` on, in the order of the columns (<switchyard/interfaces/dropout.h>): the halves of word w of
+// call c of a group are its columns 16 w + 2 c and the next.
+class DropoutNumbers {
+public:
+    DropoutNumbers(const DropoutRow& row, std::int64_t first, std::int64_t n) : skipped_(first % 64) {
+        const std::int64_t groups = n > 0 ? (skipped_ + n + 63) / 64 : 0;
+        fill(row, first / 64, groups);
     }
-    float sum = hn::GetLane(hn::SumOfLanes(f, total));
-    if (j < n) {
-        float spare[HWY_MAX_BYTES / sizeof(float)] = {};
-        std::copy_n(s + j, n - j, spare);
-        hn::StoreU(exp2(f, hn::Sub(hn::LoadU(f, spare), minus)), f, spare);
-        for (std::int64_t k = 0; k < n - j; ++k) sum += spare[k];
-        std::copy_n(spare, n - j, out + j);
+    // Of column first + j.
+    const std::uint16_t* at(std::int64_t j) const {
+        return reinterpret_cast<const std::uint16_t*>(words_) + skipped_ + j;
     }
-    return sum;
-}
 
-// Both halves of 32-bit products; b is the same in all lanes.
-struct Product {
-    hn::Vec<U> high, low;
-};
-Product product(U u, hn::Vec<U> a, hn::Vec<U> b) {
+private:
+    static constexpr std::int64_t rounds = 10;
+
 #if HWY_TARGET == HWY_SCALAR
-    const std::uint64_t whole = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
-    return {hn::Set(u, static_cast<std::uint32_t>(whole >> 32U)),
-            hn::Set(u, static_cast<std::uint32_t>(whole))};
+    void fill(const DropoutRow& row, std::int64_t first_group, std::int64_t groups) {
+        for (std::int64_t call = 0; call < 8 * groups; ++call) {
+            const auto words = philox4x32_10(
+                {static_cast<std::uint32_t>(8 * first_group + call), row.row, row.head, row.document},
+                row.seed);
+            for (std::int64_t word = 0; word < 4; ++word)
+                words_[call / 8 * 32 + word * 8 + call % 8] = words[word];
+        }
+    }
 #else
-    const hn::RepartitionToWide<U> wide;
-    const auto even = hn::BitCast(wide, hn::MulEven(a, b));
-    const auto odd_lanes = hn::BitCast(u, hn::ShiftRight<32>(hn::BitCast(wide, a)));
-    const auto odd = hn::BitCast(wide, hn::MulEven(odd_lanes, b));
-    return {hn::OddEven(hn::BitCast(u, odd), hn::BitCast(u, hn::ShiftRight<32>(even))),
-            hn::OddEven(hn::BitCast(u, hn::ShiftLeft<32>(odd)), hn::BitCast(u, even))};
-#endif
-}
+    using W = hn::ScalableTag<std::uint64_t>;
+    using Wide = hn::Vec<W>;
 
-// The 16-bit numbers of `groups` groups of 64 columns, in the order of the columns (<switchyard/interfaces/dropout.h>): a lane makes one of a group's eight calls, and
-// the two halves of word w of call c are columns 16 w + 2 c and the next.
-void fill_numbers(std::uint16_t* numbers, std::int64_t groups, std::int64_t first_group,
-                  const DropoutRow& row) {
-    const U u;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(u));
-    const auto m0 = hn::Set(u, 0xD2511F53U), m1 = hn::Set(u, 0xCD9E8D57U);
-    std::uint32_t words[4][HWY_MAX_BYTES / sizeof(std::uint32_t)];
-    const std::int64_t piece = std::min<std::int64_t>(lanes, 8);
-    for (std::int64_t call = 0; call < 8 * groups; call += lanes) {
-        auto c0 = hn::Iota(u, static_cast<std::uint32_t>(8 * first_group + call));
-        auto c1 = hn::Set(u, row.row), c2 = hn::Set(u, row.head), c3 = hn::Set(u, row.document);
-        auto key_low = static_cast<std::uint32_t>(row.seed);
-        auto key_high = static_cast<std::uint32_t>(row.seed >> 32U);
-        for (int round = 0; round < 10; ++round) {
-            const Product first = product(u, c0, m0), second = product(u, c2, m1);
-            c0 = hn::Xor(hn::Xor(second.high, c1), hn::Set(u, key_low));
-            c1 = second.low;
-            c2 = hn::Xor(hn::Xor(first.high, c3), hn::Set(u, key_high));
-            c3 = first.low;
+    void fill(const DropoutRow& row, std::int64_t first_group, std::int64_t groups) {
+        constexpr std::int64_t lanes = HWY_LANES(std::uint64_t);
+        constexpr std::int64_t calls_at_once = lanes < 8 ? 8 : lanes;
+        constexpr std::int64_t vectors = calls_at_once / lanes;
+        std::int64_t call = 0;
+        for (; call + 4 * calls_at_once <= 8 * groups; call += 4 * calls_at_once)
+            draw<4 * vectors>(row, first_group, call);
+        for (; call < 8 * groups; call += calls_at_once) draw<vectors>(row, first_group, call);
+    }
+
+    // So many vectors of calls at once that their multiplications do not wait for each other. Each call has 64 bits of a lane to itself: the upper halves, which
+    // the products leave behind, are never read.
+    template <std::size_t vectors>
+    HWY_INLINE void draw(const DropoutRow& row, std::int64_t first_group, std::int64_t call) {
+        const W wide;
+        const hn::Repartition<std::uint32_t, W> u;
+        const hn::Rebind<std::uint32_t, W> half;
+        constexpr std::int64_t lanes = HWY_LANES(std::uint64_t);
+        const auto m0 = hn::BitCast(u, hn::Set(wide, 0xD2511F53U)),
+                   m1 = hn::BitCast(u, hn::Set(wide, 0xCD9E8D57U));
+        Wide c0[vectors], c1[vectors], c2[vectors], c3[vectors];
+        for (std::size_t v = 0; v < vectors; ++v) {
+            const auto first = 8 * first_group + call + static_cast<std::int64_t>(v) * lanes;
+            c0[v] = hn::Iota(wide, static_cast<std::uint64_t>(first));
+            c1[v] = hn::Set(wide, row.row);
+            c2[v] = hn::Set(wide, row.head);
+            c3[v] = hn::Set(wide, row.document);
+        }
+        auto key_low = static_cast<std::uint32_t>(row.seed),
+             key_high = static_cast<std::uint32_t>(row.seed >> 32U);
+        for (std::int64_t round = 0; round < rounds; ++round) {
+            const Wide low = hn::Set(wide, key_low), high = hn::Set(wide, key_high);
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const Wide first = hn::MulEven(hn::BitCast(u, c0[v]), m0),
+                           second = hn::MulEven(hn::BitCast(u, c2[v]), m1);
+                c0[v] = hn::Xor3(hn::ShiftRight<32>(second), c1[v], low);
+                c1[v] = second;
+                c2[v] = hn::Xor3(hn::ShiftRight<32>(first), c3[v], high);
+                c3[v] = first;
+            }
             key_low += 0x9E3779B9U;
             key_high += 0xBB67AE85U;
         }
-        hn::StoreU(c0, u, words[0]);
-        hn::StoreU(c1, u, words[1]);
-        hn::StoreU(c2, u, words[2]);
-        hn::StoreU(c3, u, words[3]);
-        for (std::int64_t lane = 0; lane < lanes && call + lane < 8 * groups; lane += piece) {
-            std::uint16_t* const group = numbers + (call + lane) / 8 * 64;
-            for (int word = 0; word < 4; ++word)
-                std::memcpy(group + word * 16 + (call + lane) % 8 * 2, words[word] + lane,
-                            static_cast<std::size_t>(piece) * sizeof(std::uint32_t));
+        for (std::size_t v = 0; v < vectors; ++v) {
+            const std::int64_t at = call + static_cast<std::int64_t>(v) * lanes;
+            std::uint32_t* const to = words_ + at / 8 * 32 + at % 8;
+            hn::StoreU(hn::TruncateTo(half, c0[v]), half, to);
+            hn::StoreU(hn::TruncateTo(half, c1[v]), half, to + 8);
+            hn::StoreU(hn::TruncateTo(half, c2[v]), half, to + 16);
+            hn::StoreU(hn::TruncateTo(half, c3[v]), half, to + 24);
         }
     }
-}
+#endif
 
-void drop(const float* p, std::int64_t n, std::int64_t first, const DropoutRow& row, float* out) {
-    const F f;
+    std::int64_t skipped_;
+    HWY_ALIGN std::uint32_t words_[(most_dropped + 64) / 2 + 32];
+};
+
+// True where the numbers of a vector of columns keep it.
+auto kept(F f, const std::uint16_t* numbers, std::uint32_t threshold) {
     const I i;
     const hn::Rebind<std::uint16_t, F> half;
+    const auto number = hn::PromoteTo(i, hn::LoadU(half, numbers));
+    return hn::RebindMask(f, hn::Gt(number, hn::Set(i, static_cast<std::int32_t>(threshold) - 1)));
+}
+
+// Calls `body(j, s + j)` for whole vectors, and for what remains on a copy of it.
+template <class Body>
+HWY_INLINE void for_each_vector(float* s, std::int64_t n, const Body& body) {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(F()));
+    std::int64_t j = 0;
+    for (; j + lanes <= n; j += lanes) body(j, s + j);
+    if (j == n) return;
+    float spare[HWY_MAX_BYTES / sizeof(float)] = {};
+    std::copy_n(s + j, n - j, spare);
+    body(j, spare);
+    std::copy_n(spare, n - j, s + j);
+}
+
+float exponentials(float* s, std::int64_t n, float factor, float base, std::int64_t first,
+                   const DropoutRow* dropout) {
+    const F f;
+    const V minus = hn::Set(f, base), times = hn::Set(f, factor);
+    V total = hn::Zero(f);
+    const auto power = [&](const float* at) { return exp2(f, hn::MulSub(hn::LoadU(f, at), times, minus)); };
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const auto below = hn::Set(i, static_cast<std::int32_t>(row.threshold) - 1);
-    constexpr std::int64_t groups_at_once = 8;
-    HWY_ALIGN std::uint16_t numbers[64 * groups_at_once];
-    for (std::int64_t begin = 0; begin < n; begin += 64 * groups_at_once) {
-        const std::int64_t count = std::min<std::int64_t>(n - begin, 64 * groups_at_once);
-        fill_numbers(numbers, (count + 63) / 64, (first + begin) / 64, row);
-        std::int64_t j = 0;
-        for (; j + lanes <= count; j += lanes) {
-            const auto number = hn::PromoteTo(i, hn::LoadU(half, numbers + j));
-            const auto keeps = hn::RebindMask(f, hn::Gt(number, below));
-            hn::StoreU(hn::IfThenElseZero(keeps, hn::LoadU(f, p + begin + j)), f, out + begin + j);
-        }
-        for (; j < count; ++j) out[begin + j] = numbers[j] < row.threshold ? 0.0F : p[begin + j];
+    // Lanes past the end are left out of the sum.
+    const auto seen = [&](std::int64_t j, V y) {
+        return j + lanes <= n ? y : hn::IfThenElseZero(hn::FirstN(f, static_cast<std::size_t>(n - j)), y);
+    };
+    if (dropout == nullptr) {
+        for_each_vector(s, n, [&](std::int64_t j, float* at) {
+            const V y = power(at);
+            total = hn::Add(total, seen(j, y));
+            hn::StoreU(y, f, at);
+        });
+        return hn::GetLane(hn::SumOfLanes(f, total));
     }
+    const DropoutNumbers numbers(*dropout, first, n);
+    for_each_vector(s, n, [&](std::int64_t j, float* at) {
+        const V y = power(at);
+        total = hn::Add(total, seen(j, y));
+        hn::StoreU(hn::IfThenElseZero(kept(f, numbers.at(j), dropout->threshold), y), f, at);
+    });
+    return hn::GetLane(hn::SumOfLanes(f, total));
 }
 
 void scale(float* x, std::int64_t n, float factor) {
@@ -236,24 +265,34 @@ float dot(const float* a, const float* b, std::int64_t n) {
     return sum;
 }
 
-void score_gradients(float* ds, const float* p, const float* kept, std::int64_t n, float keep_scale,
-                     float delta) {
+void score_gradients(float* ds, float* p, std::int64_t n, float delta, std::int64_t first,
+                     const DropoutRow* dropout) {
     const F f;
+    const V minus = hn::Set(f, delta);
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const V minus = hn::Set(f, delta), scale = hn::Set(f, keep_scale);
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        V x = hn::LoadU(f, ds + j);
-        if (kept != nullptr) {
-            const auto keeps = hn::Gt(hn::LoadU(f, kept + j), hn::Zero(f));
-            x = hn::IfThenElseZero(keeps, hn::Mul(x, scale));
-        }
-        hn::StoreU(hn::Mul(hn::LoadU(f, p + j), hn::Sub(x, minus)), f, ds + j);
+    float spare[HWY_MAX_BYTES / sizeof(float)] = {};
+    const auto rest = [&](std::int64_t j) {
+        if (j + lanes <= n) return p + j;
+        std::copy_n(p + j, n - j, spare);
+        return spare + 0;
+    };
+    if (dropout == nullptr) {
+        for_each_vector(ds, n, [&](std::int64_t j, float* at) {
+            hn::StoreU(hn::Mul(hn::LoadU(f, rest(j)), hn::Sub(hn::LoadU(f, at), minus)), f, at);
+        });
+        return;
     }
-    for (; j < n; ++j) {
-        const float x = kept == nullptr ? ds[j] : kept[j] > 0.0F ? keep_scale * ds[j] : 0.0F;
-        ds[j] = p[j] * (x - delta);
-    }
+    const V scale = hn::Set(f, dropout->keep_scale);
+    const DropoutNumbers numbers(*dropout, first, n);
+    for_each_vector(ds, n, [&](std::int64_t j, float* at) {
+        const auto keeps = kept(f, numbers.at(j), dropout->threshold);
+        float* const from = rest(j);
+        const V probability = hn::LoadU(f, from);
+        const V x = hn::MulSub(hn::IfThenElseZero(keeps, hn::LoadU(f, at)), scale, minus);
+        hn::StoreU(hn::Mul(probability, x), f, at);
+        hn::StoreU(hn::IfThenElseZero(keeps, probability), f, from);
+        if (from == spare) std::copy_n(spare, n - j, p + j);
+    });
 }
 
 void multiply(float* x, const float* factors, std::int64_t n) {
@@ -337,9 +376,9 @@ void interleave(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, 
 }  // namespace
 
 const RowKernels& kernels() {
-    static constexpr RowKernels all{finish_scores, exponentials,    drop,       scale,
-                                    dot,           score_gradients, multiply,   add,
-                                    transpose32,   transpose16,     interleave, to_bfloat16};
+    static constexpr RowKernels all{finish_scores,   exponentials, scale,      dot,
+                                    score_gradients, multiply,     add,        transpose32,
+                                    transpose16,     interleave,   to_bfloat16};
     return all;
 }
 

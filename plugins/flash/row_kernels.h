@@ -10,7 +10,7 @@ namespace switchyard::flash {
 constexpr float log2_e = 1.44269504088896341F;
 constexpr float ln_2 = 0.693147180559945309F;
 
-// From products to scores: s = cap(scale * s) + distance + dense, all times log2(e).
+// From products to scores: s = cap(scale * s) + distance + dense.
 struct ScoreTerms {
     float scale = 1.0F;
     float soft_cap = 0.0F;            // 0: none
@@ -18,26 +18,35 @@ struct ScoreTerms {
     const float* dense = nullptr;     // likewise; dense_stride 0 or 1
     std::int64_t dense_stride = 1;
     float* slope = nullptr;  // where the derivative of the cap goes, or nullptr
+
+    // Nothing but a scale: that is left to the exponentials, and finish_scores writes nothing.
+    bool plain() const { return soft_cap <= 0.0F && distance == nullptr && dense == nullptr; }
+    // What the exponentials multiply by, after finish_scores.
+    float factor() const { return plain() ? scale * log2_e : log2_e; }
 };
 
+// The random numbers of one row of scores.
 struct DropoutRow {
     std::uint64_t seed = 0;
     std::uint32_t document = 0, head = 0, row = 0;
     std::uint32_t threshold = 0;
+    float keep_scale = 1.0F;
 };
 
+// At most this many columns a call where a row is dropped from.
+constexpr std::int64_t most_dropped = 512;
+
 struct RowKernels {
-    // In place; returns the largest, -inf for n = 0.
+    // In place unless terms.plain(); returns the largest, times log2(e), -inf for n = 0.
     float (*finish_scores)(float* s, std::int64_t n, const ScoreTerms& terms);
-    // out = 2^(s - base); returns their sum, taken before rounding. out may be s.
-    float (*exponentials)(const float* s, std::int64_t n, float base, float* out);
-    // out = p, but zeros where dropped; out may be p. `first` is the first column within its sequence, a multiple of 64.
-    void (*drop)(const float* p, std::int64_t n, std::int64_t first, const DropoutRow& row, float* out);
+    // s = 2^(factor * s - base), but 0 where `dropout` (nullptr: nowhere) drops; returns their sum before dropping. `first` is the first column within its sequence.
+    float (*exponentials)(float* s, std::int64_t n, float factor, float base, std::int64_t first,
+                          const DropoutRow* dropout);
     void (*scale)(float* x, std::int64_t n, float factor);
     float (*dot)(const float* a, const float* b, std::int64_t n);
-    // ds = p * ((kept > 0 ? keep_scale * ds : 0) - delta); kept may be nullptr: all are kept.
-    void (*score_gradients)(float* ds, const float* p, const float* kept, std::int64_t n, float keep_scale,
-                            float delta);
+    // ds = p * ((kept ? keep_scale * ds : 0) - delta), and p = 0 where it is not kept.
+    void (*score_gradients)(float* ds, float* p, std::int64_t n, float delta, std::int64_t first,
+                            const DropoutRow* dropout);
     // x *= factors, element by element.
     void (*multiply)(float* x, const float* factors, std::int64_t n);
     void (*add)(float* x, const float* terms, std::int64_t n);

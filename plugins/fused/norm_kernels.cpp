@@ -1,0 +1,208 @@
+#include "targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "norm_kernels.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once for each target
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <vector>
+
+#include "norm_kernels.h"
+#include "vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace switchyard::fused::HWY_NAMESPACE {
+namespace {
+
+// Builds the row's sum as it is stored, or finds it: without bias, dropout and residual it is x.
+template <class T>
+const T* row_sum(const NormForward<T>& c, std::int64_t row, std::uint16_t* numbers) {
+    const F f;
+    const std::int64_t width = c.shape.width;
+    const T* const x = c.x + row * width;
+    if (c.sum == nullptr) return x;
+    T* const sum = c.sum + row * width;
+    const T* const residual = c.residual == nullptr ? nullptr : c.residual + row * width;
+    const bool drops = c.dropout.active();
+    if (drops) draw_numbers(numbers, (width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
+    over_row(width, [&](std::int64_t j, auto part, int) HWY_ATTR {
+        V v = load(f, x + j, part);
+        if (c.bias != nullptr) v = hn::Add(v, load(f, c.bias + j, part));
+        if (drops) v = drop(f, v, numbers + j, c.dropout.threshold, c.dropout.keep_scale);
+        if (residual != nullptr) v = hn::Add(v, load(f, residual + j, part));
+        store(f, v, sum + j, part);
+    });
+    return sum;
+}
+
+// Two passes over a row that lies in the cache: one pass would lose digits where the mean is large (Chan, Golub & LeVeque 1983, Algorithms for computing
+// the sample variance, American Statistician 37).
+template <class T>
+RowStatistics statistics_of(const T* s, const NormShape& shape) {
+    const F f;
+    const auto count = static_cast<float>(shape.width);
+    RowStatistics found;
+    if (shape.centered) {
+        Sums sums;
+        over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+            sums.parts[turn] = hn::Add(sums.parts[turn], load(f, s + j, part));
+        });
+        found.mean = sums.total() / count;
+    }
+    const V mean = hn::Set(f, found.mean);
+    Sums squares;
+    over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+        const V d = only(f, hn::Sub(load(f, s + j, part), mean), part);
+        squares.parts[turn] = hn::MulAdd(d, d, squares.parts[turn]);
+    });
+    found.rstd =
+        static_cast<float>(1.0 / std::sqrt(static_cast<double>(squares.total() / count) + shape.eps));
+    return found;
+}
+
+// One pass, and results as the storage dtype holds them.
+template <class T>
+RowStatistics reduced_statistics(const T* s, const NormShape& shape) {
+    const F f;
+    const auto count = static_cast<float>(shape.width);
+    Sums sums, squares;
+    over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+        const V v = load(f, s + j, part);
+        sums.parts[turn] = hn::Add(sums.parts[turn], v);
+        squares.parts[turn] = hn::MulAdd(v, v, squares.parts[turn]);
+    });
+    const float mean = shape.centered ? sums.total() / count : 0.0F;
+    const float variance = std::max(squares.total() / count - mean * mean, 0.0F);
+    const double rstd = 1.0 / std::sqrt(static_cast<double>(variance) + shape.eps);
+    return {static_cast<float>(static_cast<T>(mean)), static_cast<float>(static_cast<T>(rstd))};
+}
+
+template <class T>
+void normalize(const T* s, T* y, const NormForward<T>& c, const RowStatistics& row) {
+    const F f;
+    const V mean = hn::Set(f, row.mean), rstd = hn::Set(f, row.rstd);
+    over_row(c.shape.width, [&](std::int64_t j, auto part, int) HWY_ATTR {
+        V v = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
+        const V weight = load(f, c.weight + j, part);
+        if (c.beta != nullptr) {
+            v = hn::MulAdd(v, weight, load(f, c.beta + j, part));
+        } else {
+            v = hn::Mul(v, weight);
+        }
+        store(f, v, y + j, part);
+    });
+}
+
+template <class T>
+void forward(const NormForward<T>& c, std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint16_t> numbers;
+    if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(c.shape.width)));
+    for (std::int64_t row = begin; row < end; ++row) {
+        const T* const s = row_sum(c, row, numbers.data());
+        const RowStatistics statistics =
+            c.shape.reduced ? reduced_statistics(s, c.shape) : statistics_of(s, c.shape);
+        if (c.statistics != nullptr) c.statistics[row] = statistics;
+        normalize(s, c.y + row * c.shape.width, c, statistics);
+    }
+}
+
+// Means over the row of g = grad_y * weight and of g * x_hat; the terms of the gradients of weight and beta are added on the way.
+struct RowMeans {
+    float g = 0.0F, g_x_hat = 0.0F;
+};
+
+template <class T>
+RowMeans row_means(const NormBackward<T>& c, const T* s, const T* grad, const RowStatistics& row) {
+    const F f;
+    const V mean = hn::Set(f, row.mean), rstd = hn::Set(f, row.rstd);
+    Sums of_g, of_g_x_hat;
+    over_row(c.shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+        const V dy = load(f, grad + j, part);
+        const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
+        const V g = hn::Mul(dy, load(f, c.weight + j, part));
+        of_g.parts[turn] = hn::Add(of_g.parts[turn], g);
+        of_g_x_hat.parts[turn] = hn::MulAdd(g, x_hat, of_g_x_hat.parts[turn]);
+        if (c.grad_weight != nullptr)
+            store(f, hn::MulAdd(dy, x_hat, load(f, c.grad_weight + j, part)), c.grad_weight + j, part);
+        if (c.grad_beta != nullptr)
+            store(f, hn::Add(dy, load(f, c.grad_beta + j, part)), c.grad_beta + j, part);
+    });
+    const auto count = static_cast<float>(c.shape.width);
+    return {c.shape.centered ? of_g.total() / count : 0.0F, of_g_x_hat.total() / count};
+}
+
+template <class T>
+void write_gradients(const NormBackward<T>& c, std::int64_t row, const RowMeans& means,
+                     const std::uint16_t* numbers) {
+    const F f;
+    const std::int64_t at = row * c.shape.width;
+    const T *const s = c.sum + at, *const grad = c.grad_y + at;
+    const RowStatistics& statistics = c.statistics[row];
+    const V mean = hn::Set(f, statistics.mean), rstd = hn::Set(f, statistics.rstd);
+    const V mean_g = hn::Set(f, means.g), mean_g_x_hat = hn::Set(f, means.g_x_hat);
+    over_row(c.shape.width, [&](std::int64_t j, auto part, int) HWY_ATTR {
+        const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
+        const V g = hn::Mul(load(f, grad + j, part), load(f, c.weight + j, part));
+        V d = hn::Mul(hn::NegMulAdd(x_hat, mean_g_x_hat, hn::Sub(g, mean_g)), rstd);
+        if (c.grad_sum != nullptr) d = hn::Add(d, load(f, c.grad_sum + at + j, part));
+        if (c.grad_residual != nullptr) store(f, d, c.grad_residual + at + j, part);
+        if (numbers != nullptr) d = drop(f, d, numbers + j, c.dropout.threshold, c.dropout.keep_scale);
+        if (c.grad_x != nullptr) store(f, d, c.grad_x + at + j, part);
+        if (c.grad_bias != nullptr)
+            store(f, hn::Add(d, load(f, c.grad_bias + j, part)), c.grad_bias + j, part);
+    });
+}
+
+template <class T>
+void backward(const NormBackward<T>& c, std::int64_t begin, std::int64_t end) {
+    const bool further = c.grad_residual != nullptr || c.grad_x != nullptr || c.grad_bias != nullptr;
+    std::vector<std::uint16_t> numbers;
+    const std::int64_t width = c.shape.width;
+    if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(width)));
+    for (std::int64_t row = begin; row < end; ++row) {
+        const RowMeans means = row_means(c, c.sum + row * width, c.grad_y + row * width, c.statistics[row]);
+        if (!further) continue;
+        if (c.dropout.active())
+            draw_numbers(numbers.data(), (width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
+        write_gradients(c, row, means, c.dropout.active() ? numbers.data() : nullptr);
+    }
+}
+
+template <class T>
+const NormKernels<T>& kernels() {
+    static constexpr NormKernels<T> all{forward<T>, backward<T>};
+    return all;
+}
+
+}  // namespace
+
+const NormKernels<float>& float_norms() { return kernels<float>(); }
+const NormKernels<c10::BFloat16>& bfloat16_norms() { return kernels<c10::BFloat16>(); }
+const NormKernels<c10::Half>& half_norms() { return kernels<c10::Half>(); }
+
+}  // namespace switchyard::fused::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace switchyard::fused {
+
+HWY_EXPORT(float_norms);
+HWY_EXPORT(bfloat16_norms);
+HWY_EXPORT(half_norms);
+
+template <>
+const NormKernels<float>& norm_kernels() {
+    return HWY_DYNAMIC_DISPATCH(float_norms)();
+}
+template <>
+const NormKernels<c10::BFloat16>& norm_kernels() {
+    return HWY_DYNAMIC_DISPATCH(bfloat16_norms)();
+}
+template <>
+const NormKernels<c10::Half>& norm_kernels() {
+    return HWY_DYNAMIC_DISPATCH(half_norms)();
+}
+
+}  // namespace switchyard::fused
+#endif

@@ -1,0 +1,39 @@
+// LayerNorm and RMSNorm in one sweep, the wide form norm(residual + dropout(x + bias)) included, forward and backward.
+#pragma once
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/normalization.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class FusedNormalization : public Normalization {
+public:
+    using Normalization::Normalization;
+
+    static Verdict supports(const NormalizationRequest& request, const HostInfo& host,
+                            const Options& options);
+    NormalizationOutputs forward(const NormalizationInputs& inputs, const NormalizationParams& params,
+                                 Saved* saved) override;
+    NormalizationGrads backward(const NormalizationParams& params, const Saved& saved,
+                                const at::Tensor& grad_y, const at::Tensor& grad_sum,
+                                const NormalizationNeeds& needs) override;
+
+protected:
+    FusedNormalization(const CreateInfo& info, bool reduced) : Normalization(info), reduced_(reduced) {}
+
+private:
+    bool reduced_ = false;
+};
+
+// Parameters, mean and 1 / deviation have been through the storage dtype, as where LP-LayerNorm casts down (MosaicML Composer, Low Precision LayerNorm), and
+// the variance is taken in one pass, mean(s^2) - mean(s)^2, which loses digits where the mean is large. Accuracy::reduced.
+class LowPrecisionNormalization final : public FusedNormalization {
+public:
+    explicit LowPrecisionNormalization(const CreateInfo& info) : FusedNormalization(info, true) {}
+
+    static Verdict supports(const NormalizationRequest& request, const HostInfo& host,
+                            const Options& options);
+};
+
+}  // namespace switchyard

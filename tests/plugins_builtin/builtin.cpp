@@ -10,7 +10,7 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"naive", "torch", "chunked", "flash", "fused"};
+constexpr std::array plugins = {"naive", "torch", "chunked", "flash", "fused", "optim8bit"};
 
 host::Registry& registry() {
     static host::Registry found([] {

@@ -1,0 +1,460 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "block_kernels.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once for each target
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include <switchyard/sdk/float_rows-inl.h>
+
+#include "block_kernels.h"
+#include "dynamic_codes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace switchyard::optim8bit::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using F = hn::ScalableTag<float>;
+using I = hn::Rebind<std::int32_t, F>;
+using U = hn::Rebind<std::uint32_t, F>;
+using B = hn::Rebind<std::uint8_t, F>;
+using V = hn::Vec<F>;
+using VI = hn::Vec<I>;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // AVX-512
+V lookup16(F f, const float* table, VI index) {
+    return hn::TableLookupLanes(hn::Load(f, table), hn::IndicesFromVec(f, index));
+}
+VI lookup16(I i, const std::int32_t* table, VI index) {
+    return hn::TableLookupLanes(hn::Load(i, table), hn::IndicesFromVec(i, index));
+}
+
+// The book's low and high halves of 16 bits, 64 of which two registers hold: a permutation of two registers looks 32 codes up at once.
+struct SplitBook {
+    explicit SplitBook(const CodeBook& book) {
+        for (std::size_t c = 0; c < book.size(); ++c) {
+            std::uint32_t bits = 0;
+            std::memcpy(&bits, &book[c], sizeof bits);
+            low[c] = static_cast<std::uint16_t>(bits);
+            high[c] = static_cast<std::uint16_t>(bits >> 16U);
+        }
+    }
+    alignas(64) std::uint16_t low[256];
+    alignas(64) std::uint16_t high[256];
+};
+
+__m512i halves_of(const __m512i* table, __m512i codes, __mmask32 bit6, __mmask32 bit7) {
+    const __m512i a = _mm512_permutex2var_epi16(table[0], codes, table[1]);
+    const __m512i b = _mm512_permutex2var_epi16(table[2], codes, table[3]);
+    const __m512i c = _mm512_permutex2var_epi16(table[4], codes, table[5]);
+    const __m512i d = _mm512_permutex2var_epi16(table[6], codes, table[7]);
+    return _mm512_mask_mov_epi16(_mm512_mask_mov_epi16(a, bit6, b), bit7, _mm512_mask_mov_epi16(c, bit6, d));
+}
+
+void decode(const std::uint8_t* codes, const SplitBook& book, float scale, float* out) {
+    __m512i low[8], high[8];
+    for (int i = 0; i < 8; ++i) {
+        low[i] = _mm512_load_si512(book.low + 32 * i);
+        high[i] = _mm512_load_si512(book.high + 32 * i);
+    }
+    alignas(64) std::uint16_t first[32], second[32];  // low halves from 0 on, high ones from 32 on
+    for (std::uint16_t i = 0; i < 16; ++i) {
+        first[2 * i] = i, first[2 * i + 1] = static_cast<std::uint16_t>(32 + i);
+        second[2 * i] = static_cast<std::uint16_t>(16 + i);
+        second[2 * i + 1] = static_cast<std::uint16_t>(48 + i);
+    }
+    const __m512i take_first = _mm512_load_si512(first), take_second = _mm512_load_si512(second);
+    const __m512 factor = _mm512_set1_ps(scale);
+    for (std::int64_t j = 0; j < block; j += 32) {
+        const __m512i c =
+            _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + j)));
+        const __mmask32 bit6 = _mm512_test_epi16_mask(c, _mm512_set1_epi16(64));
+        const __mmask32 bit7 = _mm512_test_epi16_mask(c, _mm512_set1_epi16(128));
+        const __m512i l = halves_of(low, c, bit6, bit7), h = halves_of(high, c, bit6, bit7);
+        const __m512 a = _mm512_castsi512_ps(_mm512_permutex2var_epi16(l, take_first, h));
+        const __m512 b = _mm512_castsi512_ps(_mm512_permutex2var_epi16(l, take_second, h));
+        _mm512_store_ps(out + j, _mm512_mul_ps(a, factor));
+        _mm512_store_ps(out + j + 16, _mm512_mul_ps(b, factor));
+    }
+}
+#else
+V lookup16(F f, const float* table, VI index) { return hn::GatherIndex(f, table, index); }
+VI lookup16(I i, const std::int32_t* table, VI index) { return hn::GatherIndex(i, table, index); }
+
+struct SplitBook {
+    explicit SplitBook(const CodeBook& codes) : book(codes) {}
+    const CodeBook& book;
+};
+
+void decode(const std::uint8_t* codes, const SplitBook& split, float scale, float* out) {
+    for (std::int64_t j = 0; j < block; ++j) out[j] = split.book[codes[j]] * scale;
+}
+#endif
+
+struct Books {
+    SplitBook first{signed_codes()}, second{unsigned_codes()};
+    alignas(64) CodeFinder signed_places = signed_finder();
+    alignas(64) CodeFinder unsigned_places = unsigned_finder();
+};
+
+const Books& books() {
+    static const Books all;
+    return all;
+}
+
+struct Product {
+    hn::Vec<U> high, low;
+};
+// Both halves of 32-bit products; b is the same in all lanes.
+Product product(U u, hn::Vec<U> a, hn::Vec<U> b) {
+#if HWY_TARGET == HWY_SCALAR
+    const std::uint64_t whole = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
+    return {hn::Set(u, static_cast<std::uint32_t>(whole >> 32U)),
+            hn::Set(u, static_cast<std::uint32_t>(whole))};
+#else
+    const hn::RepartitionToWide<U> wide;
+    const auto even = hn::BitCast(wide, hn::MulEven(a, b));
+    const auto odd =
+        hn::BitCast(wide, hn::MulEven(hn::BitCast(u, hn::ShiftRight<32>(hn::BitCast(wide, a))), b));
+    return {hn::OddEven(hn::BitCast(u, odd), hn::BitCast(u, hn::ShiftRight<32>(even))),
+            hn::OddEven(hn::BitCast(u, hn::ShiftLeft<32>(odd)), hn::BitCast(u, even))};
+#endif
+}
+
+// 32 bits for each value of a block: the low half for the first moment, the high half for the second. Salmon et al. 2011 (core/interfaces/dropout.h).
+void fill_chance(const Chance& chance, std::int64_t number, std::uint32_t* out) {
+    const U u;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(u));
+    const auto m0 = hn::Set(u, 0xD2511F53U), m1 = hn::Set(u, 0xCD9E8D57U);
+    for (std::int64_t call = 0; call < block / 4; call += lanes) {
+        auto c0 = hn::Iota(u, static_cast<std::uint32_t>(call));
+        auto c1 = hn::Set(u, chance.first_block + static_cast<std::uint32_t>(number));
+        auto c2 = hn::Set(u, chance.parameter), c3 = hn::Set(u, chance.step);
+        auto low = static_cast<std::uint32_t>(chance.seed);
+        auto high = static_cast<std::uint32_t>(chance.seed >> 32U);
+        for (int round = 0; round < 10; ++round) {
+            const Product first = product(u, c0, m0), second = product(u, c2, m1);
+            c0 = hn::Xor(hn::Xor(second.high, c1), hn::Set(u, low));
+            c1 = second.low;
+            c2 = hn::Xor(hn::Xor(first.high, c3), hn::Set(u, high));
+            c3 = first.low;
+            low += 0x9E3779B9U;
+            high += 0xBB67AE85U;
+        }
+        hn::StoreU(c0, u, out + call);
+        hn::StoreU(c1, u, out + block / 4 + call);
+        hn::StoreU(c2, u, out + block / 2 + call);
+        hn::StoreU(c3, u, out + 3 * block / 4 + call);
+    }
+}
+
+// How far from the code of 0 the code of a magnitude is.
+struct Places {
+    const CodeFinder& finder;
+    const float* magnitudes;  // from the code of 0 on
+    std::int32_t most;        // place of the last decade's last code
+
+    VI piece(I i, V y) const {
+        const F f;
+        const V some = hn::Max(y, hn::Set(f, 0x1p-30F));
+        const VI cell = hn::And(hn::ShiftRight<24>(hn::BitCast(i, some)), hn::Set(i, 15));
+        const V threshold = lookup16(f, finder.threshold.data(), cell);
+        const VI below = lookup16(i, finder.below.data(), cell);
+        return hn::Sub(below, hn::VecFromMask(i, hn::RebindMask(i, hn::Ge(y, threshold))));
+    }
+    V position(V y, VI piece) const {
+        const F f;
+        const V p =
+            hn::MulAdd(y, lookup16(f, finder.slope.data(), piece), lookup16(f, finder.offset.data(), piece));
+        return hn::Min(p, lookup16(f, finder.last.data(), piece));
+    }
+    VI nearest(I i, V y) const { return hn::NearestInt(position(y, piece(i, y))); }
+    // The code below, or the one above it, by chance: u in [0, 1).
+    VI by_chance(I i, V y, V u) const {
+        const F f;
+        const VI in = hn::Min(piece(i, y), hn::Set(i, 7));
+        const VI below = hn::Min(hn::ConvertTo(i, hn::Floor(position(y, in))), hn::Set(i, most));
+        const VI above = hn::Add(below, hn::Set(i, 1));
+        const V low = hn::GatherIndex(f, magnitudes, below), high = hn::GatherIndex(f, magnitudes, above);
+        const auto up = hn::Lt(hn::Mul(u, hn::Sub(high, low)), hn::Sub(y, low));
+        return hn::Sub(below, hn::VecFromMask(i, hn::RebindMask(i, up)));
+    }
+};
+
+// 1 / largest, or 0 where nothing is left of the block.
+float inverse_of(float largest) { return largest > 0x1p-126F ? 1.0F / largest : 0.0F; }
+
+template <bool random>
+void encode_signed(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance) {
+    const F f;
+    const I i;
+    const U u;
+    const B b;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    const Places places{books().signed_places, signed_codes().data() + signed_zero, 127};
+    const V inverse = hn::Set(f, inverse_of(largest));
+    for (std::int64_t j = 0; j < block; j += lanes) {
+        const V value = hn::Load(f, x + j);
+        const V y = hn::Mul(hn::Abs(value), inverse);
+        VI place;
+        if constexpr (random) {
+            const auto bits = hn::And(hn::Load(u, chance + j), hn::Set(u, 0xFFFFU));
+            place =
+                places.by_chance(i, y, hn::Mul(hn::ConvertTo(f, hn::BitCast(i, bits)), hn::Set(f, 0x1p-16F)));
+        } else {
+            place = places.nearest(i, y);
+        }
+        const auto minus = hn::RebindMask(i, hn::Lt(value, hn::Zero(f)));
+        const VI side = hn::IfThenElse(minus, hn::Neg(place), place);
+        hn::StoreU(hn::DemoteTo(b, hn::Add(side, hn::Set(i, signed_zero))), b, codes + j);
+    }
+}
+
+// What is not 0 does not become 0: m / (sqrt(0) + eps) would be a leap.
+template <bool random>
+void encode_unsigned(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance) {
+    const F f;
+    const I i;
+    const U u;
+    const B b;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    const Places places{books().unsigned_places, unsigned_codes().data(), 254};
+    const V inverse = hn::Set(f, inverse_of(largest));
+    for (std::int64_t j = 0; j < block; j += lanes) {
+        const V value = hn::Load(f, x + j);
+        const V y = hn::Mul(value, inverse);
+        VI place;
+        if constexpr (random) {
+            const auto bits = hn::ShiftRight<16>(hn::Load(u, chance + j));
+            place =
+                places.by_chance(i, y, hn::Mul(hn::ConvertTo(f, hn::BitCast(i, bits)), hn::Set(f, 0x1p-16F)));
+        } else {
+            place = places.nearest(i, y);
+        }
+        const auto some = hn::RebindMask(i, hn::Gt(value, hn::Zero(f)));
+        place = hn::IfThenElseZero(some, hn::Max(place, hn::Set(i, 1)));
+        hn::StoreU(hn::DemoteTo(b, place), b, codes + j);
+    }
+}
+
+struct AdamW {
+    explicit AdamW(const StepNumbers& n)
+        : factor(hn::Set(F(), n.gradient_factor)),
+          keep(hn::Set(F(), n.keep)),
+          beta1(hn::Set(F(), n.beta1)),
+          rest1(hn::Set(F(), n.rest1)),
+          beta2(hn::Set(F(), n.beta2)),
+          rest2(hn::Set(F(), n.rest2)),
+          rate(hn::Set(F(), n.rate)),
+          root(hn::Set(F(), n.root)),
+          eps(hn::Set(F(), n.eps)) {}
+    V operator()(V w, V g, V& m, V& v) const {
+        g = hn::Mul(g, factor);
+        m = hn::MulAdd(m, beta1, hn::Mul(g, rest1));
+        v = hn::MulAdd(v, beta2, hn::Mul(hn::Mul(g, g), rest2));
+        const V step = hn::Div(m, hn::MulAdd(hn::Sqrt(v), root, eps));
+        return hn::NegMulAdd(rate, step, hn::Mul(w, keep));
+    }
+    V factor, keep, beta1, rest1, beta2, rest2, rate, root, eps;
+};
+
+struct Lion {
+    explicit Lion(const StepNumbers& n)
+        : factor(hn::Set(F(), n.gradient_factor)),
+          keep(hn::Set(F(), n.keep)),
+          beta1(hn::Set(F(), n.beta1)),
+          rest1(hn::Set(F(), n.rest1)),
+          beta2(hn::Set(F(), n.beta2)),
+          rest2(hn::Set(F(), n.rest2)),
+          rate(hn::Set(F(), n.rate)) {}
+    V operator()(V w, V g, V& m) const {
+        const F f;
+        g = hn::Mul(g, factor);
+        const V c = hn::MulAdd(m, beta1, hn::Mul(g, rest1));
+        m = hn::MulAdd(m, beta2, hn::Mul(g, rest2));
+        const V step = hn::IfThenZeroElse(hn::Eq(c, hn::Zero(f)), hn::CopySign(rate, c));
+        return hn::Sub(hn::Mul(w, keep), step);
+    }
+    V factor, keep, beta1, rest1, beta2, rest2, rate;
+};
+
+float largest_of(V x) { return hn::GetLane(hn::MaxOfLanes(F(), x)); }
+
+struct Scratch {
+    alignas(64) float m[block], v[block];
+    alignas(64) std::uint32_t chance[block];
+};
+
+template <bool random>
+void adamw_block(float* w, const float* g, Codes m, Codes v, const AdamW& step, const Chance& chance,
+                 std::int64_t number, Scratch& scratch) {
+    const F f;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    decode(m.codes, books().first, *m.largest, scratch.m);
+    decode(v.codes, books().second, *v.largest, scratch.v);
+    V most_m = hn::Zero(f), most_v = most_m;
+    for (std::int64_t j = 0; j < block; j += lanes) {
+        V first = hn::Load(f, scratch.m + j), second = hn::Load(f, scratch.v + j);
+        hn::StoreU(step(hn::LoadU(f, w + j), hn::LoadU(f, g + j), first, second), f, w + j);
+        most_m = hn::Max(most_m, hn::Abs(first));
+        most_v = hn::Max(most_v, second);
+        hn::Store(first, f, scratch.m + j);
+        hn::Store(second, f, scratch.v + j);
+    }
+    if constexpr (random) fill_chance(chance, number, scratch.chance);
+    encode_signed<random>(scratch.m, *m.largest = largest_of(most_m), m.codes, scratch.chance);
+    encode_unsigned<random>(scratch.v, *v.largest = largest_of(most_v), v.codes, scratch.chance);
+}
+
+template <bool random>
+void lion_block(float* w, const float* g, Codes m, const Lion& step, const Chance& chance,
+                std::int64_t number, Scratch& scratch) {
+    const F f;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    decode(m.codes, books().first, *m.largest, scratch.m);
+    V most = hn::Zero(f);
+    for (std::int64_t j = 0; j < block; j += lanes) {
+        V first = hn::Load(f, scratch.m + j);
+        hn::StoreU(step(hn::LoadU(f, w + j), hn::LoadU(f, g + j), first), f, w + j);
+        most = hn::Max(most, hn::Abs(first));
+        hn::Store(first, f, scratch.m + j);
+    }
+    if constexpr (random) fill_chance(chance, number, scratch.chance);
+    encode_signed<random>(scratch.m, *m.largest = largest_of(most), m.codes, scratch.chance);
+}
+
+// do_block(w, g, codes of m, of v, number); what is left of the last block is filled up with zeros beside it.
+template <class DoBlock>
+void each_block(float* w, const float* g, std::int64_t n, Codes m, Codes v, const DoBlock& do_block) {
+    const std::int64_t whole = n / block;
+    const auto at = [](Codes codes, std::int64_t b) {
+        return codes.codes == nullptr ? codes : Codes{codes.codes + b * block, codes.largest + b};
+    };
+    for (std::int64_t b = 0; b < whole; ++b) do_block(w + b * block, g + b * block, at(m, b), at(v, b), b);
+    const std::int64_t rest = n - whole * block, begin = whole * block;
+    if (rest == 0) return;
+    alignas(64) float w_rest[block] = {}, g_rest[block] = {};
+    std::uint8_t m_rest[block], v_rest[block];
+    std::fill_n(m_rest, block, signed_zero);
+    std::fill_n(v_rest, block, unsigned_zero);
+    std::copy_n(w + begin, rest, w_rest);
+    std::copy_n(g + begin, rest, g_rest);
+    std::copy_n(m.codes + begin, rest, m_rest);
+    if (v.codes != nullptr) std::copy_n(v.codes + begin, rest, v_rest);
+    do_block(w_rest, g_rest, Codes{m_rest, m.largest + whole}, Codes{v_rest, v.largest + whole}, whole);
+    std::copy_n(w_rest, rest, w + begin);
+    std::copy_n(m_rest, rest, m.codes + begin);
+    if (v.codes != nullptr) std::copy_n(v_rest, rest, v.codes + begin);
+}
+
+void adamw_codes(float* w, const float* g, std::int64_t n, Codes m, Codes v, const StepNumbers& numbers,
+                 const Chance& chance) {
+    const AdamW step(numbers);
+    Scratch scratch;
+    each_block(w, g, n, m, v, [&](float* w, const float* g, Codes m, Codes v, std::int64_t number) {
+        chance.on ? adamw_block<true>(w, g, m, v, step, chance, number, scratch)
+                  : adamw_block<false>(w, g, m, v, step, chance, number, scratch);
+    });
+}
+
+void lion_codes(float* w, const float* g, std::int64_t n, Codes m, const StepNumbers& numbers,
+                const Chance& chance) {
+    const Lion step(numbers);
+    Scratch scratch;
+    each_block(w, g, n, m, {}, [&](float* w, const float* g, Codes m, Codes, std::int64_t number) {
+        chance.on ? lion_block<true>(w, g, m, step, chance, number, scratch)
+                  : lion_block<false>(w, g, m, step, chance, number, scratch);
+    });
+}
+
+void adamw_floats(float* w, const float* g, std::int64_t n, float* m, float* v, const StepNumbers& numbers) {
+    const F f;
+    const AdamW step(numbers);
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    const auto go = [&](float* w, const float* g, float* m, float* v) {
+        V first = hn::LoadU(f, m), second = hn::LoadU(f, v);
+        hn::StoreU(step(hn::LoadU(f, w), hn::LoadU(f, g), first, second), f, w);
+        hn::StoreU(first, f, m);
+        hn::StoreU(second, f, v);
+    };
+    std::int64_t j = 0;
+    for (; j + lanes <= n; j += lanes) go(w + j, g + j, m + j, v + j);
+    if (j == n) return;
+    float rest[4][HWY_MAX_BYTES / sizeof(float)] = {};
+    const float* const from[4] = {w, g, m, v};
+    for (int k = 0; k < 4; ++k) std::copy(from[k] + j, from[k] + n, rest[k]);
+    go(rest[0], rest[1], rest[2], rest[3]);
+    float* const to[3] = {w, m, v};
+    const int kept[3] = {0, 2, 3};
+    for (int k = 0; k < 3; ++k) std::copy_n(rest[kept[k]], n - j, to[k] + j);
+}
+
+void lion_floats(float* w, const float* g, std::int64_t n, float* m, const StepNumbers& numbers) {
+    const F f;
+    const Lion step(numbers);
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
+    const auto go = [&](float* w, const float* g, float* m) {
+        V first = hn::LoadU(f, m);
+        hn::StoreU(step(hn::LoadU(f, w), hn::LoadU(f, g), first), f, w);
+        hn::StoreU(first, f, m);
+    };
+    std::int64_t j = 0;
+    for (; j + lanes <= n; j += lanes) go(w + j, g + j, m + j);
+    if (j == n) return;
+    float rest[3][HWY_MAX_BYTES / sizeof(float)] = {};
+    std::copy(w + j, w + n, rest[0]);
+    std::copy(g + j, g + n, rest[1]);
+    std::copy(m + j, m + n, rest[2]);
+    go(rest[0], rest[1], rest[2]);
+    std::copy_n(rest[0], n - j, w + j);
+    std::copy_n(rest[2], n - j, m + j);
+}
+
+double squares(at::ScalarType type, const void* x, std::int64_t n) {
+    namespace rows = switchyard::HWY_NAMESPACE;
+    if (type == at::kFloat) return rows::squares_of_row(static_cast<const float*>(x), n);
+    if (type == at::kHalf) return rows::squares_of_row(static_cast<const c10::Half*>(x), n);
+    return rows::squares_of_row(static_cast<const c10::BFloat16*>(x), n);
+}
+
+void to_floats(at::ScalarType type, const void* from, std::int64_t n, float* to) {
+    namespace rows = switchyard::HWY_NAMESPACE;
+    if (type == at::kFloat) return rows::floats_of_row(static_cast<const float*>(from), n, to);
+    if (type == at::kHalf) return rows::floats_of_row(static_cast<const c10::Half*>(from), n, to);
+    rows::floats_of_row(static_cast<const c10::BFloat16*>(from), n, to);
+}
+
+void from_floats(const float* from, std::int64_t n, at::ScalarType type, void* to) {
+    namespace rows = switchyard::HWY_NAMESPACE;
+    if (type == at::kFloat) return rows::row_of_floats(from, n, static_cast<float*>(to));
+    if (type == at::kHalf) return rows::row_of_floats(from, n, static_cast<c10::Half*>(to));
+    rows::row_of_floats(from, n, static_cast<c10::BFloat16*>(to));
+}
+
+}  // namespace
+
+const BlockKernels& kernels() {
+    static constexpr BlockKernels all{adamw_codes, lion_codes, adamw_floats,
+                                      lion_floats, squares,    {to_floats, from_floats}};
+    return all;
+}
+
+}  // namespace switchyard::optim8bit::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace switchyard::optim8bit {
+
+HWY_EXPORT(kernels);
+
+const BlockKernels& block_kernels() {
+    static const BlockKernels& chosen = HWY_DYNAMIC_DISPATCH(kernels)();
+    return chosen;
+}
+
+}  // namespace switchyard::optim8bit
+#endif

@@ -1,0 +1,131 @@
+#include "optimizer.h"
+
+#include <cmath>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <switchyard/sdk/optimizer_sweep.h>
+#include <switchyard/sdk/serves.h>
+
+namespace switchyard {
+namespace {
+
+using optim8bit::block;
+using optim8bit::block_kernels;
+using optim8bit::Chance;
+using optim8bit::Codes;
+using optim8bit::Moment;
+using optim8bit::StepNumbers;
+
+constexpr bool serves(DType dtype) {
+    return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
+}
+
+const OptimizerRequest& request_of(const CreateInfo& info) {
+    return *static_cast<const OptimizerRequest*>(info.request);
+}
+
+Codes codes_from(const Moment& moment, std::int64_t begin) {
+    if (!moment.values.defined()) return {};
+    return {moment.values.mutable_data_ptr<std::uint8_t>() + begin,
+            moment.largest.mutable_data_ptr<float>() + begin / block};
+}
+
+at::Tensor scalar(double value) { return at::scalar_tensor(value, at::dtype(at::kFloat)); }
+
+}  // namespace
+
+Optim8Bit::Optim8Bit(const CreateInfo& info)
+    : Optimizer(info),
+      algorithm_(request_of(info).algorithm),
+      unscale_(request_of(info).unscale),
+      state_(algorithm_, {info.options.integer("min_8bit_size"), info.options.list("keep_32bit")}) {
+    chance_.on = info.options.boolean("stochastic_rounding");
+    chance_.seed = static_cast<std::uint64_t>(info.options.integer("seed"));
+}
+
+Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo&, const Options&) {
+    Verdict verdict;
+    REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device),
+            "set run.device = \"cpu\", or another optimizer.backend");
+    REQUIRE(verdict, request.algorithm == OptimizerKind::adamw || request.algorithm == OptimizerKind::lion,
+            Code::Algorithm, "algorithm", "adamw or lion", name(request.algorithm));
+    REQUIRE(verdict, serves(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
+    REQUIRE(verdict, serves(request.gradient_dtype), Code::DType, "gradient_dtype",
+            "float32, bfloat16 or float16", name(request.gradient_dtype));
+    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
+    return verdict;
+}
+
+StepNumbers Optim8Bit::numbers_of(const HyperParameters& hyper, double lr_factor, float factor) const {
+    const double lr = hyper.lr * lr_factor;
+    const auto t = static_cast<double>(state_.step);
+    const bool adamw = algorithm_ == OptimizerKind::adamw;
+    StepNumbers numbers;
+    numbers.gradient_factor = factor;
+    numbers.keep = static_cast<float>(1.0 - lr * hyper.weight_decay);
+    numbers.beta1 = static_cast<float>(hyper.beta1);
+    numbers.rest1 = static_cast<float>(1.0 - hyper.beta1);
+    numbers.beta2 = static_cast<float>(hyper.beta2);
+    numbers.rest2 = static_cast<float>(1.0 - hyper.beta2);
+    numbers.rate = static_cast<float>(adamw ? lr / (1.0 - std::pow(hyper.beta1, t)) : lr);
+    numbers.root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(hyper.beta2, t)));
+    numbers.eps = static_cast<float>(hyper.eps);
+    return numbers;
+}
+
+void Optim8Bit::update(const StepTensor& tensor, const SweepPiece& piece, const StepNumbers& numbers) {
+    const auto& kernels = block_kernels();
+    const auto& own = state_[tensor.index];
+    const bool adamw = algorithm_ == OptimizerKind::adamw;
+    update_piece(tensor, piece, kernels.rows,
+                 [&](float* w, const float* g, std::int64_t begin, std::int64_t n) {
+                     if (own.wide) {
+                         float* const m = own.first.values.mutable_data_ptr<float>() + begin;
+                         if (!adamw) return kernels.lion_floats(w, g, n, m, numbers);
+                         float* const v = own.second.values.mutable_data_ptr<float>() + begin;
+                         return kernels.adamw_floats(w, g, n, m, v, numbers);
+                     }
+                     Chance chance = chance_;
+                     chance.step = static_cast<std::uint32_t>(state_.step);
+                     chance.parameter = static_cast<std::uint32_t>(tensor.index);
+                     chance.first_block = static_cast<std::uint32_t>(begin / block);
+                     const Codes m = codes_from(own.first, begin);
+                     if (!adamw) return kernels.lion_codes(w, g, n, m, numbers, chance);
+                     kernels.adamw_codes(w, g, n, m, codes_from(own.second, begin), numbers, chance);
+                 });
+}
+
+StepResult Optim8Bit::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+    const at::NoGradGuard no_grad;
+    const auto tensors = tensors_of_step("optim8bit", groups);
+    const auto pieces = pieces_of(tensors);
+    const bool unscale = unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
+    const bool look = unscale || params.max_grad_norm > 0.0;
+    const auto& kernels = block_kernels();
+    const auto scale = scale_of(pieces, params, look, [&](const SweepPiece& piece) {
+        const auto& gradient = tensors[piece.tensor].gradient;
+        const auto type = gradient.scalar_type();
+        return kernels.squares(type, row_at(type, tensors[piece.tensor].gradient_data, piece.begin),
+                               piece.count);
+    });
+    StepResult result;
+    if (look) result.grad_norm = scalar(scale.norm);
+    if (unscale) result.found_inf = scalar(scale.finite ? 0.0 : 1.0);
+    if (!scale.finite) return result;
+
+    ++state_.step;
+    const double lr_factor = scalar_or(params.lr_factor_tensor, 1.0);
+    std::vector<StepNumbers> numbers;
+    for (const auto& tensor : tensors) numbers.push_back(numbers_of(*tensor.hyper, lr_factor, scale.factor));
+    executed();
+    sweep(pieces, [&](std::size_t, const SweepPiece& piece) {
+        update(tensors[piece.tensor], piece, numbers[piece.tensor]);
+    });
+    return result;
+}
+
+}  // namespace switchyard

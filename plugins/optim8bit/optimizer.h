@@ -1,0 +1,35 @@
+// AdamW and Lion with moments in 8 bits (Dettmers et al. 2022, arXiv:2110.02861).
+#pragma once
+
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/verdict.h>
+
+#include "block_kernels.h"
+#include "optimizer_state.h"
+
+namespace switchyard {
+
+class Optim8Bit final : public Optimizer {
+public:
+    explicit Optim8Bit(const CreateInfo& info);
+
+    static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options);
+    void bind(const std::vector<ParameterGroup>& groups) override { state_.bind(groups); }
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
+    OptimizerState state() const override { return state_.state(); }
+    void load(const OptimizerState& state) override { state_.load(state); }
+
+private:
+    optim8bit::StepNumbers numbers_of(const HyperParameters& hyper, double lr_factor, float factor) const;
+    void update(const StepTensor& tensor, const SweepPiece& piece, const optim8bit::StepNumbers& numbers);
+
+    OptimizerKind algorithm_;
+    bool unscale_;
+    optim8bit::Chance chance_;
+    optim8bit::State state_;
+};
+
+}  // namespace switchyard

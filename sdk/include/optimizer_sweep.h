@@ -1,0 +1,151 @@
+// One parallel sweep over all tensors of an optimizer's step, whatever their sizes. Since 0.1.
+//
+// Tensors are cut into pieces of at most `sweep_piece` values; threads take the next piece as they become free. What a piece yields is kept by its
+// number and summed in that order, so that results are the same bits whatever the threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/sdk/optimizer_groups.h>
+
+namespace switchyard {
+
+constexpr std::int64_t sweep_piece = 32768;  // a multiple of 256
+
+// A parameter that has a gradient in this step.
+struct StepTensor {
+    const Parameter* parameter = nullptr;
+    const HyperParameters* hyper = nullptr;
+    std::size_t index = 0;  // of the parameter, over all groups
+    at::Tensor gradient;    // in memory as the parameter is
+    std::int64_t count = 0;
+    const void* gradient_data = nullptr;
+    void* value_data = nullptr;
+    float* master_data = nullptr;  // nullptr: none
+};
+
+struct SweepPiece {
+    std::size_t tensor = 0;
+    std::int64_t begin = 0, count = 0;  // in the order of memory
+};
+
+inline std::vector<StepTensor> tensors_of_step(const char* who, const std::vector<ParameterGroup>& groups) {
+    std::vector<StepTensor> tensors;
+    std::size_t index = 0;
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            const std::size_t own = index++;
+            if (!parameter.gradient.defined()) continue;
+            StepTensor tensor{&parameter, &group.hyper, own, gradient_as_value(who, parameter)};
+            tensor.count = parameter.value.numel();
+            tensor.gradient_data = tensor.gradient.const_data_ptr();
+            tensor.value_data = parameter.value.mutable_data_ptr();
+            if (parameter.master.defined()) tensor.master_data = parameter.master.mutable_data_ptr<float>();
+            tensors.push_back(std::move(tensor));
+        }
+    }
+    return tensors;
+}
+
+inline std::vector<SweepPiece> pieces_of(const std::vector<StepTensor>& tensors) {
+    std::vector<SweepPiece> pieces;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        for (std::int64_t begin = 0; begin < tensors[i].count; begin += sweep_piece)
+            pieces.push_back({i, begin, std::min(sweep_piece, tensors[i].count - begin)});
+    }
+    return pieces;
+}
+
+// do_piece(number, piece) for each, in one parallel region. It must not throw.
+template <class DoPiece>
+void sweep(const std::vector<SweepPiece>& pieces, const DoPiece& do_piece) {
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](std::int64_t, std::int64_t) {
+        for (std::size_t i = next++; i < pieces.size(); i = next++) do_piece(i, pieces[i]);
+    };
+    const auto threads =
+        std::min<std::int64_t>(at::get_num_threads(), static_cast<std::int64_t>(pieces.size()));
+    if (threads <= 1) return work(0, 1);
+    at::parallel_for(0, threads, 1, work);
+}
+
+// How rows of a dtype become floats and back (sdk/float_rows-inl.h); float32, bfloat16 and float16.
+struct RowConversion {
+    void (*to_floats)(at::ScalarType type, const void* from, std::int64_t n, float* to) = nullptr;
+    void (*from_floats)(const float* from, std::int64_t n, at::ScalarType type, void* to) = nullptr;
+};
+
+inline const void* row_at(at::ScalarType type, const void* data, std::int64_t index) {
+    return static_cast<const char*>(data) + index * static_cast<std::int64_t>(c10::elementSize(type));
+}
+
+// update(w, g, begin, n) on floats, for all of the piece: in place where w and g are float32, else through the cache in rows of 2048. w is the master
+// weight where there is one, and the value is its rounding.
+template <class Update>
+void update_piece(const StepTensor& tensor, const SweepPiece& piece, const RowConversion& rows,
+                  const Update& update) {
+    constexpr std::int64_t row = 2048;
+    const auto value_type = tensor.parameter->value.scalar_type();
+    const auto gradient_type = tensor.gradient.scalar_type();
+    const bool float_gradient = gradient_type == at::kFloat;
+    float* const floats = tensor.master_data != nullptr ? tensor.master_data
+                          : value_type == at::kFloat    ? static_cast<float*>(tensor.value_data)
+                                                        : nullptr;
+    const bool rounds = floats != tensor.value_data;
+    const std::int64_t step = float_gradient && !rounds ? piece.count : row;
+    alignas(64) float w_row[row];
+    alignas(64) float g_row[row];
+    for (std::int64_t begin = piece.begin; begin < piece.begin + piece.count; begin += step) {
+        const std::int64_t n = std::min(step, piece.begin + piece.count - begin);
+        const void* const given = row_at(gradient_type, tensor.gradient_data, begin);
+        const auto* g = static_cast<const float*>(given);
+        if (!float_gradient) rows.to_floats(gradient_type, given, n, g_row), g = g_row;
+        void* const value = const_cast<void*>(row_at(value_type, tensor.value_data, begin));
+        float* w = floats != nullptr ? floats + begin : w_row;
+        if (floats == nullptr) rows.to_floats(value_type, value, n, w);
+        update(w, g, begin, n);
+        if (rounds) rows.from_floats(w, n, value_type, value);
+    }
+}
+
+inline double scalar_or(const at::Tensor& tensor, double number) {
+    return tensor.defined() ? tensor.item<double>() : number;
+}
+
+// What unscaling and clipping come to: one factor on every gradient.
+struct GradientScale {
+    double norm = 0.0;  // of the unscaled gradients; not taken where neither was asked for
+    bool finite = true;
+    float factor = 1.0F;
+};
+
+// `sum_of_squares(piece)` is in float64: infinite or NaN where a value of the piece is not finite, and only there.
+template <class SumOfSquares>
+GradientScale scale_of(const std::vector<SweepPiece>& pieces, const StepParams& params, bool look,
+                       const SumOfSquares& sum_of_squares) {
+    GradientScale result;
+    const double inverse = 1.0 / scalar_or(params.grad_scale_tensor, params.grad_scale);
+    result.factor = static_cast<float>(inverse);
+    if (!look) return result;
+    std::vector<double> sums(pieces.size());
+    sweep(pieces, [&](std::size_t i, const SweepPiece& piece) { sums[i] = sum_of_squares(piece); });
+    double sum = 0.0;
+    for (const double part : sums) sum += part;
+    result.finite = std::isfinite(sum);
+    result.norm = std::sqrt(sum) * inverse;
+    if (params.max_grad_norm > 0.0)
+        result.factor =
+            static_cast<float>(inverse * std::min(1.0, params.max_grad_norm / (result.norm + 1e-6)));
+    return result;
+}
+
+}  // namespace switchyard

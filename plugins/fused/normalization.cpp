@@ -69,13 +69,6 @@ void run_backward(NormBackward<T> call, const BackwardTensors& t, const RowShape
     });
 }
 
-template <class Body>
-void in_storage(at::ScalarType type, const Body& body) {
-    if (type == at::kFloat) return body(float());
-    if (type == at::kBFloat16) return body(c10::BFloat16());
-    body(c10::Half());
-}
-
 }  // namespace
 
 Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& /*host*/,

@@ -44,6 +44,13 @@ RowDropout row_dropout(const Dropout& dropout, const std::vector<RowPosition>& p
     return {dropout.seed, dropout.threshold(), static_cast<float>(dropout.keep_scale()), positions.data()};
 }
 
+bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes) {
+    constexpr std::uint64_t line = 64;
+    return last_cache_bytes > 0 && static_cast<std::int64_t>(result.nbytes()) > last_cache_bytes &&
+           static_cast<std::uint64_t>(width * result.element_size()) % line == 0 &&
+           reinterpret_cast<std::uintptr_t>(result.const_data_ptr()) % line == 0;
+}
+
 RowSums::RowSums(const RowShape& shape, int vectors)
     : shape_(shape),
       vectors_(vectors),

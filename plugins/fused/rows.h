@@ -34,9 +34,20 @@ T* mutable_data_of(const at::Tensor& x) {
     return x.defined() ? static_cast<T*>(x.mutable_data_ptr()) : nullptr;
 }
 
+// body(T()) with the type that a tensor of this dtype holds: float, c10::BFloat16 or c10::Half.
+template <class Body>
+void in_storage(at::ScalarType type, const Body& body) {
+    if (type == at::kFloat) return body(float());
+    if (type == at::kBFloat16) return body(c10::BFloat16());
+    body(c10::Half());
+}
+
 // Where the rows of hidden states [batch, seq, width] or [total, width] stand in their sequences; empty when the dropout is not active.
 std::vector<RowPosition> positions_of(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes);
 RowDropout row_dropout(const Dropout& dropout, const std::vector<RowPosition>& positions);
+
+// True for a result that is larger than the last cache (so it would not be found there anyway) and whose rows, of `width` values, start at whole vectors.
+bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes);
 
 // body(first row, end) on LibTorch's threads; for work whose rows have nothing to do with each other.
 template <class Body>

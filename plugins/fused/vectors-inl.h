@@ -55,9 +55,19 @@ HWY_INLINE hn::Vec<U> bfloat16_bits(V v) {
 }
 
 HWY_INLINE void store(F f, V v, float* to) { hn::StoreU(v, f, to); }
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE auto narrow_bits(V v) {
+    return hn::DemoteTo(Half16(), hn::BitCast(I(), hn::ShiftRight<16>(bfloat16_bits(v))));
+}
+#else
+HWY_INLINE auto narrow_bits(V v) {
+    const hn::Repartition<std::uint16_t, U> pairs;
+    const auto bits = hn::BitCast(pairs, bfloat16_bits(v));
+    return hn::LowerHalf(Half16(), hn::ConcatOdd(pairs, bits, bits));
+}
+#endif
 HWY_INLINE void store(F /*f*/, V v, c10::BFloat16* to) {
-    const auto high = hn::BitCast(I(), hn::ShiftRight<16>(bfloat16_bits(v)));
-    hn::StoreU(hn::DemoteTo(Half16(), high), Half16(), reinterpret_cast<std::uint16_t*>(to));
+    hn::StoreU(narrow_bits(v), Half16(), reinterpret_cast<std::uint16_t*>(to));
 }
 HWY_INLINE void store(F f, V v, c10::Half* to) {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE2
@@ -97,6 +107,22 @@ HWY_INLINE void store(F f, V v, T* to, Some part) {
     store(f, v, spare);
     std::memcpy(static_cast<void*>(to), spare, static_cast<std::size_t>(part.count) * sizeof(T));
 }
+// Around the caches, for results larger than the last of them; rows are aligned then.
+HWY_INLINE void stream(F f, V v, float* to) { hn::Stream(v, f, to); }
+HWY_INLINE void stream(F /*f*/, V v, c10::BFloat16* to) {
+    hn::Stream(narrow_bits(v), Half16(), reinterpret_cast<std::uint16_t*>(to));
+}
+HWY_INLINE void stream(F f, V v, c10::Half* to) { store(f, v, to); }
+template <class T>
+HWY_INLINE void store(F f, V v, T* to, Whole /*part*/, bool streams) {
+    if (streams) return stream(f, v, to);
+    store(f, v, to);
+}
+template <class T>
+HWY_INLINE void store(F f, V v, T* to, Some part, bool /*streams*/) {
+    store(f, v, to, part);
+}
+
 HWY_INLINE V only(F /*f*/, V v, Whole /*part*/) { return v; }
 HWY_INLINE V only(F f, V v, Some part) {
     return hn::IfThenElseZero(hn::FirstN(f, static_cast<std::size_t>(part.count)), v);
@@ -115,6 +141,15 @@ HWY_INLINE void over_row(std::int64_t n, const Body& body) {
     }
     for (; j + step <= n; j += step) body(j, Whole(), 0);
     if (j < n) body(j, Some{n - j}, 1);
+}
+
+// The same where nothing is summed up.
+template <class Body>
+HWY_INLINE void over_values(std::int64_t n, const Body& body) {
+    const std::int64_t step = lanes();
+    std::int64_t j = 0;
+    for (; j + step <= n; j += step) body(j, Whole());
+    if (j < n) body(j, Some{n - j});
 }
 
 struct Sums {

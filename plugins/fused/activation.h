@@ -1,0 +1,25 @@
+// Bias, activation, gate and dropout in one sweep, forward and backward.
+#pragma once
+
+#include <cstdint>
+
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class FusedActivation final : public Activation {
+public:
+    explicit FusedActivation(const CreateInfo& info);
+
+    static Verdict supports(const ActivationRequest& request, const HostInfo& host, const Options& options);
+    at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params, Saved* saved) override;
+    ActivationGrads backward(const ActivationParams& params, const Saved& saved, const at::Tensor& grad_y,
+                             const ActivationNeeds& needs) override;
+
+private:
+    std::int64_t last_cache_bytes_;
+};
+
+}  // namespace switchyard

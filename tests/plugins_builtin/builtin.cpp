@@ -10,7 +10,7 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"naive", "torch", "chunked", "flash", "fused", "optim8bit"};
+constexpr std::array plugins = {"amp", "chunked", "flash", "fused", "naive", "optim8bit", "torch"};
 
 host::Registry& registry() {
     static host::Registry found([] {
@@ -63,6 +63,8 @@ const HostInfo& laptop() {
     }();
     return host;
 }
+
+bool needs_a_device(const host::LoadedComponent& loaded) { return loaded.manifest->id == "tf32"; }
 
 const HostInfo& h100() {
     static const HostInfo host = [] {

@@ -20,6 +20,9 @@ host::LoadedComponent component(Kind kind, const std::string& plugin, const std:
 // All components of all plugins.
 std::vector<host::LoadedComponent> all_components();
 
+// Whether it serves no CPU at all, by its nature.
+bool needs_a_device(const host::LoadedComponent& loaded);
+
 // A host with a CPU, and one that also has a described H100.
 const HostInfo& laptop();
 const HostInfo& h100();

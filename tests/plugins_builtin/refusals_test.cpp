@@ -13,13 +13,15 @@ using switchyard::test::refusals;
 
 TEST_CASE("every component serves a plain request on the CPU") {
     for (const auto& loaded : test::all_components()) {
+        if (test::needs_a_device(loaded)) continue;
         INFO(loaded.plugin << " " << name(loaded.manifest->kind) << " " << loaded.manifest->id);
         const AttentionRequest attention;
         const NormalizationRequest normalization;
         const ActivationRequest activation;
         const LossRequest loss;
         const OptimizerRequest optimizer;
-        const PrecisionRequest precision;
+        PrecisionRequest precision;
+        if (loaded.manifest->id == "bf16_pure") precision.dtype = DType::bfloat16;
         const DataLoaderRequest data_loader;
         const Request* requests[] = {&attention, &normalization, &activation, &loss,
                                      &optimizer, &precision,     &data_loader};
@@ -35,6 +37,20 @@ TEST_CASE("a device that the host lacks is a reason, and none on a host that has
         CHECK(refusals(component(Kind::attention, plugin, plugin), request, laptop()) == lacking);
         CHECK(refusals(component(Kind::attention, plugin, plugin), request, h100()) == "");
     }
+}
+
+TEST_CASE("precision policies say which parameters, range and device they need") {
+    PrecisionRequest request;
+    const auto of = [&](const char* id) { return refusals(component(Kind::precision, "amp", id), request); };
+    CHECK(of("tf32") == "device: expected cuda (TensorFloat-32 is a mode of its tensor cores), got cpu");
+    CHECK(of("bf16_pure") == "dtype: expected bfloat16 (parameters as the model stores them), got float32");
+    request.loss_scaling = true;
+    CHECK(of("fp16") == "");
+    CHECK(of("bf16") == "loss_scaling: expected false (its range needs no loss scale), got true");
+    request.loss_scaling = false;
+    request.device = Device::cuda;
+    for (const char* id : {"fp32", "tf32", "bf16", "fp16"})
+        CHECK(refusals(component(Kind::precision, "amp", id), request, h100()) == "");
 }
 
 TEST_CASE("all reasons come at once") {

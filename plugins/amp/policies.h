@@ -1,0 +1,106 @@
+// Precision policies: which dtype each class of operations computes in.
+//
+//     fp32       everything in float32
+//     tf32       the same on CUDA, products in TensorFloat-32 (NVIDIA A100 whitepaper, 2020: 8 bits of exponent, 10 of mantissa)
+//     bf16       linear layers, attention and activation in bfloat16 (Kalamkar et al. 2019, arXiv:1905.12322); parameters, normalization, loss in float32
+//     fp16       the same in float16, with dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740)
+//     bf16_pure  parameters and everything but the loss in bfloat16; the optimizer keeps float32 masters
+//
+// Whatever the dtype, parameters are cast once a step; gradients come in the dtype of their parameters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/verdict.h>
+
+#include "cast_linear.h"
+#include "loss_scaler.h"
+
+namespace switchyard {
+
+class AmpPolicy : public Precision {
+public:
+    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
+    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
+                                const LinearNeeds& needs) override;
+    void begin_step() override { linear_.forget(); }
+    void end_step() override { linear_.forget(); }
+
+protected:
+    using Precision::Precision;
+
+private:
+    CastLinear linear_;
+};
+
+class AmpFp32 final : public AmpPolicy {
+public:
+    explicit AmpFp32(const CreateInfo& info) : AmpPolicy(info) {}
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    DType storage(OpClass, const std::string&) const override { return DType::float32; }
+    DType compute(OpClass, const std::string&) const override { return DType::float32; }
+};
+
+class AmpTf32 final : public AmpPolicy {
+public:
+    explicit AmpTf32(const CreateInfo& info) : AmpPolicy(info) {}
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    DType storage(OpClass, const std::string&) const override { return DType::float32; }
+    DType compute(OpClass, const std::string&) const override { return DType::float32; }
+    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
+    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
+                                const LinearNeeds& needs) override;
+};
+
+// Parameters in float32; linear layers, attention and activation in `low` but where `keep` says not.
+class AmpLow : public AmpPolicy {
+public:
+    DType storage(OpClass, const std::string&) const override { return DType::float32; }
+    DType compute(OpClass op, const std::string& layer) const override;
+
+protected:
+    AmpLow(const CreateInfo& info, DType low);
+
+private:
+    DType low_;
+    std::vector<std::string> keep_;
+};
+
+class AmpBf16 final : public AmpLow {
+public:
+    explicit AmpBf16(const CreateInfo& info) : AmpLow(info, DType::bfloat16) {}
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+};
+
+class AmpFp16 final : public AmpLow {
+public:
+    explicit AmpFp16(const CreateInfo& info);
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    double loss_scale() const override { return scaler_ ? scaler_->scale() : 1.0; }
+    void update(bool found_inf) override {
+        if (scaler_) scaler_->update(found_inf);
+    }
+    PrecisionState state() const override { return scaler_ ? scaler_->state() : PrecisionState{}; }
+    void load(const PrecisionState& state) override {
+        if (scaler_) scaler_->load(state);
+    }
+
+private:
+    std::optional<LossScaler> scaler_;  // where scaling was asked for
+};
+
+class AmpBf16Pure final : public AmpPolicy {
+public:
+    explicit AmpBf16Pure(const CreateInfo& info) : AmpPolicy(info) {}
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    DType storage(OpClass, const std::string&) const override { return DType::bfloat16; }
+    DType compute(OpClass op, const std::string&) const override {
+        return op == OpClass::loss ? DType::float32 : DType::bfloat16;
+    }
+};
+
+}  // namespace switchyard

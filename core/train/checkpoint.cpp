@@ -33,6 +33,7 @@ constexpr const char* prefix = "step-";
 constexpr const char* aside_prefix = ".writing-";
 constexpr const char* generator_name = "random.generator";
 constexpr const char* precision_prefix = "precision.";
+constexpr const char* master_prefix = "master.";
 const std::vector<std::string> files{"model.safetensors", "optimizer.safetensors", "state.json"};
 
 std::string name_of(std::int64_t step) {
@@ -111,6 +112,7 @@ host::FileError write_files(const std::string& aside, const TrainingState& state
         tensors.push_back({std::to_string(i), state.optimizer.entries[i].value});
     for (const auto& entry : state.precision.entries)
         tensors.push_back({precision_prefix + entry.key, entry.value});
+    for (const auto& [name, value] : state.masters) tensors.push_back({master_prefix + name, value});
     if (state.progression.generator.defined())
         tensors.push_back({generator_name, state.progression.generator});
     if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
@@ -205,6 +207,8 @@ private:
             if (stored.name.starts_with(precision_prefix)) {
                 state.precision.entries.push_back({stored.name.substr(std::strlen(precision_prefix)), value});
             }
+            if (stored.name.starts_with(master_prefix))
+                state.masters[stored.name.substr(std::strlen(master_prefix))] = value;
         }
         return "";
     }

@@ -1,4 +1,4 @@
-// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors, state.json and checksums.xxh128, which holds the other files'
+// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors (with float32 masters where parameters are of lower precision), state.json and checksums.xxh128, which holds the other files'
 // checksums (XXH3 of 128 bits) in the format that `xxh128sum --check` reads.
 //
 // Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a full disk at any moment leaves the previous checkpoints

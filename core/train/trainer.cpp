@@ -115,13 +115,23 @@ Progression Trainer::boundary() const {
 }
 
 void Trainer::restore(const TrainingState& state) {
+    const auto& masters = state.masters;
+    for (const auto& group : groups_) {
+        for (const auto& parameter : group.parameters) {
+            if (!parameter.master.defined()) continue;
+            const auto found = masters.find(parameter.name);
+            if (found == masters.end() || found->second.sizes() != parameter.master.sizes())
+                throw std::invalid_argument("there is no float32 master of " + parameter.name +
+                                            " in its shape, which parameters of lower precision need");
+        }
+    }
     parts_.optimizer.load(state.optimizer);
     parts_.plan.precision().load(state.precision);
     parts_.train_loader.seek(state.progression.loader);
     if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
     for (auto& group : groups_) {
         for (auto& parameter : group.parameters) {
-            if (parameter.master.defined()) parameter.master = parameter.value.detach().to(at::kFloat);
+            if (parameter.master.defined()) parameter.master.copy_(masters.at(parameter.name));
         }
     }
     now_ = state.progression;
@@ -129,7 +139,14 @@ void Trainer::restore(const TrainingState& state) {
 }
 
 TrainingState Trainer::state() const {
-    return {now_, parts_.optimizer.state(), parts_.plan.precision().state(), parts_.plan_text};
+    TrainingState state{
+        now_, parts_.optimizer.state(), parts_.plan.precision().state(), {}, parts_.plan_text};
+    for (const auto& group : groups_) {
+        for (const auto& parameter : group.parameters) {
+            if (parameter.master.defined()) state.masters[parameter.name] = parameter.master;
+        }
+    }
+    return state;
 }
 
 double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_until(batches, {}); }

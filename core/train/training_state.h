@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -27,6 +28,7 @@ struct TrainingState {
     Progression progression;
     OptimizerState optimizer;
     PrecisionState precision;
+    std::map<std::string, at::Tensor> masters;  // float32 copies of parameters of lower precision, by name
     std::string plan;  // what must not change on resuming: the plan and the model in words, one line each
 };
 

@@ -67,6 +67,23 @@ std::optional<bool> kill_somewhere(const TinyJob& job, const std::string& name, 
 
 }  // namespace
 
+TEST_CASE("parameters in bfloat16 are resumed with their float32 masters") {
+    const TinyJob job;
+    const Words sets{"precision.backend=amp/bf16_pure", "precision.parameter_dtype=bfloat16",
+                     "train.steps=7"};
+    job.trained("whole", sets);
+    auto cut = sets;
+    cut.push_back("train.steps=3");
+    job.trained("cut", cut);
+    fs::remove_all(fs::path(job.run_folder("cut")) / "model");
+    resumed(job, "cut", sets);
+    CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
+    const bool same =
+        bytes_of(fs::path(job.run_folder("cut")) / "checkpoints/step-00000007/model.safetensors") ==
+        bytes_of(fs::path(job.run_folder("whole")) / "checkpoints/step-00000007/model.safetensors");
+    CHECK(same);
+}
+
 TEST_CASE("a run of a few steps and its resumption equal one run") {
     const TinyJob job;
     const Words evaluated{"train.eval_every=2"};

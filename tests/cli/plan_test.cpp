@@ -106,7 +106,7 @@ TEST_CASE("swapping in the file does what --set does") {
 
 TEST_CASE("the precision policy that is chosen decides the dtypes of the other slots") {
     std::map<std::string, std::string> dtypes;
-    const auto json = plan({"--set", "precision.backend=bf16"});
+    const auto json = plan({"--set", "precision.backend=torch/bf16"});
     for (const auto& slot : json.at("slots")) dtypes[slot.at("slot")] = slot.at("request").at("dtype");
     CHECK(dtypes.at("attention") == "bfloat16");
     CHECK(dtypes.at("activation") == "bfloat16");
@@ -117,7 +117,7 @@ TEST_CASE("the precision policy that is chosen decides the dtypes of the other s
     for (const auto& slot : written.at("slots")) {
         if (slot.at("slot") == "attention") CHECK(slot.at("request").at("dtype") == "float16");
     }
-    CHECK_THAT(run({"plan", "configs/demo.toml", "--set", "precision.backend=bf16"}).out,
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--set", "precision.backend=torch/bf16"}).out,
                contains("  bfloat16  torch/torch"));
 }
 

@@ -5,9 +5,11 @@
 
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
+#include <switchyard/sdk/cuda_part.h>
 #include <switchyard/sdk/saved_attention.h>
 #include <switchyard/sdk/serves.h>
 
+#include "cuda/requests.h"
 #include "passes.h"
 
 namespace switchyard {
@@ -51,9 +53,15 @@ at::Tensor table_gradient(const std::vector<double>& sums, const at::Tensor& tab
 
 }  // namespace
 
-Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo&, const Options&) {
+FlashAttention::FlashAttention(const CreateInfo& info) : Attention(info) {
+    using Make = Attention*(const CreateInfo&);
+    if (info.device() == Device::cuda) on_cuda_.reset(sdk::cuda_part<Make>()(info));
+}
+
+Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
+    if (request.device == Device::cuda)
+        return flash::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
     Verdict verdict;
-    REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device));
     REQUIRE(verdict,
             request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||
                 request.dtype == DType::float16,
@@ -64,6 +72,7 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
 
 AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,
                                          Saved* saved) {
+    if (on_cuda_) return on_cuda_->forward(inputs, params, saved);
     reference::check_attention(inputs, params);
     executed();
     const AttentionInputs dense = with_dense_rows(inputs);

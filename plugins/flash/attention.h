@@ -2,7 +2,11 @@
 //
 // Dao et al. 2022 (arXiv:2205.14135) and Dao 2023 (arXiv:2307.08691): online softmax, backward from the log-sum-exp. Matrix products by LibTorch's brgemm (oneDNN's
 // kernels made at run time); what is between them in vectors (row_kernels.h).
+//
+// For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
+
+#include <memory>
 
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/host_info.h>
@@ -12,13 +16,16 @@ namespace switchyard {
 
 class FlashAttention final : public Attention {
 public:
-    using Attention::Attention;
+    explicit FlashAttention(const CreateInfo& info);
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options);
     AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params,
                              Saved* saved) override;
     AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
                             const AttentionNeeds& needs) override;
+
+private:
+    std::unique_ptr<Attention> on_cuda_;
 };
 
 }  // namespace switchyard

@@ -6,7 +6,8 @@
 #                    switchyard_plugin_v1, and loads on every host.
 #   libNAME_cuda.so  beside it, from CUDA_SOURCES (kernels with plain C++ launchers, no LibTorch headers) and
 #                    CUDA_WRAPPERS (C++ with LibTorch), exporting switchyard_plugin_cuda_v1. Opened by the first only
-#                    when a component is created for a CUDA device. Left out where there is no nvcc.
+#                    when a component is created for a CUDA device (<switchyard/sdk/cuda_part.h>). Left out where there is
+#                    no nvcc; SWITCHYARD_PLUGIN_CUDA, 0 or 1, tells the first.
 # DEPS are libraries of the plugin's own. MANIFEST is relative to the current folder; headers that it names are looked
 # for there. Where the result goes: lib/switchyard/plugins in this project's build tree, else the current binary folder;
 # `cmake --install` puts it into lib/switchyard/plugins, where a Switchyard of the same prefix finds it.
@@ -73,6 +74,7 @@ function(switchyard_add_plugin name)
   add_library(${name} MODULE ${arg_SOURCES} "${generated}")
   switchyard_configure_plugin_library(${name} switchyard_plugin_v1)
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  target_compile_definitions(${name} PRIVATE "SWITCHYARD_PLUGIN_CUDA=$<BOOL:${cuda}>")
   set(targets ${name})
 
   if(cuda)

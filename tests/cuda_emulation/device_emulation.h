@@ -3,6 +3,7 @@
 // Fragment layouts are those of PTX ISA 8.7, sections 9.7.14.5.8 (mma.m16n8k16) and 9.7.14.5.15 (ldmatrix); device_test.cpp holds them against an independent statement.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -103,6 +104,13 @@ void round_to(float value, flash::Bf16& result);
 void round_to(float value, flash::Fp16& result);
 
 }  // namespace switchyard::emulation
+
+namespace switchyard::flash {
+
+using std::max;  // which device code has without asking
+using std::min;
+
+}  // namespace switchyard::flash
 
 namespace switchyard::flash::device {
 

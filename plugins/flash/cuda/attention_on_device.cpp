@@ -1,0 +1,291 @@
+// Legend:  B sequences  H heads  N queries  R 2 reach + 1
+#include "attention_on_device.h"
+
+#include <algorithm>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <switchyard/reference/attention.h>
+#include <switchyard/reference/attention_check.h>
+#include <switchyard/reference/attention_mask.h>
+
+#include "kernels.h"
+#include "params.h"
+#include "tiles.h"
+
+namespace switchyard::flash {
+namespace {
+
+// As the kernels read it: a dense last dimension, rows at multiples of 16 bytes.
+bool is_readable(const at::Tensor& x) {
+    if (x.numel() == 0) return true;
+    if (x.stride(-1) != 1 || reinterpret_cast<std::uintptr_t>(x.const_data_ptr()) % 16 != 0) return false;
+    for (std::int64_t i = 0; i + 1 < x.dim(); ++i) {
+        if (x.size(i) > 1 && x.stride(i) % 8 != 0) return false;
+    }
+    return true;
+}
+at::Tensor readable(const at::Tensor& x) {
+    return is_readable(x) ? x : x.clone(at::MemoryFormat::Contiguous);
+}
+
+AttentionInputs readable(const AttentionInputs& inputs) {
+    AttentionInputs made = inputs;
+    made.q = readable(inputs.q);
+    made.k = readable(inputs.k);
+    made.v = readable(inputs.v);
+    return made;
+}
+
+// In the order of strides of `like`, if rows are then dense.
+at::Tensor empty_rows(const at::Tensor& like, at::IntArrayRef sizes) {
+    const at::Tensor made = reference::empty_in_order_of(like, sizes);
+    return is_readable(made) ? made : at::empty(sizes, like.options());
+}
+
+Rows rows_of(const at::Tensor& x, Layout layout) {
+    if (!x.defined() || x.numel() == 0) return {};
+    if (layout == Layout::packed) return {x.data_ptr(), 0, x.stride(1), x.stride(0)};
+    return {x.data_ptr(), x.stride(0), x.stride(1), x.stride(2)};
+}
+// [B, H, N] or [T, H] as rows of one number.
+Rows number_rows(const at::Tensor& x, Layout layout) { return rows_of(x.unsqueeze(-1), layout); }
+
+at::Tensor int32_of(const at::Tensor& numbers, const at::Tensor& like) {
+    return numbers.to(like.device(), at::kInt).contiguous();
+}
+
+std::int64_t longest(const std::vector<std::int64_t>& offsets) {
+    std::int64_t most = 0;
+    for (std::size_t i = 1; i < offsets.size(); ++i) most = std::max(most, offsets[i] - offsets[i - 1]);
+    return most;
+}
+
+// Is `known` this very tensor, unchanged since?
+bool same(const at::Tensor& known, std::int64_t version, const at::Tensor& now) {
+    return known.defined() && now.defined() && known.is_same(now) && !now.is_inference() &&
+           now._version() == version;
+}
+
+}  // namespace
+
+// Tensors live until the launches are queued: memory that LibTorch takes back is handed out again in the order of the stream.
+struct AttentionOnDevice::Call {
+    Params params;
+    Shape shape;
+    Storage storage = Storage::bf16;
+    std::vector<at::Tensor> kept;
+
+    const std::int32_t* keep_int32(const at::Tensor& numbers, const at::Tensor& like) {
+        kept.push_back(int32_of(numbers, like));
+        return kept.back().const_data_ptr<std::int32_t>();
+    }
+};
+
+void AttentionOnDevice::check(const AttentionInputs& inputs, const AttentionParams& params) {
+    if (params.layout == Layout::padded) return reference::check_attention(inputs, params);
+    const AttentionMask& mask = params.mask;
+    const bool known = same(lengths_.q, lengths_.q_version, mask.cu_seqlens_q) &&
+                       same(lengths_.k, lengths_.k_version, mask.cu_seqlens_k) && inputs.q.dim() == 3 &&
+                       inputs.k.dim() == 3 && inputs.q.size(0) == lengths_.q_total &&
+                       inputs.k.size(0) == lengths_.k_total;
+    if (known) return;
+    reference::check_attention(inputs, params);
+    lengths_.longest_q =
+        longest(reference::sequence_offsets(mask.cu_seqlens_q, "cu_seqlens_q", inputs.q.size(0)));
+    lengths_.longest_k =
+        longest(reference::sequence_offsets(mask.cu_seqlens_k, "cu_seqlens_k", inputs.k.size(0)));
+    lengths_.q = mask.cu_seqlens_q;
+    lengths_.k = mask.cu_seqlens_k;
+    lengths_.q_version = lengths_.q.is_inference() ? -1 : lengths_.q._version();
+    lengths_.k_version = lengths_.k.is_inference() ? -1 : lengths_.k._version();
+    lengths_.q_total = inputs.q.size(0);
+    lengths_.k_total = inputs.k.size(0);
+}
+
+const DistanceBuckets& AttentionOnDevice::distances_of(const at::Tensor& table, const AttentionMask& mask) {
+    DistanceBuckets& known = distances_;
+    if (known.bucket.defined() && known.bucket.device() == table.device() && known.buckets == table.size(0) &&
+        known.max_distance == mask.relative_max_distance &&
+        known.bidirectional == mask.relative_bidirectional)
+        return known;
+    known.buckets = table.size(0);
+    known.max_distance = mask.relative_max_distance;
+    known.bidirectional = mask.relative_bidirectional;
+    known.reach = std::max(known.max_distance, known.buckets);
+    const std::int64_t count = 2 * known.reach + 1;
+    const at::Tensor bucket = at::empty({count}, at::TensorOptions().dtype(at::kLong));
+    const at::Tensor one_hot = at::zeros({known.buckets, count}, at::TensorOptions().dtype(at::kDouble));
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto one = reference::relative_bucket(i - known.reach, known.buckets, known.bidirectional,
+                                                    known.max_distance);
+        bucket.mutable_data_ptr<std::int64_t>()[i] = one;
+        one_hot.mutable_data_ptr<double>()[one * count + i] = 1.0;
+    }
+    known.bucket = bucket.to(table.device());
+    known.one_hot = one_hot.to(table.device());
+    return known;
+}
+
+void AttentionOnDevice::add_relative_bias(Call& call, const at::Tensor& table, const AttentionMask& mask) {
+    const DistanceBuckets& distances = distances_of(table, mask);
+    call.kept.push_back(table.detach().to(at::kFloat).index_select(0, distances.bucket).t().contiguous());
+    call.params.distance_bias = call.kept.back().const_data_ptr<float>();
+    call.params.reach = static_cast<int>(distances.reach);
+}
+
+AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& inputs,
+                                                    const AttentionParams& params, std::int64_t longest_q,
+                                                    std::int64_t longest_k) {
+    const AttentionMask& mask = params.mask;
+    const at::Tensor& q = inputs.q;
+    const bool packed = params.layout == Layout::packed;
+    Call call;
+    Params& p = call.params;
+    call.storage = q.scalar_type() == at::kHalf ? Storage::fp16 : Storage::bf16;
+    p.q = rows_of(inputs.q, params.layout);
+    p.k = rows_of(inputs.k, params.layout);
+    p.v = rows_of(inputs.v, params.layout);
+    p.sequences = static_cast<int>(packed ? mask.cu_seqlens_q.size(0) - 1 : q.size(0));
+    p.heads = static_cast<int>(q.size(1));
+    p.kv_heads = static_cast<int>(inputs.k.size(1));
+    p.head_dim = static_cast<int>(q.size(-1));
+    p.v_head_dim = static_cast<int>(inputs.v.size(-1));
+    p.queries = static_cast<int>(packed ? longest_q : q.size(2));
+    p.keys = static_cast<int>(packed ? longest_k : inputs.k.size(2));
+    if (packed) {
+        p.cu_seqlens_q = call.keep_int32(mask.cu_seqlens_q, q);
+        p.cu_seqlens_k = call.keep_int32(mask.cu_seqlens_k, q);
+    } else {
+        if (mask.kinds.has(MaskKind::key_lengths)) p.key_lengths = call.keep_int32(mask.key_lengths, q);
+        if (mask.query_offsets.defined()) p.query_offsets = call.keep_int32(mask.query_offsets, q);
+    }
+    if (mask.kinds.has(MaskKind::prefix)) p.prefix_lengths = call.keep_int32(mask.prefix_lengths, q);
+    p.causal = mask.kinds.has(MaskKind::causal);
+    if (mask.kinds.has(MaskKind::sliding_window)) {
+        // Wider than any sequence is as good as unlimited, and stays within 32 bits.
+        const auto narrow = [](std::int64_t width) {
+            return static_cast<int>(std::min<std::int64_t>(width, 1 << 30));
+        };
+        p.window_left = mask.window_left < 0 ? -1 : narrow(mask.window_left);
+        p.window_right = mask.window_right < 0 ? -1 : narrow(mask.window_right);
+    }
+    p.scale = static_cast<float>(reference::attention_scale(params, p.head_dim));
+    if (mask.kinds.has(MaskKind::soft_cap)) p.soft_cap = static_cast<float>(mask.soft_cap);
+    if (mask.kinds.has(MaskKind::alibi)) {
+        call.kept.push_back(mask.alibi_slopes.to(q.device(), at::kFloat).contiguous());
+        p.alibi_slopes = call.kept.back().const_data_ptr<float>();
+    }
+    if (mask.kinds.has(MaskKind::relative_bias)) add_relative_bias(call, inputs.relative_bias, mask);
+    if (mask.kinds.has(MaskKind::dense_bias)) {
+        at::Tensor bias = inputs.dense_bias;
+        if (bias.scalar_type() != q.scalar_type()) bias = bias.to(at::kFloat);
+        bias = bias.expand({q.size(0), q.size(1), q.size(2), inputs.k.size(2)});
+        p.dense_bias = bias.const_data_ptr();
+        p.dense_is_float = bias.scalar_type() == at::kFloat;
+        for (int i = 0; i < 4; ++i) p.dense_stride[i] = bias.stride(i);
+        call.kept.push_back(bias);
+    }
+    if (params.dropout.active()) {
+        p.seed = params.dropout.seed;
+        p.threshold = params.dropout.threshold();
+        p.keep_scale = static_cast<float>(params.dropout.keep_scale());
+        p.first_document = static_cast<std::uint32_t>(mask.first_document);
+    }
+    call.shape = {p.sequences, p.heads, p.kv_heads, p.queries, p.keys, padded_dim(p.head_dim, p.v_head_dim)};
+    return call;
+}
+
+AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const AttentionParams& params,
+                                            Saved* saved, const Queue& queue) {
+    check(given, params);
+    const AttentionInputs inputs = readable(given);
+    auto sizes = given.q.sizes().vec();
+    const at::Tensor lse =
+        at::empty(given.q.sizes().slice(0, given.q.dim() - 1), given.q.options().dtype(at::kFloat));
+    sizes.back() = given.v.size(-1);
+    const at::Tensor out = empty_rows(inputs.q, sizes);
+    Call call = describe(inputs, params, lengths_.longest_q, lengths_.longest_k);
+    Params& p = call.params;
+    p.out = rows_of(out, params.layout);
+    p.lse = number_rows(lse, params.layout);
+    const bool launches = out.numel() > 0;
+    if (launches && is_decoding(call.shape) && p.threshold == 0) {
+        p.splits = decode_splits(call.shape, queue.multiprocessors);
+        at::Tensor split_out, split_lse;
+        if (p.splits > 1) {
+            const auto rows = call.shape.sequences * call.shape.heads * call.shape.queries;
+            split_out = at::empty({p.splits, rows, p.v_head_dim}, lse.options());
+            split_lse = at::empty({p.splits, rows}, lse.options());
+            p.split_out = split_out.mutable_data_ptr<float>();
+            p.split_lse = split_lse.mutable_data_ptr<float>();
+        }
+        decode(call.storage, p, call.shape, queue.stream);
+    } else if (launches) {
+        forward_pass(call.storage, p, call.shape, queue.stream);
+    }
+    if (saved != nullptr) {
+        for (const auto* input : {&given.q, &given.k, &given.v, &given.relative_bias, &given.dense_bias})
+            saved->input(*input);
+        saved->output(out);
+        if (params.want_lse) {
+            saved->output(lse);
+        } else {
+            saved->extra(lse);
+        }
+        saved->integers = {lengths_.longest_q, lengths_.longest_k};
+    }
+    return {out, params.want_lse ? lse : at::Tensor()};
+}
+
+AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const Saved& saved,
+                                           const at::Tensor& grad_out, const AttentionNeeds& needs,
+                                           const Queue& queue) {
+    const AttentionInputs inputs = readable({saved[0], saved[1], saved[2], saved[3], saved[4]});
+    const at::Tensor& out = saved[5];
+    const at::Tensor lse = saved[6], grad = readable(grad_out), delta = at::empty_like(lse);
+    Call call = describe(inputs, params, saved.integers.at(0), saved.integers.at(1));
+    Params& p = call.params;
+    p.out = rows_of(out, params.layout);
+    p.grad_out = rows_of(grad, params.layout);
+    p.lse = number_rows(lse, params.layout);
+    p.delta = number_rows(delta, params.layout);
+
+    AttentionGrads grads;
+    const bool runs = out.numel() > 0 && inputs.k.numel() > 0;
+    const auto make = [&](bool needed, const at::Tensor& input, at::Tensor& gradient, Rows& to) {
+        if (!needed) return;
+        gradient = empty_rows(input, input.sizes());
+        if (!runs) gradient.zero_();
+        to = rows_of(gradient, params.layout);
+    };
+    make(needs.q, inputs.q, grads.q, p.dq);
+    make(needs.k, inputs.k, grads.k, p.dk);
+    make(needs.v, inputs.v, grads.v, p.dv);
+    const bool relative = needs.relative_bias && params.mask.kinds.has(MaskKind::relative_bias);
+    if (relative && !runs) grads.relative_bias = at::zeros_like(inputs.relative_bias);
+    if (!runs) return grads;
+
+    at::Tensor distances;
+    if (relative) {
+        const Launch pass = query_pass_launch(call.shape, true);
+        distances = at::zeros({pass.blocks, 2 * p.reach + 1}, lse.options());
+        p.distance_gradient = distances.mutable_data_ptr<float>();
+    }
+    backward_pass(call.storage, p, call.shape, queue.stream);
+    if (relative) {
+        const at::Tensor sums_HR = distances.view({p.sequences, p.heads, -1, 2 * p.reach + 1})
+                                       .to(at::kDouble)
+                                       .sum(at::IntArrayRef{0, 2});
+        grads.relative_bias = distances_of(inputs.relative_bias, params.mask)
+                                  .one_hot.matmul(sums_HR.t())
+                                  .to(inputs.relative_bias.scalar_type());
+    }
+    return grads;
+}
+
+}  // namespace switchyard::flash

@@ -1,0 +1,53 @@
+// An attention call of the contract (core/interfaces/attention.h) as launches of the kernels in this folder. LibTorch on one side, no CUDA header on the other: where a stream comes from is
+// the caller's, so the same code runs with the kernels emulated.
+#pragma once
+
+#include <vector>
+
+#include <switchyard/interfaces/attention.h>
+
+namespace switchyard::flash {
+
+struct Queue {
+    void* stream = nullptr;
+    int multiprocessors = 1;
+};
+
+// What depends on a relative-bias table's shape and bucketing alone, kept from call to call.
+struct DistanceBuckets {
+    std::int64_t buckets = -1, max_distance = -1;
+    bool bidirectional = false;
+    at::Tensor bucket;   // int64 [2 reach + 1], on the device
+    at::Tensor one_hot;  // float64 [buckets, 2 reach + 1]
+    std::int64_t reach = 0;
+};
+
+// The last cu_seqlens that were read: reading waits for the device, and all layers of a model have the same.
+struct KnownLengths {
+    at::Tensor q, k;
+    std::int64_t q_version = -1, k_version = -1, q_total = -1, k_total = -1;
+    std::int64_t longest_q = 0, longest_k = 0;
+};
+
+// Used from one thread at a time, like the component that has it.
+class AttentionOnDevice {
+public:
+    AttentionOutputs forward(const AttentionInputs& inputs, const AttentionParams& params, Saved* saved,
+                             const Queue& queue);
+    AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
+                            const AttentionNeeds& needs, const Queue& queue);
+
+private:
+    struct Call;
+
+    void check(const AttentionInputs& inputs, const AttentionParams& params);
+    Call describe(const AttentionInputs& inputs, const AttentionParams& params, std::int64_t longest_q,
+                  std::int64_t longest_k);
+    void add_relative_bias(Call& call, const at::Tensor& table, const AttentionMask& mask);
+    const DistanceBuckets& distances_of(const at::Tensor& table, const AttentionMask& mask);
+
+    DistanceBuckets distances_;
+    KnownLengths lengths_;
+};
+
+}  // namespace switchyard::flash

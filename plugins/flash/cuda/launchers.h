@@ -1,0 +1,31 @@
+// What the host calls to start a kernel. One instance a head size, each in a source of its own: they are what takes time to compile.
+#pragma once
+
+#include <cstdint>
+
+#include "launch_geometry.h"
+#include "params.h"
+
+namespace switchyard::flash {
+
+enum class Storage : std::uint8_t { bf16, fp16 };
+
+// Does the call have terms that the plain kernels leave out?
+inline bool has_terms(const Params& p) {
+    return p.soft_cap > 0.0F || p.alibi_slopes != nullptr || p.distance_bias != nullptr ||
+           p.dense_bias != nullptr || p.threshold != 0;
+}
+
+template <int kDim>
+void launch_forward(Storage storage, const Params& params, const Launch& launch, void* stream);
+template <int kDim>
+void launch_query_pass(Storage storage, const Params& params, const Launch& launch, void* stream);
+template <int kDim>
+void launch_key_pass(Storage storage, const Params& params, const Launch& launch, void* stream);
+template <int kDim>
+void launch_decode(Storage storage, const Params& params, const Launch& launch, void* stream);
+
+void launch_delta(Storage storage, const Params& params, const Launch& launch, void* stream);
+void launch_combine(Storage storage, const Params& params, const Launch& launch, void* stream);
+
+}  // namespace switchyard::flash

@@ -1,0 +1,67 @@
+#include "requests.h"
+
+#include <string>
+
+#include <switchyard/interfaces/require.h>
+
+#include "tiles.h"
+
+namespace switchyard::flash {
+namespace {
+
+constexpr MaskSet served = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
+                            MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,
+                            MaskKind::relative_bias,  MaskKind::dense_bias,  MaskKind::soft_cap};
+
+// Kernels are machine code for 8.0, which runs on all of 8.x, and for 9.0a, which runs on 9.0 alone.
+bool has_code_for(int capability) { return capability / 10 == 8 || capability == 90; }
+
+std::string text_of(int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+void judge_device(Verdict& verdict, const AttentionRequest& request, const DeviceInfo& device) {
+    REQUIRE(verdict, has_code_for(device.compute_capability), Code::Device, "compute_capability",
+            "8.0 to 8.9, or 9.0", text_of(device.compute_capability));
+    const int dim = padded_dim(request.head_dim.max, request.v_head_dim.max);
+    if (dim == 0 || device.shared_memory_per_block_bytes == 0) return;  // 0: not known
+    const bool distances = request.bias_gradient && request.masks.has(MaskKind::relative_bias);
+    const auto needed = static_cast<std::int64_t>(most_shared_bytes(dim, request.needs_grad, distances));
+    REQUIRE(verdict, device.shared_memory_per_block_bytes >= needed, Code::Memory, "shared_memory_per_block",
+            "at least " + std::to_string(needed) + " bytes for this head_dim",
+            device.shared_memory_per_block_bytes);
+}
+
+void judge_dim(Verdict& verdict, const char* field, const Range& dim) {
+    REQUIRE(verdict, dim.within(8, 256) && dim.all_multiples_of(8), Code::HeadDim, field,
+            "one multiple of 8, from 8 to 256, on cuda", dim);
+}
+
+}  // namespace
+
+Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, bool built) {
+    Verdict verdict;
+    const DeviceInfo* const device = host.first(Device::cuda);
+    REQUIRE(verdict, device != nullptr, Code::Device, "device",
+            "cpu, or cuda on a host that has such a device", name(request.device),
+            "set run.device = \"cpu\", or plan for a host with a device");
+    REQUIRE(verdict, built || host.described, Code::Library, "cuda", "a plugin built with nvcc",
+            "built without", "build it where nvcc is found: `./dev build` says what it looked for");
+    REQUIRE(verdict, request.dtype == DType::bfloat16 || request.dtype == DType::float16, Code::DType,
+            "dtype", "bfloat16 or float16 on cuda", name(request.dtype));
+    judge_dim(verdict, "head_dim", request.head_dim);
+    judge_dim(verdict, "v_head_dim", request.v_head_dim);
+    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", "masks known to this plugin",
+            request.masks.bits);
+    REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
+            "false (keys and values lie end to end)", "true");
+    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
+            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
+    REQUIRE(verdict, !request.bias_gradient || !request.masks.has(MaskKind::dense_bias), Code::Gradient,
+            "bias_gradient", "false with a dense bias", "true",
+            "a relative bias has its gradient; for a dense one take chunked");
+    if (device != nullptr) judge_device(verdict, request, *device);
+    return verdict;
+}
+
+}  // namespace switchyard::flash

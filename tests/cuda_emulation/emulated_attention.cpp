@@ -1,0 +1,53 @@
+#include "emulated_attention.h"
+
+#include <switchyard/sdk/plugin.h>
+
+#include "requests.h"
+
+namespace switchyard::test {
+namespace {
+
+constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "kernel", "counter", "exact", 0.0, "{}"};
+const SwitchyardComponent entry = sdk::component<Kind::attention, EmulatedAttention>(facts);
+
+// With many multiprocessors short caches are split, too.
+constexpr flash::Queue queue{nullptr, 8};
+
+}  // namespace
+
+Verdict EmulatedAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
+    AttentionRequest on_cuda = request;
+    on_cuda.device = Device::cuda;
+    return flash::judge_on_cuda(on_cuda, host, true);
+}
+
+AttentionOutputs EmulatedAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,
+                                            Saved* saved) {
+    executed();
+    return device_.forward(inputs, params, saved, queue);
+}
+
+AttentionGrads EmulatedAttention::backward(const AttentionParams& params, const Saved& saved,
+                                           const at::Tensor& grad_out, const AttentionNeeds& needs) {
+    return device_.backward(params, saved, grad_out, needs, queue);
+}
+
+const HostInfo& emulated_host() {
+    static const HostInfo host = [] {
+        HostInfo made;
+        made.name = "emulated";
+        made.described = true;
+        DeviceInfo device;
+        device.compute_capability = 90;
+        device.shared_memory_per_block_bytes = 227 * 1024;
+        made.devices.push_back(device);
+        return made;
+    }();
+    return host;
+}
+
+conformance::ComponentUnderTest emulated_attention() {
+    return {"flash on emulated cuda", &entry, &emulated_host(), {}, ""};
+}
+
+}  // namespace switchyard::test

@@ -60,7 +60,7 @@ FlashAttention::FlashAttention(const CreateInfo& info) : Attention(info) {
 
 Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     if (request.device == Device::cuda)
-        return flash::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
+        return flash_cuda::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
     Verdict verdict;
     REQUIRE(verdict,
             request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||
@@ -89,6 +89,7 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
 
 AttentionGrads FlashAttention::backward(const AttentionParams& params, const Saved& saved,
                                         const at::Tensor& grad_out, const AttentionNeeds& needs) {
+    if (on_cuda_) return on_cuda_->backward(params, saved, grad_out, needs);
     const SavedAttention from = saved_attention(saved);
     const AttentionInputs inputs = with_dense_rows(from.inputs);
     const at::Tensor grad = with_dense_rows(grad_out);

@@ -38,7 +38,7 @@ TEST_CASE("every case of bfloat16 is right on the emulated device") {
     const auto report = verify(DType::bfloat16);
     CHECK(faults(report) == "");
     CHECK(report.cases > 180);
-    CHECK(report.skipped < 30);  // gradients of a dense bias, head sizes that are no multiple of 8, pages
+    CHECK(report.skipped < 15);  // head sizes that are no multiple of 8, pages
     CHECK(emulation::statistics().bank_conflicts == 0);
     CHECK(emulation::statistics().largest_shared <= 163 * 1024);  // what 8.0 has
 }

@@ -70,17 +70,17 @@ void Shared::check(const void* place, std::size_t bytes, std::size_t alignment) 
         violate("an unaligned address in shared memory");
 }
 
-float to_float(flash::Bf16 value) {
+float to_float(flash_cuda::Bf16 value) {
     const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16U;
     float result = 0.0F;
     std::memcpy(&result, &bits, sizeof(result));
     return result;
 }
 
-float to_float(flash::Fp16 value) { return half_values()[value.bits]; }
+float to_float(flash_cuda::Fp16 value) { return half_values()[value.bits]; }
 
 // To nearest, ties to even.
-void round_to(float value, flash::Bf16& result) {
+void round_to(float value, flash_cuda::Bf16& result) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
     if (std::isnan(value)) {
@@ -90,7 +90,7 @@ void round_to(float value, flash::Bf16& result) {
     result.bits = static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
 }
 
-void round_to(float value, flash::Fp16& result) {
+void round_to(float value, flash_cuda::Fp16& result) {
     const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
     const float size = std::fabs(value);
     if (std::isnan(value)) {
@@ -158,8 +158,8 @@ void multiply_fragments(Lane (&lanes)[32]) {
     }
     ++statistics().products;
 }
-template void multiply_fragments<flash::Bf16>(Lane (&lanes)[32]);
-template void multiply_fragments<flash::Fp16>(Lane (&lanes)[32]);
+template void multiply_fragments<flash_cuda::Bf16>(Lane (&lanes)[32]);
+template void multiply_fragments<flash_cuda::Fp16>(Lane (&lanes)[32]);
 
 // What is on its way is NaN: for who reads too early, and for who still reads what was there before.
 void issue_copy(void* shared, const void* global, bool real) {
@@ -191,7 +191,7 @@ void wait(int left) {
     }
 }
 
-void run_grid(const flash::Launch& geometry, const std::function<void(unsigned char*)>& kernel) {
+void run_grid(const flash_cuda::Launch& geometry, const std::function<void(unsigned char*)>& kernel) {
     Grid& g = grid();
     // A block may have 227 KB at most (CUDA C++ Programming Guide, technical specifications, 9.0).
     if (geometry.shared_bytes > 227U * 1024U) throw Violation("more shared memory than a block can have");

@@ -96,23 +96,23 @@ void issue_copy(void* shared, const void* global, bool real);
 void commit();
 void wait(int left);
 
-void run_grid(const flash::Launch& geometry, const std::function<void(unsigned char*)>& kernel);
+void run_grid(const flash_cuda::Launch& geometry, const std::function<void(unsigned char*)>& kernel);
 
-float to_float(flash::Bf16 value);
-float to_float(flash::Fp16 value);
-void round_to(float value, flash::Bf16& result);
-void round_to(float value, flash::Fp16& result);
+float to_float(flash_cuda::Bf16 value);
+float to_float(flash_cuda::Fp16 value);
+void round_to(float value, flash_cuda::Bf16& result);
+void round_to(float value, flash_cuda::Fp16& result);
 
 }  // namespace switchyard::emulation
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 using std::max;  // which device code has without asking
 using std::min;
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda
 
-namespace switchyard::flash::device {
+namespace switchyard::flash_cuda::device {
 
 inline int thread() { return emulation::current_thread(); }
 inline int block() { return emulation::current_block(); }
@@ -199,6 +199,7 @@ inline float exp2(float x) { return std::exp2(x); }
 inline float log2(float x) { return std::log2(x); }
 inline float tanh(float x) { return std::tanh(x); }
 
+inline void atomic_add(float* place, float value) { *place += value; }
 inline void visit_tile(int sequence, int head, int row_tile, int column_tile) {
     if (thread() == 0) emulation::statistics().visits.push_back({sequence, head, row_tile, column_tile});
 }
@@ -211,4 +212,4 @@ void launch(const Kernel& kernel, const Launch& geometry, void*) {
     emulation::run_grid(geometry, [&](unsigned char* shared) { kernel(shared); });
 }
 
-}  // namespace switchyard::flash::device
+}  // namespace switchyard::flash_cuda::device

@@ -8,11 +8,11 @@
 
 #include <switchyard_test.h>
 
-namespace device = switchyard::flash::device;
+namespace device = switchyard::flash_cuda::device;
 using switchyard::emulation::Violation;
-using switchyard::flash::Bf16;
-using switchyard::flash::Fp16;
-using switchyard::flash::Launch;
+using switchyard::flash_cuda::Bf16;
+using switchyard::flash_cuda::Fp16;
+using switchyard::flash_cuda::Launch;
 
 namespace {
 

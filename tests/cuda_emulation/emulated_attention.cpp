@@ -11,14 +11,14 @@ constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "kernel", "counter
 const SwitchyardComponent entry = sdk::component<Kind::attention, EmulatedAttention>(facts);
 
 // With many multiprocessors short caches are split, too.
-constexpr flash::Queue queue{nullptr, 8};
+constexpr flash_cuda::Queue queue{nullptr, 8};
 
 }  // namespace
 
 Verdict EmulatedAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
     AttentionRequest on_cuda = request;
     on_cuda.device = Device::cuda;
-    return flash::judge_on_cuda(on_cuda, host, true);
+    return flash_cuda::judge_on_cuda(on_cuda, host, true);
 }
 
 AttentionOutputs EmulatedAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,

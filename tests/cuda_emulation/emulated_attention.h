@@ -20,7 +20,7 @@ public:
                             const AttentionNeeds& needs) override;
 
 private:
-    flash::AttentionOnDevice device_;
+    flash_cuda::AttentionOnDevice device_;
 };
 
 // A host with a device of compute capability 9.0.

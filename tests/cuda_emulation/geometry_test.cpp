@@ -5,7 +5,7 @@
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using namespace switchyard::flash;
+using namespace switchyard::flash_cuda;
 
 namespace {
 
@@ -120,12 +120,16 @@ TEST_CASE("a device that is not there, a plugin without its CUDA part, too littl
     CHECK(refusals(wide, host_with(80, a100)) == "");
 }
 
-TEST_CASE("gradients of a dense bias are refused, those of a relative bias are not") {
+TEST_CASE("gradients of a dense bias are not deterministic, those of a relative bias are") {
     AttentionRequest asked = request();
-    asked.bias_gradient = asked.needs_grad = true;
+    asked.bias_gradient = asked.needs_grad = asked.deterministic = true;
     asked.masks = {MaskKind::relative_bias};
     CHECK(refusals(asked, host_with(90, h100)) == "");
     asked.masks = {MaskKind::dense_bias};
     CHECK(refusals(asked, host_with(90, h100)) ==
-          "bias_gradient: expected false with a dense bias, got true\n");
+          "deterministic: expected false on cuda with the gradient of a dense bias (where that is broadcast, "
+          "it is "
+          "added up atomically), got true\n");
+    asked.deterministic = false;
+    CHECK(refusals(asked, host_with(90, h100)) == "");
 }

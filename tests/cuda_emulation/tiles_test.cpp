@@ -167,11 +167,11 @@ TEST_CASE("forward looks at the tiles that the mask leaves, backward too, and tw
         INFO(c.name);
         const AttentionInputs inputs = inputs_of(c);
         const AttentionParams params = params_of(c);
-        flash::AttentionOnDevice attention;
+        flash_cuda::AttentionOnDevice attention;
         Saved saved;
         at::Tensor out;
         const Visits forward = visits_of([&] { out = attention.forward(inputs, params, &saved, {}).out; });
-        CHECK(forward == expected(c, flash::forward_rows(64, false), 1));
+        CHECK(forward == expected(c, flash_cuda::forward_rows(64, false), 1));
         const Visits backward =
             visits_of([&] { attention.backward(params, saved, at::randn_like(out), {}, {}); });
         CHECK(backward == expected(c, 64, 2));
@@ -183,9 +183,9 @@ TEST_CASE("with terms, tiles of forward are half as high") {
     Case c = {"soft cap", {MaskKind::causal, MaskKind::soft_cap}, {260}, {260}};
     AttentionParams params = params_of(c);
     params.mask.soft_cap = 2.0;
-    flash::AttentionOnDevice attention;
+    flash_cuda::AttentionOnDevice attention;
     const Visits forward = visits_of([&] { attention.forward(inputs_of(c), params, nullptr, {}); });
-    CHECK(forward == expected(c, flash::forward_rows(64, true), 1));
+    CHECK(forward == expected(c, flash_cuda::forward_rows(64, true), 1));
 }
 
 TEST_CASE("decoding reads each tile of keys once for all heads that share it, whatever the splits") {
@@ -198,7 +198,7 @@ TEST_CASE("decoding reads each tile of keys once for all heads that share it, wh
     params.mask.kinds = {MaskKind::key_lengths};
     params.mask.key_lengths = numbers({640, 100});
     for (const int multiprocessors : {1, 4, 132}) {
-        flash::AttentionOnDevice attention;
+        flash_cuda::AttentionOnDevice attention;
         Visits visits = visits_of([&] {
             attention.forward(inputs, params, nullptr, {nullptr, multiprocessors});
         });

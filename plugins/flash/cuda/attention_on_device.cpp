@@ -12,12 +12,13 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
+#include <switchyard/sdk/saved_attention.h>
 
 #include "kernels.h"
 #include "params.h"
 #include "tiles.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 namespace {
 
 // As the kernels read it: a dense last dimension, rows at multiples of 16 bytes.
@@ -228,26 +229,28 @@ AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const 
     } else if (launches) {
         forward_pass(call.storage, p, call.shape, queue.stream);
     }
-    if (saved != nullptr) {
-        for (const auto* input : {&given.q, &given.k, &given.v, &given.relative_bias, &given.dense_bias})
-            saved->input(*input);
-        saved->output(out);
-        if (params.want_lse) {
-            saved->output(lse);
-        } else {
-            saved->extra(lse);
-        }
-        saved->integers = {lengths_.longest_q, lengths_.longest_k};
-    }
-    return {out, params.want_lse ? lse : at::Tensor()};
+    if (saved != nullptr) saved->integers = {lengths_.longest_q, lengths_.longest_k};
+    return save_attention(saved, given, params, out, lse);
+}
+
+// Of the bias' own size, and where in it an element of [B, H, N, M] is.
+at::Tensor AttentionOnDevice::add_dense_gradient(Call& call, const at::Tensor& bias) {
+    const at::Tensor gradient = at::zeros(bias.sizes(), bias.options().dtype(at::kFloat));
+    const at::Tensor whole =
+        gradient.expand({call.params.sequences, call.params.heads, call.params.queries, call.params.keys});
+    call.params.dense_gradient = gradient.mutable_data_ptr<float>();
+    for (int i = 0; i < 4; ++i) call.params.dense_gradient_stride[i] = whole.stride(i);
+    call.params.dense_is_shared = whole.numel() != gradient.numel();
+    return gradient;
 }
 
 AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const Saved& saved,
                                            const at::Tensor& grad_out, const AttentionNeeds& needs,
                                            const Queue& queue) {
-    const AttentionInputs inputs = readable({saved[0], saved[1], saved[2], saved[3], saved[4]});
-    const at::Tensor& out = saved[5];
-    const at::Tensor lse = saved[6], grad = readable(grad_out), delta = at::empty_like(lse);
+    const SavedAttention from = saved_attention(saved);
+    const AttentionInputs inputs = readable(from.inputs);
+    const at::Tensor &out = from.out, &lse = from.lse;
+    const at::Tensor grad = readable(grad_out), delta = at::empty_like(lse);
     Call call = describe(inputs, params, saved.integers.at(0), saved.integers.at(1));
     Params& p = call.params;
     p.out = rows_of(out, params.layout);
@@ -267,8 +270,12 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
     make(needs.k, inputs.k, grads.k, p.dk);
     make(needs.v, inputs.v, grads.v, p.dv);
     const bool relative = needs.relative_bias && params.mask.kinds.has(MaskKind::relative_bias);
-    if (relative && !runs) grads.relative_bias = at::zeros_like(inputs.relative_bias);
-    if (!runs) return grads;
+    const bool dense = needs.dense_bias && params.mask.kinds.has(MaskKind::dense_bias);
+    if (!runs) {
+        if (relative) grads.relative_bias = at::zeros_like(inputs.relative_bias);
+        if (dense) grads.dense_bias = at::zeros_like(inputs.dense_bias);
+        return grads;
+    }
 
     at::Tensor distances;
     if (relative) {
@@ -276,7 +283,10 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
         distances = at::zeros({pass.blocks, 2 * p.reach + 1}, lse.options());
         p.distance_gradient = distances.mutable_data_ptr<float>();
     }
+    at::Tensor dense_sums;
+    if (dense) dense_sums = add_dense_gradient(call, inputs.dense_bias);
     backward_pass(call.storage, p, call.shape, queue.stream);
+    if (dense) grads.dense_bias = dense_sums.to(inputs.dense_bias.scalar_type());
     if (relative) {
         const at::Tensor sums_HR = distances.view({p.sequences, p.heads, -1, 2 * p.reach + 1})
                                        .to(at::kDouble)
@@ -288,4 +298,4 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
     return grads;
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -6,7 +6,7 @@
 
 #include <switchyard/interfaces/attention.h>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 struct Queue {
     void* stream = nullptr;
@@ -43,6 +43,7 @@ private:
     void check(const AttentionInputs& inputs, const AttentionParams& params);
     Call describe(const AttentionInputs& inputs, const AttentionParams& params, std::int64_t longest_q,
                   std::int64_t longest_k);
+    static at::Tensor add_dense_gradient(Call& call, const at::Tensor& bias);
     void add_relative_bias(Call& call, const at::Tensor& table, const AttentionMask& mask);
     const DistanceBuckets& distances_of(const at::Tensor& table, const AttentionMask& mask);
 
@@ -50,4 +51,4 @@ private:
     KnownLengths lengths_;
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -9,7 +9,7 @@
 
 #include "attention_on_device.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 namespace {
 
 class CudaFlashAttention final : public Attention {
@@ -46,8 +46,8 @@ private:
 };
 
 }  // namespace
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda
 
 SWITCHYARD_EXPORT switchyard::Attention* switchyard_plugin_cuda_v1(const switchyard::CreateInfo& info) {
-    return new switchyard::flash::CudaFlashAttention(info);
+    return new switchyard::flash_cuda::CudaFlashAttention(info);
 }

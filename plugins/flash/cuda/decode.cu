@@ -1,7 +1,7 @@
 #include "decode.h"
 #include "launchers.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <int kDim>
 void launch_decode(Storage storage, const Params& params, const Launch& geometry, void* stream) {
@@ -12,4 +12,4 @@ template void launch_decode<64>(Storage, const Params&, const Launch&, void*);
 template void launch_decode<128>(Storage, const Params&, const Launch&, void*);
 template void launch_decode<256>(Storage, const Params&, const Launch&, void*);
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -8,7 +8,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <class T, int kDim>
 struct DecodeKernel {
@@ -189,4 +189,4 @@ struct DecodeKernel {
     }
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

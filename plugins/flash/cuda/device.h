@@ -2,7 +2,7 @@
 // tests/cuda_emulation, which runs them without a device and is stricter than one: shared memory starts as NaN, an asynchronous copy is NaN until it was waited for, lanes of a warp must
 // meet in the same operation.
 //
-// In namespace switchyard::flash::device, blocks and grids one-dimensional:
+// In namespace switchyard::flash_cuda::device, blocks and grids one-dimensional:
 //
 //   thread() block() lane() warp()                     where this thread is
 //   sync_block() sync_warp() any_lane(bool)            barriers, vote
@@ -13,6 +13,7 @@
 //   copy_async(shared, global, real)                   16 bytes, zeros where not real; commit_copies(), wait_copies<N>()
 //   pack<T>(low, high) unpack<T>(pair, low, high)      two floats and two elements in 32 bits
 //   exp2(x) log2(x) tanh(x)                            exp2 and log2 of the device's own, approximate to 2 units
+//   atomic_add(place, value)                           in global memory
 //   visit_tile(...)                                    nothing on a device; the emulator notes which tiles were looked at
 //   launch(kernel, geometry, stream)                   runs kernel(shared memory) in every thread
 //

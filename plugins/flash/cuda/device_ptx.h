@@ -11,7 +11,7 @@
 #include "launch_geometry.h"
 #include "number.h"
 
-namespace switchyard::flash::device {
+namespace switchyard::flash_cuda::device {
 
 __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
 __device__ __forceinline__ int block() { return static_cast<int>(blockIdx.x); }
@@ -110,6 +110,7 @@ __device__ __forceinline__ float tanh(float x) {
     return 1.0F - __fdividef(2.0F, exp2(x * 2.8853900817779268F) + 1.0F);
 }
 
+__device__ __forceinline__ void atomic_add(float* place, float value) { atomicAdd(place, value); }
 __device__ __forceinline__ void visit_tile(int, int, int, int) {}
 
 template <class Kernel>
@@ -137,4 +138,4 @@ void launch(const Kernel& kernel, const Launch& geometry, void* stream) {
     check(cudaGetLastError(), "launch");
 }
 
-}  // namespace switchyard::flash::device
+}  // namespace switchyard::flash_cuda::device

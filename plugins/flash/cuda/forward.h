@@ -10,7 +10,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <class T, int kDim, bool kTerms>
 struct ForwardKernel {
@@ -245,4 +245,4 @@ struct ForwardKernel {
     }
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -1,5 +1,5 @@
 #include "forward_launch.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 template void launch_forward<128>(Storage, const Params&, const Launch&, void*);
 }

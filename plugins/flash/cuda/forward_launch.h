@@ -4,7 +4,7 @@
 #include "forward.h"
 #include "launchers.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <int kDim>
 void launch_forward(Storage storage, const Params& params, const Launch& geometry, void* stream) {
@@ -18,4 +18,4 @@ void launch_forward(Storage storage, const Params& params, const Launch& geometr
     }
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -7,7 +7,7 @@
 #include "device.h"
 #include "tiles.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <int kDim>
 __device__ __forceinline__ int chunk_offset(int row, int chunk) {
@@ -136,4 +136,4 @@ __device__ __forceinline__ void store_rows(const float (&c)[kBlocks][kColumns][4
     }
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 namespace {
 
 // Calls body with the head size as a constant.
@@ -44,7 +44,7 @@ void backward_pass(Storage storage, const Params& params, const Shape& shape, vo
     launch_delta(storage, params, checked(delta_launch(shape, params.v_head_dim)), stream);
     const bool distances = params.distance_gradient != nullptr;
     with_dim(shape.dim, [&](auto dim) {
-        if (params.dq.data != nullptr || distances)
+        if (params.dq.data != nullptr || distances || params.dense_gradient != nullptr)
             launch_query_pass<dim>(storage, params, checked(query_pass_launch(shape, distances)), stream);
         if (params.dk.data != nullptr || params.dv.data != nullptr)
             launch_key_pass<dim>(storage, params, checked(key_pass_launch(shape)), stream);
@@ -58,4 +58,4 @@ void decode(Storage storage, const Params& params, const Shape& shape, void* str
         launch_combine(storage, params, checked(combine_launch(shape, params.v_head_dim)), stream);
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -9,7 +9,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <class T, int kDim, bool kTerms>
 struct KeyPass {
@@ -177,4 +177,4 @@ struct KeyPass {
     }
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

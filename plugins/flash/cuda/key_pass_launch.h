@@ -4,7 +4,7 @@
 #include "key_pass.h"
 #include "launchers.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <int kDim>
 void launch_key_pass(Storage storage, const Params& params, const Launch& geometry, void* stream) {
@@ -18,4 +18,4 @@ void launch_key_pass(Storage storage, const Params& params, const Launch& geomet
     }
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 struct Launch {
     std::int64_t blocks = 0;  // 0: nothing to do, no launch
@@ -12,4 +12,4 @@ struct Launch {
     std::size_t shared_bytes = 0;
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

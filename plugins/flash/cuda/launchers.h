@@ -6,7 +6,7 @@
 #include "launch_geometry.h"
 #include "params.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 enum class Storage : std::uint8_t { bf16, fp16 };
 
@@ -28,4 +28,4 @@ void launch_decode(Storage storage, const Params& params, const Launch& launch, 
 void launch_delta(Storage storage, const Params& params, const Launch& launch, void* stream);
 void launch_combine(Storage storage, const Params& params, const Launch& launch, void* stream);
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

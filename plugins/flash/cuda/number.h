@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 struct Bf16 {
     std::uint16_t bits = 0;
@@ -13,4 +13,4 @@ struct Fp16 {
     std::uint16_t bits = 0;
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 // Rows of one head; the last dimension is dense, rows start at multiples of 16 bytes. Strides in elements.
 struct Rows {
@@ -50,6 +50,10 @@ struct Params {
 
     // Backward. dq with a row of dv's kind for each query, dk and dv for each key.
     Rows grad_out, dq, dk, dv;
+    // Of the dense bias, zeros before; strides 0 where it is broadcast, and added to atomically then; or nullptr
+    float* dense_gradient = nullptr;
+    std::int64_t dense_gradient_stride[4] = {0, 0, 0, 0};
+    bool dense_is_shared = false;
     float* distance_gradient =
         nullptr;  // [blocks of the pass over queries, 2 reach + 1], zeros before; or nullptr
 
@@ -59,4 +63,4 @@ struct Params {
     float* split_lse = nullptr;  // base 2
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

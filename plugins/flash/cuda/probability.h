@@ -4,7 +4,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 // Of one pair of query and key.
 struct Pair {
@@ -37,4 +37,4 @@ __device__ __forceinline__ float delta_of(const Params& p, const Sequence& s, in
     return query < s.queries ? *row_of<const float>(p.delta, s, s.q_base, head, query) : 0.0F;
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -7,7 +7,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <class T, int kDim, bool kTerms>
 struct QueryPass {
@@ -142,9 +142,22 @@ struct QueryPass {
                     at = ds * pair.slope;
                     if constexpr (kTerms) {
                         if (p.distance_gradient != nullptr) line[column] = ds;
+                        if (p.dense_gradient != nullptr && seen) add_dense(s, head, query, key, ds);
                     }
                 }
             }
+        }
+    }
+
+    __device__ __forceinline__ void add_dense(const Sequence& s, int head, int query, int key,
+                                              float ds) const {
+        float* const place = p.dense_gradient + s.index * p.dense_gradient_stride[0] +
+                             head * p.dense_gradient_stride[1] + query * p.dense_gradient_stride[2] +
+                             key * p.dense_gradient_stride[3];
+        if (p.dense_is_shared) {
+            device::atomic_add(place, ds);
+        } else {
+            *place = ds;
         }
     }
 
@@ -192,4 +205,4 @@ struct QueryPass {
     }
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

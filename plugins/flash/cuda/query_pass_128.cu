@@ -1,5 +1,5 @@
 #include "query_pass_launch.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 template void launch_query_pass<128>(Storage, const Params&, const Launch&, void*);
 }

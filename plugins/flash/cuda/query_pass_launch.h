@@ -4,7 +4,7 @@
 #include "launchers.h"
 #include "query_pass.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 template <int kDim>
 void launch_query_pass(Storage storage, const Params& params, const Launch& geometry, void* stream) {
@@ -18,4 +18,4 @@ void launch_query_pass(Storage storage, const Params& params, const Launch& geom
     }
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -2,16 +2,12 @@
 
 #include <string>
 
-#include <switchyard/interfaces/require.h>
+#include <switchyard/sdk/serves.h>
 
 #include "tiles.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 namespace {
-
-constexpr MaskSet served = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
-                            MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,
-                            MaskKind::relative_bias,  MaskKind::dense_bias,  MaskKind::soft_cap};
 
 // Kernels are machine code for 8.0, which runs on all of 8.x, and for 9.0a, which runs on 9.0 alone.
 bool has_code_for(int capability) { return capability / 10 == 8 || capability == 90; }
@@ -51,17 +47,14 @@ Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, boo
             "dtype", "bfloat16 or float16 on cuda", name(request.dtype));
     judge_dim(verdict, "head_dim", request.head_dim);
     judge_dim(verdict, "v_head_dim", request.v_head_dim);
-    REQUIRE(verdict, request.masks.within(served), Code::Mask, "masks", "masks known to this plugin",
-            request.masks.bits);
-    REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
-            "false (keys and values lie end to end)", "true");
-    REQUIRE(verdict, request.layout == Layout::padded || !request.masks.has(MaskKind::dense_bias),
-            Code::Layout, "layout", "padded with a dense bias", name(request.layout));
-    REQUIRE(verdict, !request.bias_gradient || !request.masks.has(MaskKind::dense_bias), Code::Gradient,
-            "bias_gradient", "false with a dense bias", "true",
-            "a relative bias has its gradient; for a dense one take chunked");
+    require_any_mask(verdict, request);
+    const bool dense = request.bias_gradient && request.masks.has(MaskKind::dense_bias);
+    REQUIRE(verdict, !dense || !request.deterministic, Code::Determinism, "deterministic",
+            "false on cuda with the gradient of a dense bias (where that is broadcast, it is added up "
+            "atomically)",
+            "true");
     if (device != nullptr) judge_device(verdict, request, *device);
     return verdict;
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -5,9 +5,9 @@
 #include <switchyard/interfaces/request.h>
 #include <switchyard/interfaces/verdict.h>
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 // All reasons, for a request whose device is cuda. `built`: the CUDA library was built with this plugin.
 Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, bool built);
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -1,7 +1,7 @@
 #include "launchers.h"
 #include "row_kernels.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 void launch_delta(Storage storage, const Params& params, const Launch& geometry, void* stream) {
     storage == Storage::bf16 ? device::launch(DeltaKernel<Bf16>{params}, geometry, stream)
@@ -13,4 +13,4 @@ void launch_combine(Storage storage, const Params& params, const Launch& geometr
                              : device::launch(CombineKernel<Fp16>{params}, geometry, stream);
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -4,7 +4,7 @@
 #include "score.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 // delta = sum of grad_out * out of each query (Dao 2023, arXiv:2307.08691, algorithm 2). row_lanes threads take a row, 16 bytes each.
 template <class T>
@@ -79,4 +79,4 @@ struct CombineKernel {
     }
 };
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

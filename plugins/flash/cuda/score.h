@@ -9,7 +9,7 @@
 #include "params.h"
 #include "sequence.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 constexpr float log2_e = 1.4426950408889634F;
 constexpr float ln_2 = 0.6931471805599453F;
@@ -74,4 +74,4 @@ __device__ __forceinline__ std::uint32_t kept_columns(const Params& p, int seque
     return kept;
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -5,7 +5,7 @@
 #include "params.h"
 #include "tiles.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 struct Sequence {
     int index = 0;
@@ -97,4 +97,4 @@ __device__ __forceinline__ QueryTiles query_tiles(const Params& p, const Sequenc
     return {from / rows, to / rows - from / rows + 1};
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

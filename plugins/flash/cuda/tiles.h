@@ -7,7 +7,7 @@
 
 #include "launch_geometry.h"
 
-namespace switchyard::flash {
+namespace switchyard::flash_cuda {
 
 constexpr int tile_keys = 64;  // columns of a tile of scores: one group of the dropout generator
 constexpr int tile_warps = 4;
@@ -105,4 +105,4 @@ constexpr std::size_t most_shared_bytes(int dim, bool backward, bool distance_gr
     return std::max(most, query_pass_launch(one, distance_gradient).shared_bytes);
 }
 
-}  // namespace switchyard::flash
+}  // namespace switchyard::flash_cuda

@@ -103,6 +103,11 @@ Section train_section() {
                           "initial weights: a Hugging Face folder or a safetensors file, relative to the "
                           "file that names it; empty: the paper's initialisation",
                           {}, {.also = "pretrained init_from", .path = true});
+    rows.add<&T::recompute>(
+        "recompute",
+        "what runs again in backward instead of being kept: less memory for more time, the same gradients", {},
+        {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
+    rows.add<&T::recompute_every>("recompute_every", "recompute in every n-th layer only", within(1, 1000));
     rows.add<&T::log_every>("log_every", "steps between two lines of metrics", at_least(1));
     rows.add<&T::eval_every>("eval_every", "steps between two evaluations; 0: at the end only", at_least(0));
     rows.add<&T::checkpoint_every>("checkpoint_every",

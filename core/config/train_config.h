@@ -13,6 +13,9 @@ namespace switchyard::config {
 // constant: 1;  linear, cosine: down to final_factor over the steps after the warm-up.
 enum class ScheduleKind : std::uint8_t { constant, linear, cosine };
 
+// What runs again in backward instead of being kept (activation checkpointing): nothing, whole layers, or one of their two parts.
+enum class Recompute : std::uint8_t { none, layers, attention, feed_forward };
+
 struct TrainConfig {
     double epochs = 1.0;                       // over the training samples; a part of one is allowed
     std::int64_t steps = 0;                    // optimizer steps; 0: as many as `epochs` needs
@@ -22,6 +25,8 @@ struct TrainConfig {
     double final_factor = 0.0;   // of the learning rate at the end
     std::string
         weights;  // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
+    Recompute recompute = Recompute::none;
+    std::int64_t recompute_every = 1;  // in every n-th layer
     std::int64_t log_every = 10;
     std::int64_t eval_every = 0;        // steps; 0: at the end only
     std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
@@ -34,4 +39,7 @@ struct TrainConfig {
 namespace switchyard {
 template <>
 inline constexpr std::array<std::string_view, 3> names<config::ScheduleKind>{"constant", "linear", "cosine"};
+template <>
+inline constexpr std::array<std::string_view, 4> names<config::Recompute>{"none", "layers", "attention",
+                                                                          "feed_forward"};
 }  // namespace switchyard

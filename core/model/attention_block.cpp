@@ -71,16 +71,15 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
 }
 
 Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& context,
-                                 const PositionTables& tables, const at::Tensor& x, const Tokens& tokens,
-                                 const at::Tensor& memory, const Tokens& memory_tokens,
-                                 bool keep_bias) const {
+                                 const PositionTables& tables, const AttentionSources& from,
+                                 const Tokens& tokens, const Tokens& keys, bool keep_bias) const {
     const auto& precision = plan.precision();
     AttentionInputs inputs;
-    inputs.q = heads_of(query_(x, precision), model_.heads, tokens.layout);
-    inputs.k = heads_of(key_(memory, precision), model_.kv_heads, tokens.layout);
-    inputs.v = heads_of(value_(memory, precision), model_.kv_heads, tokens.layout);
+    inputs.q = heads_of(query_(from.query, precision), model_.heads, tokens.layout);
+    inputs.k = heads_of(key_(from.key, precision), model_.kv_heads, tokens.layout);
+    inputs.v = heads_of(value_(from.value, precision), model_.kv_heads, tokens.layout);
     if (model_.positions == config::Positions::rotary && !cross_) {
-        const auto at = token_positions(tokens, x.size(-2), x.device());
+        const auto at = token_positions(tokens, from.query.size(-2), from.query.device());
         const bool packed = tokens.layout == Layout::packed;
         auto cos = tables.rotary.cos.index_select(0, at);
         auto sin = tables.rotary.sin.index_select(0, at);
@@ -93,7 +92,7 @@ Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& co
     const auto dtype = to_scalar_type(precision.compute(OpClass::attention, config::to_string(id_)));
     inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
     const auto& attention = plan.attention(cross_ ? "attention.cross" : "attention", context.phase, id_);
-    const auto out = attention(inputs, params(context, tables, inputs.q, tokens, memory_tokens)).out;
+    const auto out = attention(inputs, params(context, tables, inputs.q, tokens, keys)).out;
 
     const auto width = model_.heads * model_.head_dim;
     const auto joined = tokens.layout == Layout::packed

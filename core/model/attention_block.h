@@ -22,6 +22,11 @@ struct Delta {
     at::Tensor bias;
 };
 
+// What an attention projects: one tensor three times, or another stack's result for keys and values. Three, as recomputation counts uses.
+struct AttentionSources {
+    at::Tensor query, key, value;  // [B, N, C] or [T, C]
+};
+
 // Shared by the layers of a stack.
 struct PositionTables {
     Rotary rotary;             // Positions::rotary
@@ -34,10 +39,11 @@ public:
     // `cross`: keys and values come from another stack.
     AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id, bool cross);
 
-    // x and memory [B, N, C] or [T, C]; `memory` is x itself for self-attention. `keep_bias`: leave the last projection's bias to the caller.
+    // `keys`: of key and value, the same as `tokens` for self-attention. `keep_bias`: leave the last projection's bias to the caller.
     Delta operator()(const BoundPlan& plan, const ForwardContext& context, const PositionTables& tables,
-                     const at::Tensor& x, const Tokens& tokens, const at::Tensor& memory,
-                     const Tokens& memory_tokens, bool keep_bias) const;
+                     const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
+                     bool keep_bias) const;
+    const at::Tensor& bias() const { return out_.bias; }
 
 private:
     at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;

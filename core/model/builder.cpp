@@ -69,6 +69,12 @@ at::Tensor Builder::table(const std::string& name, std::int64_t rows, std::int64
     return parameters_.add(name, normal({rows, columns}, deviation));
 }
 
+std::vector<at::Tensor> Builder::made_since(std::size_t count) const {
+    std::vector<at::Tensor> made;
+    for (std::size_t i = count; i < parameters_.all().size(); ++i) made.push_back(parameters_.all()[i].value);
+    return made;
+}
+
 at::Tensor Builder::zeros(const std::string& name, std::int64_t size) {
     return parameters_.add(name, at::zeros({size}, options_));
 }

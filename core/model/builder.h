@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -45,6 +46,10 @@ public:
     at::Tensor embedding(const std::string& name, std::int64_t rows);
     at::Tensor table(const std::string& name, std::int64_t rows, std::int64_t columns, double deviation);
     at::Tensor zeros(const std::string& name, std::int64_t size);
+
+    // How many parameters there are, and those that came since there were `count`.
+    std::size_t count() const { return parameters_.all().size(); }
+    std::vector<at::Tensor> made_since(std::size_t count) const;
 
 private:
     double deviation(LinearRole role, std::int64_t in) const;

@@ -11,6 +11,7 @@ public:
 
     Delta operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& x,
                      const Tokens& tokens, bool keep_bias) const;
+    const at::Tensor& bias() const { return out_.bias; }
 
 private:
     config::ModelConfig model_;

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/config/model_config.h>
+#include <switchyard/config/train_config.h>
 #include <switchyard/interfaces/dropout.h>
 #include <switchyard/interfaces/types.h>
 
@@ -37,6 +38,14 @@ struct ForwardContext {
         0;  // optimizer step, counted from 0; its micro-batches share it and are told apart by Tokens::first_document
     bool dropout_on = true;  // false: as in evaluation, whatever the phase
     const Observer* observer = nullptr;
+    config::Recompute recompute = config::Recompute::none;
+    std::int64_t recompute_every = 1;
+
+    // Whether this part of that layer runs again in backward. What is observed is run once.
+    bool recomputes(config::Recompute part, std::int64_t layer) const {
+        return phase == Phase::train && recompute == part && observer == nullptr &&
+               layer % recompute_every == 0;
+    }
 
     void observe(const std::string& place, const at::Tensor& value) const {
         if (observer != nullptr) (*observer)(place, value);

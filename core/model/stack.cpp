@@ -20,7 +20,7 @@ bool is_pre(const config::ModelConfig& model) { return model.norm_position == co
 }  // namespace
 
 Stack::Stack(Builder& builder, const config::Config& config, config::Stack which)
-    : which_(which), model_(config.model) {
+    : which_(which), model_(config.model), device_(config.run.device) {
     if (model_.positions == config::Positions::t5) {
         tables_.relative_bias =
             builder.table(std::string(name(which)) + ".relative_bias", relative_buckets, model_.heads,
@@ -43,16 +43,26 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
     const auto layer = config.layer(id);
     const auto base = config::to_string(id);
     const bool has_cross = which_ == config::Stack::decoder && model_.has_cross_attention();
+    const auto begin = builder.count();
     AttentionBlock attention(builder, layer, id, false);
+    auto attention_parameters = builder.made_since(begin);
+    if (tables_.relative_bias.defined()) attention_parameters.push_back(tables_.relative_bias);
     auto attention_norm = builder.norm(base + ".attention.norm");
     std::optional<AttentionBlock> cross;
+    std::vector<at::Tensor> cross_parameters;
     Norm cross_norm;
     if (has_cross) {
+        const auto cross_begin = builder.count();
         cross.emplace(builder, layer, id, true);
+        cross_parameters = builder.made_since(cross_begin);
         cross_norm = builder.norm(base + ".cross.norm");
     }
+    const auto feed_forward_begin = builder.count();
     FeedForward feed_forward(builder, layer, id);
+    auto feed_forward_parameters = builder.made_since(feed_forward_begin);
     auto feed_forward_norm = builder.norm(base + ".feed_forward.norm");
+    auto parameters = builder.made_since(begin);
+    if (tables_.relative_bias.defined()) parameters.push_back(tables_.relative_bias);
     return {id,
             layer.model,
             std::move(attention),
@@ -60,7 +70,11 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
             std::move(feed_forward),
             attention_norm,
             cross_norm,
-            feed_forward_norm};
+            feed_forward_norm,
+            std::move(attention_parameters),
+            std::move(cross_parameters),
+            std::move(feed_forward_parameters),
+            std::move(parameters)};
 }
 
 at::Tensor Stack::normalize(const Call& call, const NormalizationOp& op, const config::ModelConfig& model,
@@ -100,40 +114,116 @@ bool Stack::keeps_bias(const Call& call, const config::LayerId& id) const {
     return call.plan.normalization("normalization", call.context.phase, which_, &id).fuses_bias();
 }
 
+host::Segment Stack::segment(const SharedCall& call) const {
+    host::Segment segment;
+    segment.recomputing = [call](bool on) { call->plan.precision().set_recompute(on); };
+    segment.device = device_;
+    return segment;
+}
+
+Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
+                    bool keep_bias) const {
+    const bool cross = &block != &layer.attention;
+    const auto run = [=, this, &block](const AttentionSources& from) {
+        return block(call->plan, call->context, tables_, from, call->tokens,
+                     cross ? call->memory_tokens : call->tokens, keep_bias);
+    };
+    const AttentionSources from{stream.y, cross ? stream.memory_key : stream.y,
+                                cross ? stream.memory_value : stream.y};
+    if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) return run(from);
+    auto again = segment(call);
+    again.run = [run](const std::vector<at::Tensor>& inputs) {
+        return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
+    };
+    // The order in which autograd would reach them: values were projected last.
+    const auto x = host::run_recomputed(again, {from.value, from.key, from.query},
+                                        cross ? layer.cross_parameters : layer.attention_parameters);
+    return {x[0], keep_bias ? block.bias() : at::Tensor()};
+}
+
+Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const {
+    const auto run = [=, &layer](const at::Tensor& x) {
+        return layer.feed_forward(call->plan, call->context, x, call->tokens, keep_bias);
+    };
+    if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) return run(stream.y);
+    auto again = segment(call);
+    again.run = [run](const std::vector<at::Tensor>& inputs) {
+        return std::vector<at::Tensor>{run(inputs[0]).x};
+    };
+    const auto x = host::run_recomputed(again, {stream.y}, layer.feed_forward_parameters);
+    return {x[0], keep_bias ? layer.feed_forward.bias() : at::Tensor()};
+}
+
+template <class Compute>
+void Stack::block(const Call& call, const Layer& layer, const Norm& norm, DropoutSite site, Stream& stream,
+                  const Compute& compute) const {
+    const bool pre = is_pre(model_);
+    if (pre) stream.y = layer_norm(call, layer, norm, stream);
+    stream.delta = compute(keeps_bias(call, layer.id));
+    if (call.context.observer != nullptr)
+        call.context.observe(config::to_string(layer.id) + place_of(site), stream.delta.x);
+    stream.site = site;
+    stream.layer = layer.id.index;
+    if (!pre) stream.y = layer_norm(call, layer, norm, stream);
+}
+
+void Stack::run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const {
+    block(*call, layer, layer.attention_norm, DropoutSite::attention_out, stream,
+          [&](bool keep_bias) { return attend(call, layer, layer.attention, stream, keep_bias); });
+    if (layer.cross) {
+        block(*call, layer, layer.cross_norm, DropoutSite::cross_out, stream,
+              [&](bool keep_bias) { return attend(call, layer, *layer.cross, stream, keep_bias); });
+    }
+    block(*call, layer, layer.feed_forward_norm, DropoutSite::feed_forward_out, stream,
+          [&](bool keep_bias) { return feed_forward(call, layer, stream, keep_bias); });
+    if (!is_pre(model_)) call->context.observe(config::to_string(layer.id), stream.y);
+}
+
+// With pre-norm what flows on is the residual and what waits; with post-norm it is the last result alone.
+void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const {
+    const bool pre = is_pre(model_);
+    auto again = segment(call);
+    again.run = [=, this, &layer, site = stream.site,
+                 number = stream.layer](const std::vector<at::Tensor>& inputs) {
+        Stream inner;
+        inner.site = site;
+        inner.layer = number;
+        inner.residual = inputs[0];
+        inner.y = inputs[0];
+        inner.delta = {inputs[1], inputs[2]};
+        inner.memory_value = inputs[3];
+        inner.memory_key = inputs[4];
+        run_layer(call, layer, inner);
+        return pre ? std::vector<at::Tensor>{inner.residual, inner.delta.x}
+                   : std::vector<at::Tensor>{inner.y};
+    };
+    const std::vector<at::Tensor> inputs{stream.residual, stream.delta.x, stream.delta.bias,
+                                         stream.memory_value, stream.memory_key};
+    const auto outputs = host::run_recomputed(again, inputs, layer.parameters);
+    stream.residual = outputs[0];
+    stream.y = outputs[0];
+    if (!pre) return;
+    stream.delta = {outputs[1], keeps_bias(*call, layer.id) ? layer.feed_forward.bias() : at::Tensor()};
+    stream.site = DropoutSite::feed_forward_out;
+    stream.layer = layer.id.index;
+}
+
 at::Tensor Stack::operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& embedded,
                              const Tokens& tokens, const at::Tensor& memory,
                              const Tokens& memory_tokens) const {
-    const Call call{plan, context, tokens};
-    Stream stream{embedded, {}, DropoutSite::attention_out, 0};
-    at::Tensor y = embedded;
-    const bool pre = is_pre(model_);
-
-    const auto block = [&](const Layer& layer, const Norm& norm, DropoutSite site, const auto& compute) {
-        const bool keep_bias = keeps_bias(call, layer.id);
-        if (pre) y = layer_norm(call, layer, norm, stream);
-        stream.delta = compute(keep_bias);
-        if (context.observer != nullptr)
-            context.observe(config::to_string(layer.id) + place_of(site), stream.delta.x);
-        stream.site = site;
-        stream.layer = layer.id.index;
-        if (!pre) y = layer_norm(call, layer, norm, stream);
-    };
+    const auto call = std::make_shared<const Call>(Call{plan, context, tokens, memory_tokens});
+    Stream stream;
+    stream.residual = stream.y = embedded;
+    stream.memory_key = stream.memory_value = memory;
     for (const auto& layer : layers_) {
-        block(layer, layer.attention_norm, DropoutSite::attention_out, [&](bool keep_bias) {
-            return layer.attention(plan, context, tables_, y, tokens, y, tokens, keep_bias);
-        });
-        if (layer.cross) {
-            block(layer, layer.cross_norm, DropoutSite::cross_out, [&](bool keep_bias) {
-                return (*layer.cross)(plan, context, tables_, y, tokens, memory, memory_tokens, keep_bias);
-            });
-        }
-        block(layer, layer.feed_forward_norm, DropoutSite::feed_forward_out,
-              [&](bool keep_bias) { return layer.feed_forward(plan, context, y, tokens, keep_bias); });
-        if (!pre) context.observe(config::to_string(layer.id), y);
+        if (context.recomputes(config::Recompute::layers, layer.id.index))
+            run_layer_twice(call, layer, stream);
+        else
+            run_layer(call, layer, stream);
     }
-    if (!pre) return y;
-    y = normalize(call, plan.normalization("normalization.final", context.phase, which_), model_, final_norm_,
-                  stream);
+    if (!is_pre(model_)) return stream.y;
+    const auto y = normalize(*call, plan.normalization("normalization.final", context.phase, which_), model_,
+                             final_norm_, stream);
     if (model_.type != config::ModelType::t5) return y;
     return reference::hidden_dropout(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_),
                                      tokens);

@@ -2,12 +2,16 @@
 //
 // Every normalization is called in its widest form, y = norm(residual + dropout(x + bias)). With post-norm y itself is the residual stream; with pre-norm
 // the sum is, and what a block adds waits (Stream::delta) until the next normalization takes it in.
+//
+// Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute); the gradients are the same bits.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <switchyard/config/config.h>
+#include <switchyard/host/recompute.h>
 #include <switchyard/model/attention_block.h>
 #include <switchyard/model/feed_forward.h>
 
@@ -30,18 +34,24 @@ private:
         std::optional<AttentionBlock> cross;
         FeedForward feed_forward;
         Norm attention_norm, cross_norm, feed_forward_norm;
+        // All that each part, and the whole, computes with: what recomputation must know.
+        std::vector<at::Tensor> attention_parameters, cross_parameters, feed_forward_parameters, parameters;
     };
     struct Stream {
         at::Tensor residual;
         Delta delta;                                    // x undefined: nothing waits
         DropoutSite site = DropoutSite::attention_out;  // of what waits, and its layer
         std::int64_t layer = 0;
+        at::Tensor y;  // the last normalization's result
+        at::Tensor memory_key, memory_value;
     };
+    // Of one forward pass; recomputation runs parts of it again.
     struct Call {
         const BoundPlan& plan;
-        const ForwardContext& context;
-        const Tokens& tokens;
+        ForwardContext context;
+        Tokens tokens, memory_tokens;
     };
+    using SharedCall = std::shared_ptr<const Call>;
 
     Layer make_layer(Builder& builder, const config::Config& config, const config::LayerId& id) const;
     // Takes in what waits and normalizes: the block's input with pre-norm, its result with post-norm.
@@ -49,9 +59,20 @@ private:
                          const Norm& norm, Stream& stream) const;
     at::Tensor layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const;
     bool keeps_bias(const Call& call, const config::LayerId& id) const;
+    // What a part adds, computed now or, where the call says so, now and again in backward.
+    Delta attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
+                 bool keep_bias) const;
+    Delta feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const;
+    template <class Compute>
+    void block(const Call& call, const Layer& layer, const Norm& norm, DropoutSite site, Stream& stream,
+               const Compute& compute) const;
+    void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
+    void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
+    host::Segment segment(const SharedCall& call) const;
 
     config::Stack which_;
     config::ModelConfig model_;
+    Device device_;
     std::vector<Layer> layers_;
     PositionTables tables_;
     Norm final_norm_;  // pre-norm only

@@ -167,6 +167,8 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     context.dropout_on = dropout_on_;
     context.run_seed = static_cast<std::uint64_t>(config.run.seed);
     context.step = static_cast<std::uint64_t>(now_.step);
+    context.recompute = config.train.recompute;
+    context.recompute_every = config.train.recompute_every;
 
     const double scale = parts_.plan.precision().loss_scale();
     double mean = 0.0;

@@ -103,15 +103,20 @@ private:
     std::int64_t size_ = 0;
 };
 
-// Runs `body(task, scratch)` for all tasks on LibTorch's threads, each task as a thread becomes free: sequences differ in length. Each thread has a Scratch of its own.
+// Runs `body(task, scratch)` for all tasks on LibTorch's threads, `run` of them one after the other (at least one) as a thread becomes free: sequences differ in length.
+// Each thread has a Scratch of its own.
 template <class Scratch, class Body>
-void run_tasks(std::int64_t tasks, const Body& body) {
+void run_tasks(std::int64_t tasks, const Body& body, std::int64_t run = 1) {
+    run = std::max<std::int64_t>(run, 1);
     std::atomic<std::int64_t> next{0};
     at::parallel_for(0, std::min<std::int64_t>(at::get_num_threads(), tasks), 1,
                      [&](std::int64_t begin, std::int64_t end) {
                          if (begin == end) return;
                          Scratch scratch;
-                         for (std::int64_t task = next++; task < tasks; task = next++) body(task, scratch);
+                         for (std::int64_t first = next.fetch_add(run); first < tasks;
+                              first = next.fetch_add(run))
+                             for (std::int64_t task = first; task < std::min(first + run, tasks); ++task)
+                                 body(task, scratch);
                          at::native::cpublas::brgemm_release();
                      });
 }

@@ -10,6 +10,8 @@ namespace switchyard::flash {
 namespace {
 
 constexpr std::int64_t key_block = 512;
+// Each thread reads long stretches of memory, but not all of its share at once: one that was interrupted leaves the rest to the others.
+constexpr std::int64_t runs_per_thread = 16;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 template <class Storage>
@@ -25,8 +27,10 @@ public:
         sums_.fit(partial_rows_ * call_.v_head_dim);
         tops_.fit(partial_rows_);
         totals_.fit(partial_rows_);
-        run_tasks<Scratch>(static_cast<std::int64_t>(parts_.size()),
-                           [this](std::int64_t i, Scratch& scratch) { attend(parts_[i], scratch); });
+        run_tasks<Scratch>(
+            static_cast<std::int64_t>(parts_.size()),
+            [this](std::int64_t i, Scratch& scratch) { attend(parts_[i], scratch); },
+            static_cast<std::int64_t>(parts_.size()) / (runs_per_thread * at::get_num_threads()));
         struct None {};
         run_tasks<None>(static_cast<std::int64_t>(groups_.size()),
                         [this](std::int64_t i, None&) { join(groups_[i]); });
@@ -79,6 +83,7 @@ private:
                 for (std::int64_t i = 0; i < call_.head_dim; ++i)
                     scratch.query.data()[i] = static_cast<float>(q[i]);
                 stream_.dots(scratch.query.data(), k, call_.k.row, n, call_.head_dim, scratch.scores.data());
+                stream_.expect(v, call_.v.row, call_.v_head_dim);
                 softmax(ScoreRow(call_, sequence, head, query), part.tile, scratch.scores.data(), row);
                 stream_.weighted_sum(scratch.scores.data(), v, call_.v.row, n, call_.v_head_dim,
                                      sums_.data() + row * call_.v_head_dim);

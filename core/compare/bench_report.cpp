@@ -138,6 +138,8 @@ std::string peaks_text(const Peaks& peaks) {
     for (const auto& [dtype, gflops] : peaks.matmul_gflops) {
         text += (text.empty() ? "" : ", ") + std::string(name(dtype)) + " products " + digits(gflops) +
                 " GFLOP/s";
+        const auto of = peaks.matmul_of.find(dtype);
+        if (of != peaks.matmul_of.end()) text += " (" + of->second + ")";
     }
     if (peaks.copy_gbytes_per_second > 0.0) {
         text += (text.empty() ? "" : ", ") + std::string("copy ") + digits(peaks.copy_gbytes_per_second) +
@@ -282,11 +284,11 @@ json to_json(const HostInfo& host) {
 }
 
 json to_json(const Peaks& peaks) {
-    json gflops = json::object(), sizes = json::object();
+    json gflops = json::object(), of = json::object();
     for (const auto& [dtype, value] : peaks.matmul_gflops) gflops[std::string(name(dtype))] = value;
-    for (const auto& [dtype, value] : peaks.matmul_size) sizes[std::string(name(dtype))] = value;
+    for (const auto& [dtype, value] : peaks.matmul_of) of[std::string(name(dtype))] = value;
     return {{"matmul_gflops", gflops},
-            {"matmul_size", sizes},
+            {"matmul_of", of},
             {"buffer_bytes", peaks.buffer_bytes},
             {"copy_gbytes_per_second", peaks.copy_gbytes_per_second},
             {"read_gbytes_per_second", peaks.read_gbytes_per_second}};

@@ -14,6 +14,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include <switchyard/compare/tile_products.h>
 #include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::compare {
@@ -21,6 +22,8 @@ namespace switchyard::compare {
 namespace {
 
 constexpr std::int64_t megabyte = std::int64_t{1} << 20;
+// One or two milliseconds.
+constexpr std::int64_t tile_repetitions = 100;
 
 // In equal parts, one a thread: each streams through one stretch of memory.
 void for_each_part(std::int64_t bytes,
@@ -132,10 +135,24 @@ private:
         }
         if (products.size() > 2) products.erase(products.begin(), products.end() - 2);
         for (const Product& product : products) {
-            if (product.gflops() <= peaks_.matmul_gflops[dtype]) continue;
-            peaks_.matmul_gflops[dtype] = product.gflops();
-            peaks_.matmul_size[dtype] = product.size();
+            const std::string size = std::to_string(product.size());
+            take(dtype, product.gflops(), "mm of " + size + " x " + size);
         }
+        if (device_.is_cpu() && has_tile_products(dtype)) sample_tiles(dtype);
+    }
+
+    void sample_tiles(DType dtype) {
+        double operations = 0.0;
+        const double ms = best_of(6, [&] { operations = multiply_tiles(dtype, tile_repetitions); });
+        take(dtype, operations / ms / 1e6,
+             "tiles of " + std::to_string(tile_rows) + " x " + std::to_string(tile_columns) + " x " +
+                 std::to_string(tile_depth));
+    }
+
+    void take(DType dtype, double gflops, const std::string& of) {
+        if (gflops <= peaks_.matmul_gflops[dtype]) return;
+        peaks_.matmul_gflops[dtype] = gflops;
+        peaks_.matmul_of[dtype] = of;
     }
 
     Product make(DType dtype, std::int64_t n) const {

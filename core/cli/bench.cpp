@@ -239,7 +239,10 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
          "sliding_window=N, prefix=N, alibi, relative_bias[=BUCKETS], soft_cap=X, dense_bias, causal")
         ->type_name("A,B")
         ->group(attention);
-    command.add_option("--lengths", options.lengths, "of the sequences, drawn from a range as 64-512")
+    command
+        .add_option(
+            "--lengths", options.lengths,
+            "of the sequences: drawn from a range as 64-512, or around a median up to a largest as 40:512")
         ->type_name("MIN-MAX")
         ->group(attention);
     command.add_option("--layout", options.layout, "padded or packed")->type_name("LAYOUT")->group(attention);

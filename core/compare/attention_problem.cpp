@@ -19,6 +19,11 @@ Lengths draw_lengths(const BenchSettings& settings, std::int64_t batch, std::int
     Lengths lengths(static_cast<std::size_t>(batch), full);
     if (!settings.lengths) return lengths;
     Random random(settings.seed, 2);
+    if (settings.lengths->median > 0) {
+        for (std::int64_t& length : lengths) length = settings.lengths->at(random.uniform());
+        lengths.front() = settings.lengths->max;
+        return lengths;
+    }
     const auto span = static_cast<std::uint32_t>(settings.lengths->max - settings.lengths->min + 1);
     for (std::int64_t& length : lengths) length = settings.lengths->min + random.below(span);
     return lengths;

@@ -16,11 +16,15 @@ namespace switchyard::compare {
 // What one timed call does. A step is an optimizer's.
 enum class Pass : std::uint8_t { forward, forward_backward, step };
 
-// Lengths of the sequences of a batch, drawn uniformly between the two. Padded: key lengths; packed:
-// documents.
+// Lengths of the sequences of a batch. Padded: key lengths; packed: documents.
 struct LengthRange {
     std::int64_t min = 0;
     std::int64_t max = 0;
+    std::int64_t median = 0;  // 0: drawn uniformly; else half are up to it, and longer ones ever rarer
+
+    // For a number drawn uniformly from [0, 1).
+    std::int64_t at(double uniform) const;
+    std::string text() const;  // as it is read
 };
 
 // The operation, apart from shape and dtype. Members of other kinds than `kind` are not read.
@@ -64,7 +68,7 @@ struct BenchSettings {
 // "".
 std::string read_mask(const std::string& text, BenchSettings& settings);
 
-// "40-512", or one number. Returns what is wrong with it, or "".
+// "64-512" (drawn uniformly), "40:512" (a median and the largest), or one number. Returns what is wrong with it, or "".
 std::string read_lengths(const std::string& text, std::optional<LengthRange>& lengths);
 
 // What cannot be asked for together, or with that shape: "" if all is well.

@@ -44,8 +44,10 @@ RandomSamples::RandomSamples(const config::Config& config, std::int64_t count,
     const std::int64_t vocabulary = config.model.vocab_size;
     const std::int64_t classes = config.task.classes(vocabulary);
     for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t length =
-            lengths ? lengths->min + below(random, lengths->max - lengths->min + 1) : longest;
+        const std::int64_t length = !lengths ? longest
+                                    : lengths->median > 0
+                                        ? lengths->at(static_cast<double>(random() >> 11U) * 0x1p-53)
+                                        : lengths->min + below(random, lengths->max - lengths->min + 1);
         switchyard::Sample sample;
         sample.ids = words(random, length, vocabulary);
         if (config.task.kind == config::TaskKind::seq2seq) {

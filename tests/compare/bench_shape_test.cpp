@@ -115,6 +115,23 @@ TEST_CASE("a mask that cannot be meant is told") {
     CHECK_THAT(read_mask("soft_cap=warm", settings), contains("soft_cap needs a number above 0"));
     CHECK_THAT(read_mask("causal=1", settings), contains("causal takes no value"));
     CHECK_THAT(read_mask("key_lengths=9-3", settings), contains("'9-3' is no range of lengths"));
+    CHECK(read_mask("key_lengths=40:512", settings) == "");
+    CHECK(settings.lengths->text() == "40:512");
+    CHECK_THAT(read_mask("key_lengths=40:3", settings), contains("'40:3' is no median and largest length"));
+    CHECK_THAT(read_mask("key_lengths=0:3", settings), contains("no median"));
+}
+
+TEST_CASE("lengths around a median: half of them up to it, few much longer, none above the largest") {
+    const LengthRange range{20, 512, 40};
+    CHECK(range.at(0.0) == 20);
+    CHECK(range.at(0.4999) == 40);
+    CHECK(range.at(0.5) == 40);
+    CHECK(range.at(0.9) < 90);
+    CHECK(range.at(0.9999) > 490);
+    CHECK(range.at(0.9999) <= 512);
+    CHECK(LengthRange{8, 64}.at(0.0) == 8);
+    CHECK(LengthRange{8, 64}.at(0.99999) == 64);
+    CHECK(LengthRange{8, 64}.text() == "8-64");
 }
 
 TEST_CASE("what does not fit together is told before anything runs") {

@@ -126,11 +126,27 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
     return wrap(text, 110, "  ") + "\n";
 }
 
+// "state: torch 876 MB, optim8bit 366 MB (41.8 %)", or "".
+std::string state_text(const BenchRow* begin, const BenchRow* end) {
+    const auto largest = std::max_element(begin, end, [](const BenchRow& a, const BenchRow& b) {
+                             return a.state_bytes < b.state_bytes;
+                         })->state_bytes;
+    std::string text;
+    for (const BenchRow* row = begin; row != end; ++row) {
+        if (!row->timed() || row->state_bytes == 0) continue;
+        const auto bytes = static_cast<double>(row->state_bytes);
+        text += (text.empty() ? "state: " : ", ") + row->asked + " " + bytes_text(bytes);
+        if (row->state_bytes < largest)
+            text += " (" + percent(100.0 * bytes / static_cast<double>(largest)) + ")";
+    }
+    return text.empty() ? "" : wrap(text, 110, "  ") + "\n";
+}
+
 std::string group_text(const BenchRow* begin, const BenchRow* end, const BenchReport& report) {
     TextTable table(columns(std::any_of(begin, end, [](const BenchRow& row) { return row.memory_bound; })));
     for (const BenchRow* row = begin; row != end; ++row) add_row(table, *row);
     return title(*begin) + "\n" + table.render("") + group_footer(begin, end, report.host.l3_bytes) +
-           sweep_text(begin, end, report.memory_budget_bytes) + "\n";
+           state_text(begin, end) + sweep_text(begin, end, report.memory_budget_bytes) + "\n";
 }
 
 std::string peaks_text(const Peaks& peaks) {
@@ -198,6 +214,7 @@ json row_json(const BenchRow& row) {
     result["gbytes_per_second"] = number(row.gbytes_per_second);
     result["percent_of_copy_bandwidth"] = number(row.percent_of_copy_bandwidth);
     result["extra_memory_bytes"] = row.extra_memory_bytes < 0 ? json(nullptr) : json(row.extra_memory_bytes);
+    result["state_bytes"] = row.state_bytes;
     result["error"] = number(row.error.error);
     result["error_allowed"] = number(row.error.allowed);
     result["error_of"] = row.error.of;

@@ -67,6 +67,7 @@ struct BenchRow {
     bool memory_bound = false;
     double footprint_bytes = 0.0;  // that one call reads and writes
     std::int64_t extra_memory_bytes = -1;
+    std::int64_t state_bytes = 0;  // that the backend keeps from call to call
     ErrorReport error;
 
     bool timed() const { return status == RowStatus::ok || status == RowStatus::wrong; }

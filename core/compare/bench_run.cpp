@@ -137,6 +137,7 @@ private:
         entry.contender = bench_case.bind(plan, world_.registry, world_.host, entry.row.pass);
         check(entry, bench_case);
         entry.row.extra_memory_bytes = extra_memory([&] { entry.contender->run(); }, cpu);
+        entry.row.state_bytes = entry.contender->state_bytes();
     }
 
     static void refuse(Entry& entry, const resolver::PlanRow& plan) {
@@ -229,9 +230,9 @@ private:
 
     static void rate(BenchRow& row, const Work& work) {
         row.memory_bound = work.memory_bound;
-        row.footprint_bytes = work.bytes;
+        row.footprint_bytes = work.bytes + 2.0 * static_cast<double>(row.state_bytes);
         if (work.flops > 0.0) row.gflops = work.flops / row.ms.median / 1e6;
-        row.gbytes_per_second = work.bytes / row.ms.median / 1e6;
+        row.gbytes_per_second = row.footprint_bytes / row.ms.median / 1e6;
     }
 
     void set_against_peaks() {

@@ -101,8 +101,8 @@ Sizes mini_gpt() {
 }
 
 std::string fill_tensors(const std::string& text, BenchShape& shape) {
-    if (text == "bert-base") return shape.tensors = bert_base(), "";
-    if (text == "mini-gpt") return shape.tensors = mini_gpt(), "";
+    if (text == "bert-base") return shape.tensors = bert_base(), shape.embeddings = 3, "";
+    if (text == "mini-gpt") return shape.tensors = mini_gpt(), shape.embeddings = 2, "";
     std::string error;
     for (const std::string& part : split(text, ',')) {
         const auto d = dimensions(part, 'x', error);

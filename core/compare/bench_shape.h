@@ -28,8 +28,11 @@ struct BenchShape {
     std::int64_t batch = 0, heads = 0, kv_heads = 0, q_length = 0, kv_length = 0, head_dim = 0;
     // normalization, activation, loss
     std::int64_t rows = 0, width = 0, classes = 0;  // width == 0: a loss on given logits
-    // optimizer: sizes of each tensor
+    // optimizer: sizes of each tensor, the embeddings of a model first
     std::vector<std::vector<std::int64_t>> tensors;
+    std::size_t embeddings = 0;
+
+    bool is_embedding(std::size_t tensor) const { return tensor < embeddings; }
 
     std::int64_t values() const;  // of all tensors
 };

@@ -24,6 +24,7 @@ std::vector<Held> held() {
     eight_bits.set("min_8bit_size", std::int64_t{1});
     return {{"naive", 2e-4, {}},
             {"torch", 2e-4, {}},
+            {"fused", 2e-4, {}},
             {"optim8bit", 2e-4, {}},  // small tensors: in 32 bits
             {"optim8bit", 5e-2, eight_bits}};
 }
@@ -87,5 +88,5 @@ TEST_CASE("100 steps of every optimizer agree with PyTorch's") {
             ++compared;
         }
     }
-    CHECK(compared >= 11 + 7 + 4);
+    CHECK(compared >= 11 + 7 + 11 + 4);
 }

@@ -1,0 +1,45 @@
+// Every algorithm of the contract in one parallel sweep over all tensors, with unscaling, clipping and the rounding of master weights in it.
+#pragma once
+
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/verdict.h>
+
+#include "optimizer_rows.h"
+#include "optimizer_state.h"
+
+namespace switchyard {
+
+class FusedOptimizer final : public Optimizer {
+public:
+    explicit FusedOptimizer(const CreateInfo& info);
+
+    static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options);
+    void bind(const std::vector<ParameterGroup>& groups) override { state_.bind(groups); }
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
+    OptimizerState state() const override { return state_.state(); }
+    void load(const OptimizerState& state) override { state_.load(state); }
+
+private:
+    struct Sweep {
+        std::vector<StepTensor> tensors;
+        std::vector<SweepPiece> pieces;
+        std::vector<fused::StepNumbers> numbers;  // of the tensors
+    };
+
+    fused::StepNumbers numbers_of(const HyperParameters& hyper, double lr_factor, float factor) const;
+    template <class Kernel>
+    void on_rows(const Sweep& sweep, const SweepPiece& piece, const Kernel& kernel) const;
+    void elementwise(const Sweep& all) const;
+    void lamb(const Sweep& all) const;
+    void muon(const Sweep& all) const;
+    void muon_matrix(const Sweep& all, std::size_t tensor) const;
+
+    OptimizerKind algorithm_;
+    bool unscale_;
+    fused::MomentState state_;
+};
+
+}  // namespace switchyard

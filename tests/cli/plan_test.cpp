@@ -171,7 +171,7 @@ TEST_CASE(
                                      "    backend = \"torch\"\n"));
     CHECK_THAT(outcome.err, contains("    torch/torch: algorithm: expected "));
     CHECK_THAT(outcome.err, contains("    torch/torch would serve: algorithm adamw instead of lamb\n"));
-    CHECK_THAT(outcome.err, contains("    as it is, it is served by: naive/naive\n"));
+    CHECK_THAT(outcome.err, contains("    as it is, it is served by: fused/fused, naive/naive\n"));
     CHECK_FALSE(std::filesystem::exists(json));
     CHECK_FALSE(std::filesystem::exists(lock));
 }
@@ -238,7 +238,7 @@ TEST_CASE("a disabled plugin is told as the reason why it was not taken") {
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("\"torch\" does not serve this attention"));
     CHECK_THAT(outcome.err, contains("torch/torch: gate disabled: "));
-    CHECK_THAT(outcome.err, contains("as it is, it is served by: naive/naive"));
+    CHECK_THAT(outcome.err, contains("as it is, it is served by: fused/fused, naive/naive"));
 }
 
 TEST_CASE("without any usable plugin the error says where it looked") {

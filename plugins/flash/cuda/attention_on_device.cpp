@@ -60,18 +60,6 @@ at::Tensor int32_of(const at::Tensor& numbers, const at::Tensor& like) {
     return numbers.to(like.device(), at::kInt).contiguous();
 }
 
-std::int64_t longest(const std::vector<std::int64_t>& offsets) {
-    std::int64_t most = 0;
-    for (std::size_t i = 1; i < offsets.size(); ++i) most = std::max(most, offsets[i] - offsets[i - 1]);
-    return most;
-}
-
-// Is `known` this very tensor, unchanged since?
-bool same(const at::Tensor& known, std::int64_t version, const at::Tensor& now) {
-    return known.defined() && now.defined() && known.is_same(now) && !now.is_inference() &&
-           now._version() == version;
-}
-
 }  // namespace
 
 // Tensors live until the launches are queued: memory that LibTorch takes back is handed out again in the order of the stream.
@@ -87,25 +75,29 @@ struct AttentionOnDevice::Call {
     }
 };
 
+void KnownOffsets::follow(const at::Tensor& cu_seqlens) {
+    if (!cu_seqlens.defined()) {
+        *this = {};
+        return;
+    }
+    const std::int64_t now = cu_seqlens.is_inference() ? -1 : cu_seqlens._version();
+    if (given.defined() && given.is_same(cu_seqlens) && now >= 0 && now == version) return;
+    given = cu_seqlens;
+    version = now;
+    on_cpu = cu_seqlens.to(at::kCPU, at::kLong).contiguous();
+    longest = 0;
+    const auto* const data = on_cpu.const_data_ptr<std::int64_t>();
+    for (std::int64_t i = 1; i < on_cpu.numel(); ++i) longest = std::max(longest, data[i] - data[i - 1]);
+}
+
 void AttentionOnDevice::check(const AttentionInputs& inputs, const AttentionParams& params) {
     if (params.layout == Layout::padded) return reference::check_attention(inputs, params);
-    const AttentionMask& mask = params.mask;
-    const bool known = same(lengths_.q, lengths_.q_version, mask.cu_seqlens_q) &&
-                       same(lengths_.k, lengths_.k_version, mask.cu_seqlens_k) && inputs.q.dim() == 3 &&
-                       inputs.k.dim() == 3 && inputs.q.size(0) == lengths_.q_total &&
-                       inputs.k.size(0) == lengths_.k_total;
-    if (known) return;
-    reference::check_attention(inputs, params);
-    lengths_.longest_q =
-        longest(reference::sequence_offsets(mask.cu_seqlens_q, "cu_seqlens_q", inputs.q.size(0)));
-    lengths_.longest_k =
-        longest(reference::sequence_offsets(mask.cu_seqlens_k, "cu_seqlens_k", inputs.k.size(0)));
-    lengths_.q = mask.cu_seqlens_q;
-    lengths_.k = mask.cu_seqlens_k;
-    lengths_.q_version = lengths_.q.is_inference() ? -1 : lengths_.q._version();
-    lengths_.k_version = lengths_.k.is_inference() ? -1 : lengths_.k._version();
-    lengths_.q_total = inputs.q.size(0);
-    lengths_.k_total = inputs.k.size(0);
+    q_offsets_.follow(params.mask.cu_seqlens_q);
+    k_offsets_.follow(params.mask.cu_seqlens_k);
+    AttentionParams read = params;
+    read.mask.cu_seqlens_q = q_offsets_.on_cpu;
+    read.mask.cu_seqlens_k = k_offsets_.on_cpu;
+    reference::check_attention(inputs, read);
 }
 
 const DistanceBuckets& AttentionOnDevice::distances_of(const at::Tensor& table, const AttentionMask& mask) {
@@ -210,7 +202,7 @@ AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const 
         at::empty(given.q.sizes().slice(0, given.q.dim() - 1), given.q.options().dtype(at::kFloat));
     sizes.back() = given.v.size(-1);
     const at::Tensor out = empty_rows(inputs.q, sizes);
-    Call call = describe(inputs, params, lengths_.longest_q, lengths_.longest_k);
+    Call call = describe(inputs, params, q_offsets_.longest, k_offsets_.longest);
     Params& p = call.params;
     p.out = rows_of(out, params.layout);
     p.lse = number_rows(lse, params.layout);
@@ -229,7 +221,7 @@ AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const 
     } else if (launches) {
         forward_pass(call.storage, p, call.shape, queue.stream);
     }
-    if (saved != nullptr) saved->integers = {lengths_.longest_q, lengths_.longest_k};
+    if (saved != nullptr) saved->integers = {q_offsets_.longest, k_offsets_.longest};
     return save_attention(saved, given, params, out, lse);
 }
 

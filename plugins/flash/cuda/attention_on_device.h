@@ -22,11 +22,14 @@ struct DistanceBuckets {
     std::int64_t reach = 0;
 };
 
-// The last cu_seqlens that were read: reading waits for the device, and all layers of a model have the same.
-struct KnownLengths {
-    at::Tensor q, k;
-    std::int64_t q_version = -1, k_version = -1, q_total = -1, k_total = -1;
-    std::int64_t longest_q = 0, longest_k = 0;
+// cu_seqlens that were read last: reading waits for the device, and all layers of a model have the same.
+struct KnownOffsets {
+    at::Tensor given, on_cpu;
+    std::int64_t version = -1;
+    std::int64_t longest = 0;
+
+    // Reads `cu_seqlens` unless it is the tensor that was read last, unchanged since.
+    void follow(const at::Tensor& cu_seqlens);
 };
 
 // Used from one thread at a time, like the component that has it.
@@ -48,7 +51,7 @@ private:
     const DistanceBuckets& distances_of(const at::Tensor& table, const AttentionMask& mask);
 
     DistanceBuckets distances_;
-    KnownLengths lengths_;
+    KnownOffsets q_offsets_, k_offsets_;
 };
 
 }  // namespace switchyard::flash_cuda

@@ -54,8 +54,7 @@ struct DecodeKernel {
             attend(state, s, kv_head, key[n] * tile_keys, q, k, k + tile_keys * kDim);
             device::sync_block();
         }
-        device::wait_copies<0>();
-        device::sync_block();
+        device::wait_copies<0>();  // of a share without keys: the queries
         join(state, s, kv_head, split, reinterpret_cast<float*>(stages));
     }
 

@@ -2,8 +2,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "activation_kernels.cpp"
-#include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
 #include <vector>

@@ -1,0 +1,156 @@
+#include "loss.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include "loss_rows.h"
+#include "projection.h"
+#include "rows.h"
+#include "serves_cpu.h"
+
+namespace switchyard {
+namespace {
+
+using namespace fused;
+
+// What Saved holds: its first number.
+enum class Kept : std::int64_t { logits, projection, gradients };
+
+std::int64_t count_of(const at::Tensor& targets, const LossParams& params) {
+    const auto* const values = targets.const_data_ptr<std::int64_t>();
+    return targets.numel() - std::count(values, values + targets.numel(), params.ignore_index);
+}
+
+// Of each row's loss in the result, unless the result is one a row.
+double scale_of(const LossParams& params, std::int64_t count) {
+    if (params.reduction == Reduction::mean)
+        return 1.0 / static_cast<double>(std::max<std::int64_t>(count, 1));
+    return params.divisor > 0.0 ? 1.0 / params.divisor : 1.0;
+}
+
+LossOutputs outputs_of(const std::vector<double>& losses, const LossParams& params, std::int64_t count) {
+    LossOutputs out;
+    out.count = at::scalar_tensor(count, at::TensorOptions().dtype(at::kLong));
+    const auto options = at::TensorOptions().dtype(at::kFloat);
+    if (params.reduction == Reduction::none) {
+        out.loss = at::empty({static_cast<std::int64_t>(losses.size())}, options);
+        std::copy(losses.begin(), losses.end(), out.loss.mutable_data_ptr<float>());
+    } else {
+        const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+        out.loss = at::scalar_tensor(sum * scale_of(params, count), options);
+    }
+    return out;
+}
+
+// Inputs that say that they need a gradient; where none does, the call is not autograd's, and all may be asked for.
+LossNeeds needs_of(const LossInputs& inputs) {
+    const auto wants = [](const at::Tensor& t) { return t.defined() && t.requires_grad(); };
+    if (!wants(inputs.x) && !wants(inputs.weight) && !wants(inputs.bias))
+        return {true, true, inputs.bias.defined()};
+    return {wants(inputs.x), wants(inputs.weight), wants(inputs.bias)};
+}
+
+LossOutputs forward_logits(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
+    const auto* const target = targets.const_data_ptr<std::int64_t>();
+    const std::int64_t count = count_of(targets, params), rows = logits.size(0), classes = logits.size(1);
+    std::vector<RowSummary> summaries(static_cast<std::size_t>(rows));
+    summarize_rows({logits, target, &params, classes}, summaries.data());
+    std::vector<double> losses;
+    at::Tensor lse = at::empty({rows}, at::TensorOptions().dtype(at::kFloat));
+    auto* const lse_of = lse.mutable_data_ptr<float>();
+    for (const RowSummary& row : summaries) {
+        const auto at = losses.size();
+        lse_of[at] = static_cast<float>(row.log_sum_exp());
+        losses.push_back(target[at] == params.ignore_index ? 0.0 : row_loss(row, classes, params));
+    }
+    if (saved != nullptr) {
+        saved->integers = {static_cast<std::int64_t>(Kept::logits), count};
+        saved->input(inputs.x);
+        saved->input(inputs.targets);
+        saved->extra(lse);
+    }
+    return outputs_of(losses, params, count);
+}
+
+// `grad` is dense float32, and outlives what is returned.
+RowScale row_scale(const LossParams& params, std::int64_t count, const at::Tensor& grad) {
+    if (params.reduction == Reduction::none) return {1.0, grad.const_data_ptr<float>()};
+    return {scale_of(params, count) * static_cast<double>(grad.item<float>()), nullptr};
+}
+
+LossGrads backward_logits(const LossParams& params, const Saved& saved, const at::Tensor& grad,
+                          std::int64_t last_cache_bytes) {
+    const at::Tensor logits = dense(saved[0]), targets = dense(saved[1]);
+    LossGrads grads;
+    grads.x = at::empty(logits.sizes(), logits.options());
+    row_gradients({logits, targets.const_data_ptr<std::int64_t>(), &params, logits.size(1)},
+                  data_of<float>(saved[2]), row_scale(params, saved.integers.at(1), grad), grads.x,
+                  may_stream(grads.x, 64, last_cache_bytes));
+    return grads;
+}
+
+LossOutputs forward_projection(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    const std::int64_t count = count_of(dense(inputs.targets), params);
+    // Gradients along the way, where their factor is known by now and their sums need no other dtype.
+    if (saved != nullptr && params.reduction != Reduction::none && inputs.x.scalar_type() == at::kFloat) {
+        std::vector<double> losses;
+        LossGrads grads =
+            gradients_by_rows(inputs, params, scale_of(params, count), needs_of(inputs), losses);
+        saved->integers = {static_cast<std::int64_t>(Kept::gradients)};
+        for (const at::Tensor& grad : {grads.x, grads.weight, grads.bias}) saved->extra(grad);
+        return outputs_of(losses, params, count);
+    }
+    const ProjectedLoss made = losses_by_classes(inputs, params);
+    if (saved != nullptr) {
+        saved->integers = {static_cast<std::int64_t>(Kept::projection), count};
+        for (const at::Tensor* input : {&inputs.x, &inputs.weight, &inputs.bias, &inputs.targets})
+            saved->input(*input);
+        at::Tensor lse = at::empty({inputs.x.size(0)}, at::TensorOptions().dtype(at::kFloat));
+        std::copy(made.log_sum_exp.begin(), made.log_sum_exp.end(), lse.mutable_data_ptr<float>());
+        saved->extra(lse);
+    }
+    return outputs_of(made.losses, params, count);
+}
+
+}  // namespace
+
+FusedLoss::FusedLoss(const CreateInfo& info)
+    : Loss(info), last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes) {}
+
+Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& /*host*/, const Options&) {
+    Verdict verdict;
+    require_cpu_storage(verdict, request);
+    return verdict;
+}
+
+LossOutputs FusedLoss::forward(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    executed();
+    return inputs.weight.defined() ? forward_projection(inputs, params, saved)
+                                   : forward_logits(inputs, params, saved);
+}
+
+LossGrads FusedLoss::backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
+                              const LossNeeds& needs) {
+    const auto kept = static_cast<Kept>(saved.integers.at(0));
+    const at::Tensor grad = grad_loss.to(at::kFloat).contiguous();
+    if (kept == Kept::logits) return backward_logits(params, saved, grad, last_cache_bytes_);
+    if (kept == Kept::projection) {
+        return gradients_by_classes({saved[0], saved[1], saved[2], saved[3]}, params,
+                                    data_of<float>(saved[4]), row_scale(params, saved.integers.at(1), grad),
+                                    needs);
+    }
+    // With 1, the gradients are what was saved: autograd's own accounting of references keeps anyone from changing them unseen.
+    const auto factor = static_cast<double>(grad.item<float>());
+    const auto times = [&](const at::Tensor& made) {
+        return !made.defined() || factor == 1.0 ? made : made * factor;
+    };
+    return {times(saved[0]), times(saved[1]), times(saved[2])};
+}
+
+}  // namespace switchyard

@@ -1,0 +1,25 @@
+// Cross-entropy on given logits in one sweep each way, or with the output projection a piece of the rows at a time.
+#pragma once
+
+#include <cstdint>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class FusedLoss final : public Loss {
+public:
+    explicit FusedLoss(const CreateInfo& info);
+
+    static Verdict supports(const LossRequest& request, const HostInfo& host, const Options& options);
+    LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) override;
+    LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
+                       const LossNeeds& needs) override;
+
+private:
+    std::int64_t last_cache_bytes_;
+};
+
+}  // namespace switchyard

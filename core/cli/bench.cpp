@@ -210,7 +210,7 @@ void add_common(CLI::App& command, BenchOptions& options) {
         ->expected(1)
         ->take_all();
     list(command, "--dtype", options.dtypes, "default: float32,bfloat16")->type_name("A,B");
-    list(command, "--pass", options.passes, "forward, forward_backward; of an optimizer: step")
+    list(command, "--pass", options.passes, "forward, backward, forward_backward; of an optimizer: step")
         ->type_name("A,B");
     command.add_option("--dropout", options.dropout, "probability of dropping")->type_name("P");
     command.add_option("--time-budget", options.time_budget, "for the timing of all tables, about")

@@ -96,15 +96,20 @@ std::vector<DType> read_bench_dtypes(const BenchOptions& options, Kind kind) {
 
 std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind kind) {
     using compare::Pass;
-    if (options.passes.empty() && kind == Kind::optimizer) return {Pass::step};
-    if (options.passes.empty()) return {Pass::forward, Pass::forward_backward};
+    std::vector<Pass> all{Pass::forward, Pass::backward, Pass::forward_backward};
+    if (kind == Kind::optimizer) all = {Pass::step};
+    // A loss may make its gradients in forward, so that backward alone says nothing.
+    if (kind == Kind::loss) all = {Pass::forward, Pass::forward_backward};
+    if (options.passes.empty())
+        return kind == Kind::attention ? std::vector{Pass::forward, Pass::forward_backward} : all;
     std::vector<Pass> passes;
     for (const auto& text : options.passes) {
         const auto pass = read_name<Pass>("--pass", text);
-        if ((pass == Pass::step) != (kind == Kind::optimizer)) {
+        if (std::find(all.begin(), all.end(), pass) == all.end()) {
             throw Failure("--pass " + text + ": " + std::string(name(kind)) +
                           (kind == Kind::optimizer ? " has the pass step"
-                                                   : " has the passes forward and forward_backward"));
+                           : kind == Kind::loss    ? " has the passes forward and forward_backward"
+                                                : " has the passes forward, backward and forward_backward"));
         }
         passes.push_back(pass);
     }

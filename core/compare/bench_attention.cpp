@@ -58,6 +58,7 @@ public:
     // Two products forward; backward four more, and q k^T once again, since a kernel that does not keep the
     // scores has to. Arguments and results once each.
     Work work(Pass pass) const override {
+        if (pass == Pass::backward) return without_forward(work(Pass::forward_backward), work(Pass::forward));
         const bool backward = pass == Pass::forward_backward;
         const double products = backward ? 7.0 : 2.0;
         const auto q = static_cast<double>(problem_.inputs.q.numel()),

@@ -37,6 +37,11 @@ struct CheckedTensor {
 };
 using CheckedTensors = std::vector<CheckedTensor>;
 
+// What backward alone has to do, where `both` is for forward and backward.
+inline Work without_forward(const Work& both, const Work& forward) {
+    return {both.flops - forward.flops, both.bytes - forward.bytes, both.memory_bound};
+}
+
 class Contender {
 public:
     virtual ~Contender() = default;

@@ -93,6 +93,7 @@ public:
     // of and the gradients of both, and writes the gradient of the sum, and that of x where dropout makes it
     // another.
     Work work(Pass pass) const override {
+        if (pass == Pass::backward) return without_forward(work(Pass::forward_backward), work(Pass::forward));
         const int sum = has_sum() ? 1 : 0;
         int rows = 2 + sum + (settings_.residual ? 1 : 0);
         if (pass == Pass::forward_backward)
@@ -171,6 +172,7 @@ public:
 
     // Forward reads x and writes y; backward reads x and the gradient of y, and writes the gradient of x.
     Work work(Pass pass) const override {
+        if (pass == Pass::backward) return without_forward(work(Pass::forward_backward), work(Pass::forward));
         const double forward = bytes_of(in_width(), 1) + bytes_of(width_, 1);
         return {0.0, pass == Pass::forward ? forward : 2.0 * forward + bytes_of(in_width(), 1), true};
     }

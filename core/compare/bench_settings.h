@@ -13,8 +13,8 @@
 
 namespace switchyard::compare {
 
-// What one timed call does. A step is an optimizer's.
-enum class Pass : std::uint8_t { forward, forward_backward, step };
+// What one timed call does. A step is an optimizer's; backward alone goes through one graph again and again.
+enum class Pass : std::uint8_t { forward, forward_backward, step, backward };
 
 // Lengths of the sequences of a batch. Padded: key lengths; packed: documents.
 struct LengthRange {
@@ -78,5 +78,6 @@ std::string check_settings(const BenchSettings& settings, const BenchShape& shap
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 3> names<compare::Pass>{"forward", "forward_backward", "step"};
+inline constexpr std::array<std::string_view, 4> names<compare::Pass>{"forward", "forward_backward", "step",
+                                                                      "backward"};
 }  // namespace switchyard

@@ -35,7 +35,7 @@ TensorCall::TensorCall(TensorFunction function, const std::vector<NamedInput>& i
                        std::vector<at::Tensor> grad_outputs, Pass pass)
     : function_(std::move(function)), pass_(pass), grad_outputs_(std::move(grad_outputs)) {
     for (const NamedInput& input : inputs) {
-        const bool leaf = pass == Pass::forward_backward && input.differentiable && input.value.defined();
+        const bool leaf = pass != Pass::forward && input.differentiable && input.value.defined();
         inputs_.push_back(leaf ? input.value.detach().requires_grad_(true) : input.value);
         if (!leaf) continue;
         leaves_.push_back(inputs_.back());
@@ -44,21 +44,26 @@ TensorCall::TensorCall(TensorFunction function, const std::vector<NamedInput>& i
 }
 
 std::vector<at::Tensor> TensorCall::outputs() const {
-    const at::AutoGradMode mode(pass_ == Pass::forward_backward);
+    const at::AutoGradMode mode(pass_ != Pass::forward);
     return function_(inputs_);
 }
 
-std::vector<at::Tensor> TensorCall::gradients(const std::vector<at::Tensor>& outputs) const {
+std::vector<at::Tensor> TensorCall::gradients(const std::vector<at::Tensor>& outputs, bool again) const {
     std::vector<at::Tensor> roots, starts;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!outputs[i].defined() || !outputs[i].requires_grad() || !grad_outputs_.at(i).defined()) continue;
         roots.push_back(outputs[i]);
         starts.push_back(grad_outputs_[i].to(outputs[i].scalar_type()));
     }
-    return torch::autograd::grad(roots, leaves_, starts);
+    return torch::autograd::grad(roots, leaves_, starts, again);
 }
 
 void TensorCall::run() const {
+    if (pass_ == Pass::backward) {
+        if (kept_.empty()) kept_ = outputs();
+        gradients(kept_, true);
+        return;
+    }
     const std::vector<at::Tensor> results = outputs();
     if (pass_ == Pass::forward_backward) gradients(results);
 }
@@ -69,7 +74,7 @@ CheckedTensors TensorCall::results(const std::vector<std::string>& output_names)
     for (std::size_t i = 0; i < output_names.size(); ++i) {
         if (values.at(i).defined()) checked.push_back({output_names[i], values[i].detach(), false});
     }
-    if (pass_ != Pass::forward_backward) return checked;
+    if (pass_ == Pass::forward) return checked;
     const std::vector<at::Tensor> grads = gradients(values);
     for (std::size_t i = 0; i < grads.size(); ++i)
         checked.push_back({"grad " + leaf_names_[i], grads[i], true});
@@ -103,7 +108,7 @@ void fill_request(Request& request, const BenchSettings& settings, DType dtype, 
     request.dtype = dtype;
     request.layout = settings.layout;
     request.phase = pass == Pass::forward && settings.dropout == 0.0 ? Phase::eval : Phase::train;
-    request.needs_grad = pass == Pass::forward_backward;
+    request.needs_grad = pass != Pass::forward;
 }
 
 }  // namespace switchyard::compare

@@ -29,7 +29,7 @@ struct NamedInput {
 // A call from inputs, by position, to outputs; undefined ones where there is nothing.
 using TensorFunction = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
 
-// A function with its inputs, ready to be called again and again. For Pass::forward_backward the inputs
+// A function with its inputs, ready to be called again and again. For all passes but Pass::forward the inputs
 // become leaves that need a gradient, and `grad_outputs` (by position of the output; undefined: it has no
 // gradient) start the backward pass.
 class TensorCall {
@@ -37,14 +37,15 @@ public:
     TensorCall(TensorFunction function, const std::vector<NamedInput>& inputs,
                std::vector<at::Tensor> grad_outputs, Pass pass);
 
+    // For Pass::backward the graph is made by the first call, and kept.
     void run() const;
-    // The defined ones of the outputs, and for Pass::forward_backward the gradients of all differentiable
+    // The defined ones of the outputs, and for all passes but Pass::forward the gradients of all differentiable
     // inputs.
     CheckedTensors results(const std::vector<std::string>& output_names) const;
 
 private:
     std::vector<at::Tensor> outputs() const;
-    std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs) const;
+    std::vector<at::Tensor> gradients(const std::vector<at::Tensor>& outputs, bool again = false) const;
 
     TensorFunction function_;
     Pass pass_;
@@ -52,6 +53,7 @@ private:
     std::vector<at::Tensor> leaves_;
     std::vector<std::string> leaf_names_;
     std::vector<at::Tensor> grad_outputs_;
+    mutable std::vector<at::Tensor> kept_;  // of Pass::backward
 };
 
 // A backend's operation, called with and (for the check) without dropout.

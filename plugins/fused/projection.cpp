@@ -14,10 +14,12 @@ namespace switchyard::fused {
 namespace {
 
 // How much of `whole` makes a twelfth of the logits; more where that would be little work for a product.
-std::int64_t piece_of(std::int64_t whole, std::int64_t other, std::int64_t least) {
+// A multiple of `step`, so that products find whole vectors.
+std::int64_t piece_of(std::int64_t whole, std::int64_t other, std::int64_t least, std::int64_t step) {
     constexpr std::int64_t least_values = std::int64_t{1} << 20;
     const std::int64_t enough = std::max(least, least_values / std::max<std::int64_t>(other, 1));
-    return std::clamp<std::int64_t>(whole / 12, std::min(enough, whole), std::max<std::int64_t>(whole, 1));
+    const std::int64_t wanted = std::max(whole / 12, enough);
+    return std::clamp<std::int64_t>((wanted + step - 1) / step * step, 1, std::max<std::int64_t>(whole, 1));
 }
 
 class Projection {
@@ -67,7 +69,7 @@ double loss_of(const RowSummary& row, std::int64_t target, std::int64_t classes,
 template <class Body>
 void over_classes(Projection& projection, const Body& body) {
     if (projection.rows == 0) return;
-    const std::int64_t piece = piece_of(projection.classes, projection.rows, 256);
+    const std::int64_t piece = piece_of(projection.classes, projection.rows, 256, 64);
     projection.reserve(projection.rows, piece);
     for (std::int64_t first = 0; first < projection.classes; first += piece)
         body(first, std::min(piece, projection.classes - first));
@@ -140,7 +142,7 @@ LossGrads gradients_by_rows(const LossInputs& inputs, const LossParams& params, 
     if (needs.x) grads.x = at::empty(projection.x.sizes(), projection.x.options());
     if (needs.weight) grads.weight = float_zeros(projection.weight.sizes());
     if (needs.bias) grads.bias = float_zeros({projection.classes});
-    const std::int64_t piece = piece_of(projection.rows, projection.classes, 64);
+    const std::int64_t piece = piece_of(projection.rows, projection.classes, 64, 16);
     projection.reserve(std::min(piece, projection.rows), projection.classes);
     for (std::int64_t row = 0; row < projection.rows; row += piece) {
         const std::int64_t count = std::min(piece, projection.rows - row);

@@ -1,0 +1,157 @@
+// What the conformance suite does not ask of plugins/fused: the widest rows, the same bits on any number of threads, memory, NaN, and the error of
+// its GELU over the whole range. To add a case: another call of the component, against a formula in double precision.
+#include "builtin.h"
+
+#include <cmath>
+#include <limits>
+
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+
+#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/normalization.h>
+#include <switchyard/reference/normalization.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+struct Normalized {
+    NormalizationOutputs out;
+    NormalizationGrads grads;
+};
+
+// norm(residual + dropout(x + bias)) and all its gradients.
+Normalized normalize(const NormalizationInputs& inputs, const NormalizationParams& params) {
+    NormalizationRequest request;
+    request.needs_grad = true;
+    const auto component = test::make<Normalization>("fused", "fused", request);
+    Saved saved;
+    Normalized made;
+    made.out = component->forward(inputs, params, &saved);
+    made.grads = component->backward(params, saved, made.out.y * 0.5 + 1.0, made.out.sum,
+                                     {true, true, true, true, true});
+    return made;
+}
+
+NormalizationInputs random_inputs(at::IntArrayRef sizes) {
+    const auto width = sizes.back();
+    return {at::randn(sizes), at::randn({width}), at::randn(sizes), at::randn({width}), at::randn({width})};
+}
+
+class ThreadCount {
+public:
+    explicit ThreadCount(int threads) { at::set_num_threads(threads); }
+    ~ThreadCount() { at::set_num_threads(before_); }
+
+private:
+    int before_ = at::get_num_threads();
+};
+
+at::Tensor activate(const at::Tensor& x, ActivationKind kind, at::Tensor* slope = nullptr) {
+    ActivationRequest request;
+    request.activation = kind;
+    const auto component = test::make<Activation>("fused", "fused", request);
+    ActivationParams params;
+    params.activation = kind;
+    Saved saved;
+    const auto y = component->forward({x, {}}, params, &saved);
+    if (slope != nullptr) *slope = component->backward(params, saved, at::ones_like(y), {true, false}).x;
+    return y;
+}
+
+}  // namespace
+
+TEST_CASE("fused normalization: rows of 65,536 values are right") {
+    const auto inputs = random_inputs({1, 3, 65536});
+    const NormalizationParams params;
+    const auto made = normalize(inputs, params);
+    NormalizationInputs doubles = inputs;
+    for (auto* t : {&doubles.x, &doubles.bias, &doubles.residual, &doubles.weight, &doubles.beta})
+        *t = t->to(at::kDouble);
+    const auto expected = reference::normalization(doubles, params);
+    CHECK((made.out.y - expected.y).abs().max().item<double>() < 1e-5);
+    CHECK((made.out.sum - expected.sum).abs().max().item<double>() < 1e-6);
+}
+
+TEST_CASE("fused normalization: the same bits on any number of threads") {
+    const auto inputs = random_inputs({4, 129, 257});
+    NormalizationParams params;
+    params.dropout = {0.1, 7};
+    Normalized one, three;
+    {
+        const ThreadCount threads(1);
+        one = normalize(inputs, params);
+    }
+    {
+        const ThreadCount threads(3);
+        three = normalize(inputs, params);
+    }
+    CHECK(one.out.y.equal(three.out.y));
+    CHECK(one.grads.x.equal(three.grads.x));
+    CHECK(one.grads.bias.equal(three.grads.bias));
+    CHECK(one.grads.residual.equal(three.grads.residual));
+    CHECK(one.grads.weight.equal(three.grads.weight));
+    CHECK(one.grads.beta.equal(three.grads.beta));
+}
+
+TEST_CASE("fused activation: GELU and its slope are right over the whole range") {
+    const auto x = at::arange(-12.0, 12.0, 0.001, at::kFloat);
+    at::Tensor slope;
+    const auto y = activate(x, ActivationKind::gelu_erf, &slope);
+    double worst = 0.0, worst_slope = 0.0;
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+        const auto v = static_cast<double>(x.const_data_ptr<float>()[i]);
+        const double phi = 0.5 * std::erfc(-v / std::sqrt(2.0));
+        const double bell = std::exp(-0.5 * v * v) / std::sqrt(2.0 * std::acos(-1.0));
+        const double unit = std::max(1.0, std::abs(v));
+        worst = std::max(worst, std::abs(y.const_data_ptr<float>()[i] - v * phi) / unit);
+        worst_slope = std::max(worst_slope, std::abs(slope.const_data_ptr<float>()[i] - (phi + v * bell)));
+    }
+    CHECK(worst < 3e-7);
+    CHECK(worst_slope < 1e-6);
+}
+
+TEST_CASE("fused activation: far out the limits are kept, and NaN stays NaN") {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (const auto kind :
+         {ActivationKind::gelu_erf, ActivationKind::gelu_tanh, ActivationKind::silu, ActivationKind::relu}) {
+        INFO(name(kind));
+        CHECK(activate(at::full({3}, 1000.0F), kind).eq(1000.0F).all().item<bool>());
+        CHECK(activate(at::full({3}, -1000.0F), kind).abs().lt(1e-30).all().item<bool>());
+        CHECK(activate(at::full({3}, nan), kind).isnan().all().item<bool>());
+    }
+}
+
+TEST_CASE("fused loss: a projection needs a tenth of the logits' memory besides its gradients") {
+    host::install_cpu_allocator(host::AllocatorKind::caching);
+    constexpr std::int64_t rows = 2048, classes = 16384, width = 8;
+    const auto weight = at::randn({classes, width}).requires_grad_();
+    const LossInputs inputs{
+        at::randn({rows, width}).requires_grad_(), weight, {}, at::randint(classes, {rows}, at::kLong)};
+    LossRequest request;
+    request.needs_grad = true;
+    request.projection = true;
+    const auto component = test::make<Loss>("fused", "fused", request);
+    const at::NoGradGuard no_grad;
+    Saved saved;
+    host::reset_cpu_peak();
+    const auto before = host::cpu_memory_stats().live_bytes;
+    component->forward(inputs, {}, &saved);
+    const auto grads = component->backward({}, saved, at::ones({}), {true, true, false});
+    const auto extra = host::cpu_memory_stats().peak_bytes - before;
+    const auto results = static_cast<std::int64_t>(grads.x.nbytes() + grads.weight.nbytes());
+    CHECK(extra > 0);
+    CHECK(extra - results <= rows * classes * 4 / 10);
+}

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/bench_read.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/commands.h>
@@ -37,7 +38,7 @@ public:
                                         ? host::AllocatorKind::caching
                                         : host::AllocatorKind::malloc);
         const auto threads = options.threads > 0 ? options.threads : static_cast<int>(runtime.threads);
-        if (threads > 0) at::set_num_threads(threads);
+        set_threads(threads);
     }
 
     int operators(compare::BenchRequest request) {
@@ -57,13 +58,21 @@ public:
     }
 
     int layer(const std::vector<compare::BackendStack>& stacks) {
-        const auto report = compare::run_layer_bench(job_.config, stacks, read_bench_timing(options_),
-                                                     registry_, host_, stopwatch_);
+        auto configs = configs_of(stacks);
+        for (std::size_t i = 0; i < stacks.size(); ++i) {  // the results are compared without dropout
+            auto& config = configs.emplace_back(configs[i]);
+            config.model.dropout = config.model.attention_dropout = 0.0;
+        }
+        const auto report = compare::run_layer_bench(
+            job_.config, stacks, read_bench_timing(options_), registry_, host_, stopwatch_,
+            auto_choice(configs, registry_, host_, Missing::measure));
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
 
     int steps(compare::StepBenchOptions options) {
-        const auto report = compare::run_step_bench(job_.config, options, registry_, host_, stopwatch_);
+        const auto report =
+            compare::run_step_bench(job_.config, options, registry_, host_, stopwatch_,
+                                    auto_choice(configs_of(options.stacks), registry_, host_, Missing::measure));
         if (!options_.fastest.empty()) write_fastest(report);
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
@@ -80,6 +89,12 @@ private:
         const auto* const fastest = report.fastest();
         if (fastest == nullptr) throw Failure("--fastest: no stack could be timed", Exit::run_failed);
         write_lines(options_.fastest, fastest->overrides);
+    }
+
+    std::vector<config::Config> configs_of(const std::vector<compare::BackendStack>& stacks) const {
+        std::vector<config::Config> configs;
+        for (const auto& stack : stacks) configs.push_back(compare::with_stack(job_.config, stack));
+        return configs;
     }
 
     compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }

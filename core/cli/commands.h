@@ -25,6 +25,7 @@ Action setup_plugins_doctor(CLI::App& command);
 
 // With LibTorch.
 Action setup_plan(CLI::App& command);
+Action setup_tune(CLI::App& command);
 Action setup_plugins_verify(CLI::App& command);
 Action setup_bench(CLI::App& command);
 Action setup_model(CLI::App& command);

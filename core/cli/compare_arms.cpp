@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <optional>
 
+#include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/compare/arm_list.h>
+#include <switchyard/host/cpu_allocator.h>
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/model/planning.h>
 
@@ -34,7 +36,13 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
     try {
         auto job = load_job(options, host);
         host::Registry registry(std::move(job.records));
-        const auto plan = model::make_plan(job.config, registry, host);
+        // Before any arm runs: all arms then choose by the same times.
+        host::install_cpu_allocator(job.config.runtime.allocator == config::Allocator::caching
+                                        ? host::AllocatorKind::caching
+                                        : host::AllocatorKind::malloc);
+        set_threads(job.config.runtime.threads);
+        const auto plan = model::make_plan(job.config, registry, host,
+                                           auto_choice(job.config, registry, host, Missing::measure));
         if (plan.ok()) return std::move(job.config);
         problem = plan_problems(plan);
     } catch (const Failure& failure) {

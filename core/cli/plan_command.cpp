@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
@@ -14,12 +15,13 @@
 #include <switchyard/host/host_info.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/lock.h>
+#include <switchyard/resolver/measured.h>
 #include <switchyard/resolver/plan_json.h>
 
 namespace switchyard::cli {
 namespace {
 
-struct PlanOptions {
+struct PlanCommand {
     JobOptions job;
     std::string host;
     std::string lock;
@@ -87,14 +89,23 @@ void check_lock(const resolver::Plan& plan, const std::string& path) {
                   " instead of --locked the plan as it is now is locked");
 }
 
-int plan(const PlanOptions& options) {
+// Is there a slot that could be measured, and is not?
+bool is_unmeasured(const resolver::Plan& plan) {
+    return std::any_of(plan.rows.begin(), plan.rows.end(), [](const auto& row) {
+        return row.how.find(resolver::unmeasured) != std::string::npos;
+    });
+}
+
+int plan(const PlanCommand& options) {
     const auto host = host_named(options.host);
     auto job = load_job(options.job, host);
     need_device(job, host);
     need_plugins(job);
     const auto refused = refused_libraries(job.records);
     host::Registry registry(std::move(job.records));
-    const auto plan = model::make_plan(job.config, registry, host);
+    set_threads(job.config.runtime.threads);
+    const auto plan = model::make_plan(job.config, registry, host,
+                                       auto_choice(job.config, registry, host, Missing::leave));
     if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
     if (!options.locked.empty()) check_lock(plan, options.locked);
     write_json(options.json, resolver::to_json(plan));
@@ -102,6 +113,8 @@ int plan(const PlanOptions& options) {
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << options.job.config << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
+    if (is_unmeasured(plan))
+        std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses by\n";
     if (!options.lock.empty()) std::cout << "\nlocked in " << options.lock << '\n';
     if (!options.locked.empty()) std::cout << "\nas locked in " << options.locked << '\n';
     return Exit::fine;
@@ -110,7 +123,7 @@ int plan(const PlanOptions& options) {
 }  // namespace
 
 Action setup_plan(CLI::App& command) {
-    const auto options = std::make_shared<PlanOptions>();
+    const auto options = std::make_shared<PlanCommand>();
     add_job_options(command, options->job);
     command
         .add_option("--host", options->host,

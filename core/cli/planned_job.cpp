@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <ATen/Parallel.h>
-
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/host/cpu_allocator.h>
@@ -14,7 +12,7 @@
 
 namespace switchyard::cli {
 
-std::unique_ptr<PlannedJob> plan_job(const JobOptions& options) {
+std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan) {
     auto planned = std::make_unique<PlannedJob>();
     planned->host = host::this_host(host::Look::with_devices);
     auto job = load_job(options, planned->host);
@@ -23,12 +21,14 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options) {
     host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
                                     ? host::AllocatorKind::caching
                                     : host::AllocatorKind::malloc);
-    if (runtime.threads > 0) at::set_num_threads(static_cast<int>(runtime.threads));
+    set_threads(runtime.threads);
     if (planned->config.run.device == Device::cuda && planned->host.first(Device::cuda) != nullptr) {
         if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw Failure(error);
     }
     planned->registry = std::make_unique<host::Registry>(std::move(job.records));
-    planned->plan = model::make_plan(planned->config, *planned->registry, planned->host);
+    auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
+    if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
+    planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
     return planned;
 }

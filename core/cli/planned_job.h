@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/host/plugin_library.h>
@@ -17,8 +19,13 @@ struct PlannedJob {
     resolver::Plan plan;
 };
 
+struct PlanOptions {
+    Missing missing = Missing::leave;  // of what `auto` goes by
+    std::string recorded;              // plan.json of a run that goes on: its choices stay; empty: none
+};
+
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the configuration or cannot be served.
-std::unique_ptr<PlannedJob> plan_job(const JobOptions& options);
+std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan = {});
 
 // The same action, where what is wrong with a job's input is a Failure.
 Action telling_input_errors(Action action);

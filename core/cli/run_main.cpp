@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     host::install_crash_handler();
     auto commands = cli::all_commands();
     attach(commands, "plan", cli::setup_plan);
+    attach(commands, "tune", cli::setup_tune);
     attach(commands, "plugins verify", cli::setup_plugins_verify);
     attach(commands, "bench", cli::setup_bench);
     attach(commands, "compare", cli::setup_compare);

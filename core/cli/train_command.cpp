@@ -214,7 +214,9 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
 
 int train_job(const TrainOptions& options) {
     const auto begun = Clock::now();
-    const auto planned = plan_job(options.job);
+    PlanOptions plan{Missing::measure, ""};
+    if (options.resume) plan = {Missing::leave, train::RunDirectory(options.run).file("plan.json")};
+    const auto planned = plan_job(options.job, plan);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     const train::StopSignal stop;
     const train::RunDirectory run(options.run);

@@ -23,10 +23,13 @@ public:
         const bool projection = width_ > 0;
         inputs_ = {{"x", random_normal({rows_, projection ? width_ : classes_}, dtype, settings.seed, 0)},
                    {"weight", projection ? random_normal({classes_, width_}, dtype, settings.seed, 1, 0.05)
-                                         : at::Tensor()}};
+                                         : at::Tensor()},
+                   {"bias", settings.projection_bias ? random_normal({classes_}, dtype, settings.seed, 3)
+                                                      : at::Tensor()}};
         targets_ = random_integers({rows_}, classes_, settings.seed, 2);
         grad_outputs_ = {at::ones({}, at::kFloat)};
         params_.label_smoothing = settings.label_smoothing;
+        params_.z_loss = settings.z_loss;
     }
 
     resolver::SlotUse use(Pass pass) const override {
@@ -36,7 +39,9 @@ public:
         request->classes = classes_;
         request->width = width_;
         request->projection = width_ > 0;
+        request->projection_bias = settings_.projection_bias;
         request->label_smoothing = settings_.label_smoothing;
+        request->z_loss = settings_.z_loss;
         return bench_use(Kind::loss, request);
     }
 
@@ -59,7 +64,7 @@ public:
         const auto make = [this, pass](const LossOp& operation, bool /*dropout*/) {
             return TensorCall(
                 [operation, params = params_, targets = targets_](const std::vector<at::Tensor>& in) {
-                    return std::vector<at::Tensor>{operation({in[0], in[1], {}, targets}, params).loss};
+                    return std::vector<at::Tensor>{operation({in[0], in[1], in[2], targets}, params).loss};
                 },
                 inputs_, grad_outputs_, pass);
         };
@@ -70,12 +75,13 @@ public:
     CheckedTensors reference(Pass pass, DType dtype, bool /*dropout*/) override {
         const TensorFunction function = [params = params_,
                                          targets = targets_](const std::vector<at::Tensor>& in) {
-            return std::vector<at::Tensor>{reference::loss({in[0], in[1], {}, targets}, params).loss};
+            return std::vector<at::Tensor>{reference::loss({in[0], in[1], in[2], targets}, params).loss};
         };
         return TensorCall(function, in_dtype(inputs_, dtype_, dtype), grad_outputs_, pass).results({"loss"});
     }
 
     std::function<void()> bare(Pass pass) override {
+        if (settings_.z_loss > 0.0 || settings_.projection_bias) return {};
         const TensorFunction function =
             [targets = targets_, smoothing = settings_.label_smoothing](const std::vector<at::Tensor>& in) {
                 const at::Tensor logits = in[1].defined() ? at::linear(in[0], in[1]) : in[0];

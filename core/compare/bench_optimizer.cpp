@@ -143,6 +143,7 @@ public:
         request->gradient_dtype = dtype_;
         request->master_weights = master_weights_;
         request->clip = settings_.max_grad_norm > 0.0;
+        request->unscale = settings_.unscale;
         request->parameters = values_;
         request->tensors = static_cast<std::int64_t>(group_.parameters.size());
         return bench_use(Kind::optimizer, request);

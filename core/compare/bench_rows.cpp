@@ -65,7 +65,7 @@ class NormalizationCase final : public RowCase {
 public:
     NormalizationCase(const BenchSettings& settings, const BenchShape& shape, DType dtype)
         : RowCase(settings, shape, dtype) {
-        const bool beta = settings.norm == NormKind::layer_norm;
+        const bool beta = has_beta();
         inputs_ = {{"x", rows_of(width_, 0)},
                    {"bias", settings.input_bias ? parameter(width_, 1, 0.5, 0.0) : at::Tensor()},
                    {"residual", settings.residual ? rows_of(width_, 2) : at::Tensor()},
@@ -82,7 +82,7 @@ public:
         request->rows = rows_;
         request->width = width_;
         request->parameter_dtype = settings_.parameter_dtype;
-        request->affine_bias = settings_.norm == NormKind::layer_norm;
+        request->affine_bias = has_beta();
         request->input_bias = settings_.input_bias;
         request->residual = settings_.residual;
         request->dropout = settings_.dropout;
@@ -116,6 +116,7 @@ public:
     }
 
 private:
+    bool has_beta() const { return settings_.norm == NormKind::layer_norm && settings_.affine_bias; }
     bool has_sum() const { return settings_.input_bias || settings_.residual || settings_.dropout > 0.0; }
 
     NormalizationParams params(bool with_dropout) const {

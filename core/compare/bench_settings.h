@@ -49,14 +49,18 @@ struct BenchSettings {
     ActivationKind activation = ActivationKind::gelu_erf;
     bool input_bias = false;
     bool residual = false;
+    bool affine_bias = true;  // of layer_norm
     DType parameter_dtype = DType::float32;
 
     // loss
     double label_smoothing = 0.0;
+    double z_loss = 0.0;
+    bool projection_bias = false;
 
     // optimizer
     OptimizerKind algorithm = OptimizerKind::adamw;
     double max_grad_norm = 0.0;  // 0: no clipping
+    bool unscale = false;        // by a loss scale of 1
 
     MaskSet masks() const;
     // What is special about it, for people: "causal, dropout 0.1"; empty if nothing is.

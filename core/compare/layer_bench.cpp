@@ -34,8 +34,10 @@ config::Config one_layer(const config::Config& config, const BackendStack& stack
 class Contestant {
 public:
     Contestant(const config::Config& config, const config::LayerId& id, const BackendStack& stack,
-               bool dropout, host::Registry& registry, const HostInfo& host)
-        : config_(one_layer(config, stack, dropout)), plan_(model::make_plan(config_, registry, host)) {
+               bool dropout, host::Registry& registry, const HostInfo& host,
+               const resolver::ResolveOptions& choice)
+        : config_(one_layer(config, stack, dropout)),
+          plan_(model::make_plan(config_, registry, host, choice)) {
         for (const auto& row : plan_.rows) {
             const bool ours = std::find(std::begin(layer_kinds), std::end(layer_kinds), row.use.kind) !=
                               std::end(layer_kinds);
@@ -109,7 +111,7 @@ int LayerReport::exit_code() const {
 
 LayerReport run_layer_bench(const config::Config& config, const std::vector<BackendStack>& stacks,
                             const TimingOptions& timing, host::Registry& registry, const HostInfo& host,
-                            Stopwatch& stopwatch) {
+                            Stopwatch& stopwatch, const resolver::ResolveOptions& choice) {
     LayerReport report;
     const config::LayerId id = config.layer_ids().front();
     const config::ModelConfig model = config.layer(id).model;
@@ -126,11 +128,11 @@ LayerReport run_layer_bench(const config::Config& config, const std::vector<Back
         LayerRow row;
         row.stack = stack.name;
         try {
-            const auto results = Contestant(config, id, stack, false, registry, host).run();
+            const auto results = Contestant(config, id, stack, false, registry, host, choice).run();
             if (!base) base = results;
             row.drift =
                 std::max(relative(results.first, base->first), relative(results.second, base->second));
-            auto contestant = std::make_unique<Contestant>(config, id, stack, true, registry, host);
+            auto contestant = std::make_unique<Contestant>(config, id, stack, true, registry, host, choice);
             contestant->run();
             row.extra_memory_bytes = extra_memory([&] { contestant->run(); }, cpu);
             for (const auto* binding : contestant->layer().bindings()) binding->executed().reset();

@@ -15,6 +15,7 @@
 #include <switchyard/config/config.h>
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/resolver/resolver.h>
 
 namespace switchyard::compare {
 
@@ -47,10 +48,11 @@ struct LayerReport {
     int exit_code() const;  // 2 if no stack could be timed, 1 if some could not
 };
 
-// The layer of the configuration's first stack, batches of batch.size full rows of batch.max_length.
+// The layer of the configuration's first stack, batches of batch.size full rows of batch.max_length. `choice`: how slots that a stack leaves at
+// `auto` are chosen.
 LayerReport run_layer_bench(const config::Config& config, const std::vector<BackendStack>& stacks,
                             const TimingOptions& timing, host::Registry& registry, const HostInfo& host,
-                            Stopwatch& stopwatch);
+                            Stopwatch& stopwatch, const resolver::ResolveOptions& choice = {});
 
 std::string to_text(const LayerReport& report);
 nlohmann::json to_json(const LayerReport& report);

@@ -29,8 +29,8 @@ using Gradients = std::vector<at::Tensor>;
 class Contestant {
 public:
     Contestant(const config::Config& config, const BackendStack& stack, const SampleSource& samples,
-               host::Registry& registry, const HostInfo& host)
-        : plan_(planned(with_stack(config, stack), registry, host)),
+               host::Registry& registry, const HostInfo& host, const resolver::ResolveOptions& choice)
+        : plan_(planned(with_stack(config, stack), registry, host, choice)),
           session_(with_stack(config, stack), plan_, registry, host),
           trainer_(session_.make_trainer(samples)) {
         const auto& loader = session_.train_loader();
@@ -59,8 +59,8 @@ public:
 
 private:
     static resolver::Plan planned(const config::Config& config, host::Registry& registry,
-                                  const HostInfo& host) {
-        auto plan = model::make_plan(config, registry, host);
+                                  const HostInfo& host, const resolver::ResolveOptions& choice) {
+        auto plan = model::make_plan(config, registry, host, choice);
         for (const auto& row : plan.rows) {
             if (!row.chosen) throw std::invalid_argument(row.use.slot + ": " + row.error);
         }
@@ -92,11 +92,12 @@ std::map<std::string, std::string> ran_of(const train::Session& session) {
 class StepBench {
 public:
     StepBench(const config::Config& config, const StepBenchOptions& options, host::Registry& registry,
-              const HostInfo& host)
+              const HostInfo& host, const resolver::ResolveOptions& choice)
         : config_(config),
           options_(options),
           registry_(registry),
           host_(host),
+          choice_(choice),
           samples_(config, batches_in_turn * config.batch.size, options.lengths, options.timing.seed) {}
 
     StepReport run(Stopwatch& stopwatch) {
@@ -144,7 +145,7 @@ private:
         const auto first = with_stack(config_, options_.stacks.front());
         if (const auto why_not = PlainBert::unsupported(first); !why_not.empty())
             throw std::invalid_argument(why_not);
-        Contestant lender(config_, options_.stacks.front(), samples_, registry_, host_);
+        Contestant lender(config_, options_.stacks.front(), samples_, registry_, host_, choice_);
         row.dtype = lender.dtype();
         plain_ = std::make_unique<PlainBert>(first, lender.session().parameters(), row.dtype == "bfloat16");
         plain_batches_ = lender.batches();
@@ -161,7 +162,7 @@ private:
 
     void prepare(StepRow& row, const BackendStack& stack) {
         row.overrides = overrides(stack);
-        auto contestant = std::make_unique<Contestant>(config_, stack, samples_, registry_, host_);
+        auto contestant = std::make_unique<Contestant>(config_, stack, samples_, registry_, host_, choice_);
         row.dtype = contestant->dtype();
         judge_gradients(row, contestant->first_gradients());
         contestant->step();
@@ -194,6 +195,7 @@ private:
     const StepBenchOptions& options_;
     host::Registry& registry_;
     const HostInfo& host_;
+    const resolver::ResolveOptions& choice_;
     RandomSamples samples_;
     StepReport report_;
     Gradients base_;
@@ -230,8 +232,9 @@ int StepReport::exit_code() const {
 }
 
 StepReport run_step_bench(const config::Config& config, const StepBenchOptions& options,
-                          host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch) {
-    return StepBench(config, options, registry, host).run(stopwatch);
+                          host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
+                          const resolver::ResolveOptions& choice) {
+    return StepBench(config, options, registry, host, choice).run(stopwatch);
 }
 
 }  // namespace switchyard::compare

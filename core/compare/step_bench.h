@@ -16,6 +16,7 @@
 #include <switchyard/config/config.h>
 #include <switchyard/host/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/resolver/resolver.h>
 
 namespace switchyard::compare {
 
@@ -61,8 +62,10 @@ struct StepReport {
     int exit_code() const;
 };
 
+// `choice`: how slots that a stack leaves at `auto` are chosen.
 StepReport run_step_bench(const config::Config& config, const StepBenchOptions& options,
-                          host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch);
+                          host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
+                          const resolver::ResolveOptions& choice = {});
 
 std::string to_text(const StepReport& report);
 nlohmann::json to_json(const StepReport& report);

@@ -15,6 +15,9 @@ namespace switchyard::config {
 // LibTorch.
 enum class Allocator : std::uint8_t { caching, malloc };
 
+// What `backend = "auto"` goes by among the components that serve a request: their speed on this host, or the rank that their plugins declare.
+enum class AutoChoice : std::uint8_t { measured, rank };
+
 struct RunConfig {
     std::int64_t seed = 0;
     Device device = Device::cpu;
@@ -26,6 +29,7 @@ struct RunConfig {
 struct RuntimeConfig {
     Allocator allocator = Allocator::caching;
     std::int64_t threads = 0;  // 0: all cores that the process may use
+    AutoChoice auto_choice = AutoChoice::measured;
     bool operator==(const RuntimeConfig&) const = default;
 };
 
@@ -49,4 +53,6 @@ struct BatchConfig {
 namespace switchyard {
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Allocator>{"caching", "malloc"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::AutoChoice>{"measured", "rank"};
 }  // namespace switchyard

@@ -34,6 +34,9 @@ Section runtime_section() {
                             "who hands out CPU memory: the caching, counting allocator, or the C library");
     rows.add<&R::threads>("threads", "threads of CPU operations; 0: all cores the process may use",
                           within(0, 1024), {.also = "num_threads n_threads"});
+    rows.add<&R::auto_choice>("auto",
+                              "what backend = \"auto\" goes by: the time that was measured on this host, or the "
+                              "rank that plugins declare; with run.deterministic always the rank");
     return rows.section;
 }
 

@@ -20,6 +20,7 @@
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/request.h>
 #include <switchyard/interfaces/verdict.h>
+#include <switchyard/resolver/measurement.h>
 
 namespace switchyard::resolver {
 
@@ -87,7 +88,8 @@ struct PlanRow {
     SlotUse use;
     std::optional<Chosen> chosen;
     std::vector<CandidateOutcome> candidates;  // all of the kind: the chosen one first, then by rank
-    std::string how;                           // "named", "first of 2 that are listed", "auto: by rank"
+    std::string how;                           // "named", "choice 1 of 2 listed", "auto: by rank"
+    std::optional<Measurement> measured;       // for "auto": what was chosen by
     std::string error;  // if nothing was chosen: what to tell the user, without the place
 };
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/resolver/measured.h>
 #include <switchyard/resolver/request_fields.h>
 
 namespace switchyard::resolver {
@@ -77,6 +78,7 @@ Json json_of(const PlanRow& row) {
             {"backend", row.use.config.backend},
             {"from", config::to_string(row.use.origin)},
             {"how", row.how},
+            {"measured", row.measured ? to_json(*row.measured) : Json(nullptr)},
             {"chosen", row.chosen ? json_of(row.use.kind, *row.chosen) : Json(nullptr)},
             {"error", row.error.empty() ? Json(nullptr) : Json(row.error)},
             {"request", json_of(row.use.kind, *row.use.request)},

@@ -155,6 +155,8 @@ private:
         if (conformant.empty()) return;
         const auto choice = options_.chooser(use_, conformant);
         const auto* best = conformant.at(choice.index);
+        for (std::size_t i = 0; i < choice.why_not.size(); ++i) passed_over_[conformant.at(i)] = choice.why_not[i];
+        row_.measured = choice.measured;
         take(*std::find_if(answers_.begin(), answers_.end(),
                            [&](const Answer& a) { return a.candidate == best; }),
              choice.how);
@@ -209,7 +211,9 @@ private:
             const Question question(use_, *answer.candidate, answer.variant, named_ && considered, host_);
             outcome.nearest = question.nearest(answer.reasons);
         }
-        if (answer.ok && !is_chosen(outcome)) outcome.why_not = why_not(outcome, considered);
+        const auto passed_over = passed_over_.find(answer.candidate);
+        if (answer.ok && !is_chosen(outcome))
+            outcome.why_not = passed_over == passed_over_.end() ? why_not(outcome, considered) : passed_over->second;
         row_.candidates.push_back(std::move(outcome));
     }
 
@@ -262,6 +266,7 @@ private:
     bool named_ = false;
     int chosen_rank_ = 0;
     std::vector<Answer> answers_;  // of those that were named, or of all for "auto"
+    std::map<const Candidate*, std::string> passed_over_;  // by what the chooser said
     PlanRow row_;
 };
 

@@ -2,13 +2,14 @@
 //
 // A slot's `backend` is the name of one component, an ordered list of names, or "auto".
 //   name   that component serves the request, or the plan has an error with all its reasons: nothing else is
-//   tried. list   the first that serves it. auto   the best of those that serve it, as the chooser says;
+//   tried. list   the first that serves it. auto   the best of those that serve it, as the chooser says (measured.h, or by rank);
 //   never one of Accuracy::reduced unless the slot allows it.
 // Writing a reduced component's name is allowing it.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace switchyard::resolver {
 struct Choice {
     std::size_t index = 0;
     std::string how;
+    std::vector<std::string> why_not{};      // by candidate, if not by rank
+    std::optional<Measurement> measured{};  // what was chosen by
 };
 using Chooser = std::function<Choice(const SlotUse& use, const std::vector<const Candidate*>& conformant)>;
 

@@ -84,7 +84,7 @@ shuffle = false
 drop_last = true
 )");
     CHECK(config.run == RunConfig{7, Device::cuda, true, {Phase::train, Phase::decode}});
-    CHECK(config.runtime == RuntimeConfig{Allocator::malloc, 3});
+    CHECK(config.runtime == RuntimeConfig{Allocator::malloc, 3, AutoChoice::measured});
     CHECK(config.plugins == PluginsConfig{{"/a"}, {"b"}});
     CHECK(config.batch == BatchConfig{2, 3, 40, Layout::packed});
     const ModelConfig model{ModelType::gpt,

@@ -224,3 +224,38 @@ TEST_CASE("model counts every parameter") {
                                               {"head", head}});
     CHECK_THAT(run({"model", job.file("job.toml")}).out, contains("all") && contains("21.41 k"));
 }
+
+TEST_CASE("the first run of a job with auto times the components, later ones do not, and a resumed one keeps its choices") {
+    const TinyJob job;
+    const RunOptions options{{{"SWITCHYARD_CACHE", job.run_folder("cache")}}};
+    const Words sets{"loss.backend=auto", "activation.backend=auto"};
+    const auto first = run(job.train("first", sets), options);
+    INFO(first.err);
+    CHECK(first.code == 0);
+    CHECK_THAT(first.err, contains("auto: timed the candidates for 4 kinds of request on this host in "));
+    CHECK_THAT(first.err, contains("; remembered in " + job.run_folder("cache") + "/measured/"));
+    const auto plan = json_of(job.run_folder("first") + "/plan.json");
+    const auto how_of = [](const nlohmann::json& plan, const std::string& name) {
+        for (const auto& slot : plan.at("slots")) {
+            if (slot.at("slot") == name) return slot.at("how").get<std::string>();
+        }
+        return std::string{};
+    };
+    CHECK_THAT(how_of(plan, "loss"), contains("auto: measured "));
+
+    const auto second = run(job.train("second", sets), options);
+    CHECK(second.code == 0);
+    CHECK_THAT(second.err, !contains("auto: timed"));
+    CHECK(step_losses(job.run_folder("first")) == step_losses(job.run_folder("second")));
+
+    // Nothing is remembered any more, and yet the choices stay.
+    const RunOptions elsewhere{{{"SWITCHYARD_CACHE", job.run_folder("elsewhere")}}};
+    auto more = sets;
+    more.push_back("train.steps=10");
+    const auto resumed = run(job.train("first", more, {"--resume"}), elsewhere);
+    INFO(resumed.err);
+    CHECK(resumed.code == 0);
+    CHECK_THAT(resumed.err, !contains("auto: timed"));
+    CHECK(how_of(json_of(job.run_folder("first") + "/plan.json"), "loss") ==
+          "auto: as in " + job.run_folder("first") + "/plan.json");
+}

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -9,11 +10,13 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
+#include <switchyard/cli/verify_options.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/conformance/verify.h>
 #include <switchyard/host/host_info.h>
 #include <switchyard/host/libtorch_cuda.h>
 #include <switchyard/host/plugin_library.h>
+#include <switchyard/resolver/plan_json.h>
 
 namespace switchyard::cli {
 namespace {
@@ -25,6 +28,7 @@ struct VerifyCommand {
     std::string component;
     std::string filter;
     std::vector<std::string> dtypes;
+    std::vector<std::string> given;  // --option
     std::string device = "cpu";
     std::uint64_t seed = 1;
     std::int64_t shown = 10;
@@ -67,18 +71,13 @@ std::vector<host::PluginRecord> find_plugins(const std::string& wanted, const Ho
                   searched_places(discovery.path));
 }
 
-Options defaults_of(const host::ComponentManifest& manifest) {
-    Options options;
-    for (const auto& spec : manifest.options) options.set(spec.name, spec.default_value);
-    return options;
-}
-
-Json json_of(const conformance::Report& report, Kind kind) {
+Json json_of(const conformance::Report& report, Kind kind, const Options& options) {
     Json faults = Json::array();
     for (const auto& fault : report.faults)
         faults.push_back({{"code", fault.code}, {"case", fault.where}, {"detail", fault.detail}});
     return {{"component", report.component},
             {"kind", std::string(name(kind))},
+            {"options", resolver::to_json(options)},
             {"cases", report.cases},
             {"failed", report.failed},
             {"skipped", report.skipped},
@@ -104,6 +103,7 @@ public:
     int run() {
         auto records = find_plugins(command_.plugin, host_);
         host::Registry registry(std::move(records));
+        given_.emplace(command_.given, components_meant(registry));
         for (const auto& record : registry.records()) verify(registry, record);
         if (components_.empty() && refused_.empty()) {
             throw Failure("no component " + command_.component + " in " +
@@ -132,11 +132,21 @@ private:
 
     bool prints() const { return !command_.json.on_stdout(); }
 
-    bool wanted(const conformance::Report& report, Kind kind) const {
-        const auto kind_and_id =
-            std::string(name(kind)) + "/" + report.component.substr(report.component.find('/') + 1);
-        return command_.component.empty() || command_.component == name(kind) ||
-               command_.component == kind_and_id;
+    bool wanted(const host::ComponentManifest& component) const {
+        const std::string kind(name(component.kind));
+        return command_.component.empty() || command_.component == kind ||
+               command_.component == kind + "/" + component.id;
+    }
+
+    std::vector<const host::ComponentManifest*> components_meant(const host::Registry& registry) const {
+        std::vector<const host::ComponentManifest*> meant;
+        for (const auto& record : registry.records()) {
+            if (!record.manifest) continue;
+            for (const auto& component : record.manifest->components) {
+                if (wanted(component)) meant.push_back(&component);
+            }
+        }
+        return meant;
     }
 
     void verify(host::Registry& registry, const host::PluginRecord& record) {
@@ -156,18 +166,19 @@ private:
         const auto kind = component.manifest->kind;
         conformance::Report report;
         report.component = component.plugin + "/" + component.manifest->id;
-        if (!wanted(report, kind)) return;
+        if (!wanted(*component.manifest)) return;
+        const auto options = given_->of(*component.manifest);
         const auto known = record.component_failure(kind, component.manifest->id);
         if (!known.empty()) {
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            report = conformance::verify(
-                {component.plugin, component.entry, &host_, defaults_of(*component.manifest), ""}, options_);
+            report =
+                conformance::verify({component.plugin, component.entry, &host_, options, ""}, options_);
         }
         faults_ = faults_ || !report.faults.empty();
-        components_.push_back(json_of(report, kind));
-        if (prints()) print(report, kind);
+        components_.push_back(json_of(report, kind, options));
+        if (prints()) print(report, kind, given_->given_to(*component.manifest));
     }
 
     std::string why_nothing_ran(const conformance::Report& report) const {
@@ -183,8 +194,9 @@ private:
         return "no cases for this kind: nothing is known";
     }
 
-    void print(const conformance::Report& report, Kind kind) const {
-        std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component) << ": ";
+    void print(const conformance::Report& report, Kind kind, const std::string& given) const {
+        std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component)
+                  << (given.empty() ? "" : " with " + given) << ": ";
         if (report.cases == 0 && report.faults.empty()) {
             std::cout << paint(Color::yellow, why_nothing_ran(report)) << '\n';
             return;
@@ -211,6 +223,7 @@ private:
     const VerifyCommand& command_;
     conformance::VerifyOptions options_;
     HostInfo host_;
+    std::optional<GivenOptions> given_;
     Json components_ = Json::array();
     Json refused_ = Json::array();
     bool faults_ = false;
@@ -231,6 +244,12 @@ Action setup_plugins_verify(CLI::App& command) {
     command.add_option("--filter", options->filter, "only cases whose name contains this")->type_name("TEXT");
     command.add_option("--dtype", options->dtypes, "only this dtype; may be repeated")
         ->type_name("DTYPE")
+        ->expected(1)
+        ->take_all();
+    command
+        .add_option("--option", options->given,
+                    "an option of the components, as in --option chunked.chunk_size=64; may be repeated")
+        ->type_name("[ID.]NAME=VALUE")
         ->expected(1)
         ->take_all();
     command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE");

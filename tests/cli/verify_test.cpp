@@ -83,6 +83,37 @@ TEST_CASE("what is mistyped is told with what was meant") {
     check({"naive", "--component", "atention"}, "error: no component atention in naive");
 }
 
+TEST_CASE("options of a component are given with --option, and what is wrong with them is told at once") {
+    const std::vector<std::string> quick{"plugins",   "verify",   "chunked",  "--dtype",
+                                         "float32",   "--filter", "causal",   "--option",
+                                         "chunked.chunk_size=5"};
+    const auto text = run(quick);
+    INFO(text.out << text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("attention chunked/chunked with chunk_size=5: "));
+    const auto json = run_json(quick);
+    CHECK(schema_faults(json) == no_faults);
+    CHECK(json.at("components").at(0).at("options").at("chunk_size") == 5);
+
+    const auto bad = run({"plugins", "verify", "chunked", "--option", "chunked.chnk_size=64", "--option",
+                          "chunk_size=0", "--option", "chunkd.chunk_size=64", "--option", "chunk_size=many",
+                          "--option", "chunk_size", "--option", "chunk_size=8", "--option",
+                          "chunked.chunk_size=16"});
+    CHECK(bad.code == 2);
+    CHECK(bad.out.empty());
+    CHECK_THAT(bad.err, contains("--option #1: error: chunked.chnk_size: no such option; expected one of "));
+    CHECK_THAT(bad.err, contains("did you mean chunk_size?"));
+    CHECK_THAT(bad.err, contains("--option #2: error: chunk_size: got the integer 0; expected "));
+    CHECK_THAT(bad.err, contains("--option #3: error: chunkd: none of the components under test is called so; "
+                                 "expected one of chunked; did you mean chunked?"));
+    CHECK_THAT(bad.err, contains("--option #4: error: chunk_size: got the string \"many\"; expected "));
+    CHECK_THAT(bad.err, contains("there is no `=`; expected [COMPONENT.]NAME=VALUE, such as chunked.chunk_size=64"));
+    CHECK_THAT(bad.err, contains("--option #7: error: chunked.chunk_size: is given twice"));
+    const auto none = run({"plugins", "verify", "naive", "--component", "loss", "--option", "size=1"});
+    CHECK(none.code == 2);
+    CHECK_THAT(none.err, contains("--option #1: error: size: no such option; expected none: there are none"));
+}
+
 TEST_CASE("a device that the machine lacks is bad input") {
     const auto cuda =
         run({"plugins", "verify", "naive", "--device", "cuda"}, {{{"CUDA_VISIBLE_DEVICES", ""}}});

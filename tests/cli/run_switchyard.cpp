@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -93,6 +94,18 @@ nlohmann::json run_json(std::vector<std::string> arguments, int code, const RunO
     INFO(outcome.err << outcome.out);
     REQUIRE(outcome.code == code);
     return nlohmann::json::parse(outcome.out);
+}
+
+std::string cache_without_measurements() {
+    namespace fs = std::filesystem;
+    static const int listed = run({"plugins", "list"}).code;
+    REQUIRE(listed == 0);
+    const auto folder = temporary_dir("cache") / "copy";
+    const char* const own = std::getenv("XDG_CACHE_HOME");
+    REQUIRE(own != nullptr);
+    fs::copy(fs::path(own) / "switchyard", folder, fs::copy_options::recursive);
+    fs::remove_all(folder / "measured");
+    return folder.string();
 }
 
 std::string write_temporary(const std::string& file, const std::string& text) {

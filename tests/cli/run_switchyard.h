@@ -52,6 +52,9 @@ Outcome run(const std::vector<std::string>& arguments, const RunOptions& options
 // Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on the standard output.
 nlohmann::json run_json(std::vector<std::string> arguments, int code = 0, const RunOptions& options = {});
 
+// A folder for SWITCHYARD_CACHE in which nothing is measured yet, but all plugins are probed: that takes a process for each.
+std::string cache_without_measurements();
+
 // A file in a folder of the test, with that text.
 std::string write_temporary(const std::string& file, const std::string& text);
 

@@ -56,7 +56,8 @@ const std::vector<std::string> one_slot{"--slot", "activation"};
 
 struct Place {
     fs::path folder = temporary_dir("tune");
-    RunOptions options{{{"SWITCHYARD_CACHE", (folder / "cache").string()}}};
+    fs::path cache = cache_without_measurements();
+    RunOptions options{{{"SWITCHYARD_CACHE", cache.string()}}};
     std::string config = (folder / "gpt.toml").string();
 
     explicit Place(const std::string& more = "") { std::ofstream(config) << tiny_gpt << more; }
@@ -75,7 +76,7 @@ struct Place {
     }
     std::vector<fs::path> remembered() const {
         std::vector<fs::path> files;
-        for (const auto& entry : fs::recursive_directory_iterator(folder / "cache" / "measured")) {
+        for (const auto& entry : fs::recursive_directory_iterator(cache / "measured")) {
             if (entry.is_regular_file()) files.push_back(entry.path());
         }
         return files;
@@ -119,7 +120,7 @@ TEST_CASE("tune times what auto chooses between, remembers it, and plans go by i
     CHECK_THAT(before.out, contains("auto: by rank (not measured on this host)"));
     CHECK_THAT(before.out, contains("auto: by rank (a data_loader is not measured)"));
     CHECK_THAT(before.out, contains("`switchyard tune " + place.config + "` measures what auto chooses by"));
-    CHECK_FALSE(fs::exists(place.folder / "cache" / "measured"));
+    CHECK_FALSE(fs::exists(place.cache / "measured"));
 
     const auto first = place.tune_json();
     check_all_timed(first);
@@ -145,9 +146,9 @@ TEST_CASE("tune times what auto chooses between, remembers it, and plans go by i
 }
 
 TEST_CASE("every form of request that the models make can be timed") {
+    const Place place;
     for (const auto& other : others) {
         INFO(other.name);
-        const Place place;
         check_all_timed(place.tune_json(sets_of(other.text)));
     }
 }
@@ -190,7 +191,7 @@ TEST_CASE("a file that holds no measurement is told, not used, and measured agai
 
 TEST_CASE("where nothing can be remembered, tune says so and ends with 1") {
     const Place place;
-    std::ofstream(place.folder / "cache") << "in the way";
+    std::ofstream(place.cache / "measured") << "in the way";
     const auto outcome = place.tune(one_slot);
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.out, contains("chosen"));

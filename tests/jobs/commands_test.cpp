@@ -227,13 +227,14 @@ TEST_CASE("model counts every parameter") {
 
 TEST_CASE("the first run of a job with auto times the components, later ones do not, and a resumed one keeps its choices") {
     const TinyJob job;
-    const RunOptions options{{{"SWITCHYARD_CACHE", job.run_folder("cache")}}};
+    const auto cache = cache_without_measurements();
+    const RunOptions options{{{"SWITCHYARD_CACHE", cache}}};
     const Words sets{"loss.backend=auto", "activation.backend=auto"};
     const auto first = run(job.train("first", sets), options);
     INFO(first.err);
     CHECK(first.code == 0);
     CHECK_THAT(first.err, contains("auto: timed the candidates for 4 kinds of request on this host in "));
-    CHECK_THAT(first.err, contains("; remembered in " + job.run_folder("cache") + "/measured/"));
+    CHECK_THAT(first.err, contains("; remembered in " + cache + "/measured/"));
     const auto plan = json_of(job.run_folder("first") + "/plan.json");
     const auto how_of = [](const nlohmann::json& plan, const std::string& name) {
         for (const auto& slot : plan.at("slots")) {
@@ -249,10 +250,10 @@ TEST_CASE("the first run of a job with auto times the components, later ones do 
     CHECK(step_losses(job.run_folder("first")) == step_losses(job.run_folder("second")));
 
     // Nothing is remembered any more, and yet the choices stay.
-    const RunOptions elsewhere{{{"SWITCHYARD_CACHE", job.run_folder("elsewhere")}}};
+    fs::remove_all(cache + "/measured");
     auto more = sets;
     more.push_back("train.steps=10");
-    const auto resumed = run(job.train("first", more, {"--resume"}), elsewhere);
+    const auto resumed = run(job.train("first", more, {"--resume"}), options);
     INFO(resumed.err);
     CHECK(resumed.code == 0);
     CHECK_THAT(resumed.err, !contains("auto: timed"));

@@ -38,7 +38,8 @@ std::vector<const resolver::Candidate*> pointers(const std::vector<resolver::Can
 void tell(const Measurements& measurements, std::size_t classes, double seconds) {
     char spent[32];
     std::snprintf(spent, sizeof spent, "%.1f s", seconds);
-    std::cerr << "auto: timed the candidates for " << counted(classes, "kind") << " of request on this host in " << spent
+    std::cerr << "auto: timed the candidates for " << counted(classes, "kind")
+              << " of request on this host in " << spent
               << (measurements.not_remembered().empty()
                       ? "; remembered in " + measurements.remembered().folder()
                       : "; could not be remembered: " + measurements.not_remembered())
@@ -59,11 +60,13 @@ void set_threads(std::int64_t threads) {
     if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
 }
 
-std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry, const HostInfo& host) {
+std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host) {
     std::vector<OpenChoice> open;
     resolver::ResolveOptions options;
     options.explain = false;
-    options.chooser = [&](const resolver::SlotUse& use, const std::vector<const resolver::Candidate*>& conformant) {
+    options.chooser = [&](const resolver::SlotUse& use,
+                          const std::vector<const resolver::Candidate*>& conformant) {
         if (conformant.size() > 1 && resolver::not_measured_because(use.kind, *use.request).empty()) {
             auto& choice = open.emplace_back(OpenChoice{use, {}});
             for (const auto* candidate : conformant) choice.candidates.push_back(*candidate);
@@ -76,8 +79,9 @@ std::vector<OpenChoice> open_choices(const config::Config& config, host::Registr
 
 Measurements::Measurements(const config::Config& config, const HostInfo& host)
     : host_(host),
-      remembered_(host::standard_cache_folder(),
-                  host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))) {
+      remembered_(
+          host::standard_cache_folder(),
+          host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))) {
     chooser_.measurements = remembered_.load(notes_);
     chooser_.host = remembered_.host();
 }
@@ -128,8 +132,8 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
     return options;
 }
 
-resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry, const HostInfo& host,
-                                     Missing missing) {
+resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host, Missing missing) {
     return auto_choice(std::vector<config::Config>{config}, registry, host, missing);
 }
 

@@ -32,7 +32,8 @@ struct OpenChoice {
 };
 
 // All of a configuration's, in the order of its plan; those that are not measured at all are left out. `registry` must outlive the candidates.
-std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry, const HostInfo& host);
+std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host);
 
 // Measurements of this machine under one configuration's [runtime].
 class Measurements {
@@ -64,8 +65,8 @@ private:
 // measured, go to stderr.
 resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, host::Registry& registry,
                                      const HostInfo& host, Missing missing);
-resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry, const HostInfo& host,
-                                     Missing missing);
+resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host, Missing missing);
 
 // The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says. A file that is no plan is not used.
 resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise);

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 // Of the LibTorch that this process has loaded.
 std::string libtorch_build() {
     Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&at::get_num_threads), &info) == 0 || info.dli_fname == nullptr)
+    if (::dladdr(reinterpret_cast<const void*>(&at::get_num_threads), &info) == 0 ||
+        info.dli_fname == nullptr)
         return "unknown";
     return host::ProbeCache(host::standard_cache_folder()).library_id(info.dli_fname);
 }
@@ -38,7 +39,8 @@ std::string joined_features(const HostInfo& host) {
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator) {
     return host.cpu_model + ", " + std::to_string(host.cores) + " cores, features " +
            host::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
-           " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " + libtorch_build();
+           " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " +
+           libtorch_build();
 }
 
 Remembered::Remembered(const std::string& cache, std::string host) : host_(std::move(host)) {
@@ -68,7 +70,8 @@ std::vector<resolver::Measurement> Remembered::load(std::vector<std::string>& no
 
 std::optional<std::string> Remembered::store(const resolver::Measurement& measurement) const {
     if (folder_.empty())
-        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is nowhere to remember anything";
+        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is nowhere to remember "
+               "anything";
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) return folder_ + ": cannot be made: " + error.message();

@@ -63,8 +63,8 @@ public:
             fresh_.push_back(fresh);
         }
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-        const auto tuned =
-            model::make_plan(job_.config, registry_, host_, {.chooser = measurements.chooser(), .explain = true});
+        const auto tuned = model::make_plan(job_.config, registry_, host_,
+                                            {.chooser = measurements.chooser(), .explain = true});
         return report(open, tuned, measurements, spent.count());
     }
 
@@ -92,7 +92,8 @@ private:
         std::string problems;
         for (const auto& slot : command_.slots) {
             const auto why = why_not(plan, slot, known);
-            if (!why.empty()) problems += (problems.empty() ? "--slot " : "\nerror: --slot ") + slot + ": " + why;
+            if (!why.empty())
+                problems += (problems.empty() ? "--slot " : "\nerror: --slot ") + slot + ": " + why;
         }
         if (!problems.empty()) throw Failure(problems);
     }
@@ -117,8 +118,8 @@ private:
     // Empty: it is measured.
     static std::string why_not_measured(const resolver::PlanRow& row) {
         if (!row.use.config.automatic())
-            return "its backend is " + joined(row.use.config.backend) + " (" + config::to_string(row.use.origin) +
-                   "); only auto is measured";
+            return "its backend is " + joined(row.use.config.backend) + " (" +
+                   config::to_string(row.use.origin) + "); only auto is measured";
         const auto why = resolver::not_measured_because(row.use.kind, *row.use.request);
         if (!why.empty()) return why;
         const auto serving = std::count_if(row.candidates.begin(), row.candidates.end(),
@@ -126,8 +127,8 @@ private:
         return serving > 1 ? "" : "only one component serves it";
     }
 
-    int report(const std::vector<OpenChoice>& open, const resolver::Plan& plan, const Measurements& measurements,
-               double seconds) {
+    int report(const std::vector<OpenChoice>& open, const resolver::Plan& plan,
+               const Measurements& measurements, double seconds) {
         const auto& kept = measurements.not_remembered();
         write_json(command_.json, json_of(open, plan, measurements, seconds));
         if (!command_.json.on_stdout()) {
@@ -135,7 +136,8 @@ private:
             if (!open.empty()) std::cout << table(open, plan, measurements) << '\n';
             std::cout << left_out(plan) << summary(open, measurements, seconds);
         }
-        if (!kept.empty()) throw Failure("what was measured could not be remembered: " + kept, Exit::run_failed);
+        if (!kept.empty())
+            throw Failure("what was measured could not be remembered: " + kept, Exit::run_failed);
         const bool none_left = std::any_of(open.begin(), open.end(), [&](const auto& choice) {
             const auto& all = measurements.find(choice)->candidates;
             return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.timed(); });
@@ -160,7 +162,9 @@ private:
 
     static std::string verdict(const resolver::MeasuredCandidate& candidate, const resolver::PlanRow& row) {
         const auto& chosen = *row.chosen;
-        if (candidate.name == chosen.plugin + "/" + chosen.component) return paint(Color::green, "chosen") + (row.how.find(": by rank") == std::string::npos ? "" : " by rank");
+        if (candidate.name == chosen.plugin + "/" + chosen.component)
+            return paint(Color::green, "chosen") +
+                   (row.how.find(": by rank") == std::string::npos ? "" : " by rank");
         if (!candidate.timed()) return paint(Color::red, "out: ") + candidate.failure;
         for (const auto& outcome : row.candidates) {
             if (candidate.name == outcome.plugin + "/" + outcome.component)
@@ -214,12 +218,14 @@ private:
         std::snprintf(spent, sizeof spent, "%.1f s", seconds);
         return counted(measured_, "slot") + " measured in " + spent + ", " + std::to_string(remembered_) +
                " known before" +
-               (measurements.not_remembered().empty() ? "; remembered in " + measurements.remembered().folder() : "") +
+               (measurements.not_remembered().empty()
+                    ? "; remembered in " + measurements.remembered().folder()
+                    : "") +
                '\n';
     }
 
-    Json json_of(const std::vector<OpenChoice>& open, const resolver::Plan& plan, const Measurements& measurements,
-                 double seconds) const {
+    Json json_of(const std::vector<OpenChoice>& open, const resolver::Plan& plan,
+                 const Measurements& measurements, double seconds) const {
         Json slots = Json::array();
         for (std::size_t i = 0; i < open.size(); ++i) {
             const auto& use = open[i].use;
@@ -232,9 +238,7 @@ private:
                              {"known_before", !fresh_[i]},
                              {"measured", resolver::to_json(*measurements.find(open[i]))}});
         }
-        return {{"folder", measurements.remembered().folder()},
-                {"seconds", seconds},
-                {"slots", slots}};
+        return {{"folder", measurements.remembered().folder()}, {"seconds", seconds}, {"slots", slots}};
     }
 
     const TuneCommand& command_;
@@ -251,7 +255,8 @@ Action setup_tune(CLI::App& command) {
     const auto options = std::make_shared<TuneCommand>();
     add_job_options(command, options->job);
     command
-        .add_option("--slot", options->slots, "only this slot, as attention or normalization.final; may be repeated")
+        .add_option("--slot", options->slots,
+                    "only this slot, as attention or normalization.final; may be repeated")
         ->type_name("SLOT")
         ->expected(1)
         ->take_all();

@@ -80,4 +80,20 @@ ErrorReport judge_results(const CheckedTensors& candidate, const CheckedTensors&
     return worst;
 }
 
+ErrorReport Truth::error_of(Contender& contender, double bound) {
+    const bool dropout = contender.binding().random() != RandomSource::library;
+    auto found = results_.find(dropout);
+    if (found == results_.end()) {
+        found = results_
+                    .emplace(dropout, Results{case_.reference(pass_, DType::float64, dropout),
+                                              case_.reference(pass_, dtype_, dropout)})
+                    .first;
+    }
+    auto report =
+        judge_results(contender.results(dropout), found->second.reference, found->second.oracle, bound);
+    report.part = case_.checked_part();
+    report.without_dropout = !dropout;
+    return report;
+}
+
 }  // namespace switchyard::compare

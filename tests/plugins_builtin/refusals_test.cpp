@@ -53,6 +53,15 @@ TEST_CASE("precision policies say which parameters, range and device they need")
         CHECK(refusals(component(Kind::precision, "amp", id), request, h100()) == "");
 }
 
+TEST_CASE("flash's kernels for a device must be asked for until a device has run them") {
+    AttentionRequest request;
+    request.device = Device::cuda;
+    request.dtype = DType::bfloat16;
+    CHECK(refusals(component(Kind::attention, "flash", "flash"), request, h100()) ==
+          "untried_device: expected true (no device has run these kernels yet: tests/gpu/run.sh does), got "
+          "false");
+}
+
 TEST_CASE("all reasons come at once") {
     AttentionRequest request;
     request.dtype = DType::float8_e4m3fn;

@@ -42,13 +42,16 @@ struct Other {
     const char* text;
 };
 const Other others[] = {
-    {"packed", "run.phases=[\"train\",\"eval\",\"prefill\",\"decode\"];batch.layout=packed;model.window=8;"
-               "loss.projection=true;loss.z_loss=1e-4"},
-    {"biased", "model.type=bert;task.kind=masked_lm;model.positions=alibi;model.soft_cap=20;model.kv_heads=4;"
-               "loss.projection=true;loss.label_smoothing=0.1;model.norm=rms_norm;optimizer.algorithm=lion"},
-    {"relative", "model.type=t5;task.kind=seq2seq;model.kv_heads=4;precision.backend=bf16;"
-                 "batch.min_length=16;optimizer.algorithm=sgd"},
-    {"prefix", "model.prefix=4;model.bias=false;model.activation=swiglu;precision.backend=bf16"},
+    {"packed",
+     "run.phases=[\"train\",\"eval\",\"prefill\",\"decode\"];batch.layout=packed;model.window=8;"
+     "loss.projection=true;loss.z_loss=1e-4"},
+    {"biased",
+     "model.type=bert;task.kind=masked_lm;model.positions=alibi;model.soft_cap=20;model.kv_heads=4;"
+     "loss.projection=true;loss.label_smoothing=0.1;model.norm=rms_norm;optimizer.algorithm=lion"},
+    {"relative",
+     "model.type=t5;task.kind=seq2seq;model.kv_heads=4;precision.backend=torch/bf16;"
+     "batch.min_length=16;optimizer.algorithm=sgd"},
+    {"prefix", "model.prefix=4;model.bias=false;model.activation=swiglu;precision.backend=torch/bf16"},
 };
 
 // One slot is enough where every slot would be measured again.
@@ -141,7 +144,11 @@ TEST_CASE("tune times what auto chooses between, remembers it, and plans go by i
     for (const auto& slot : json.at("slots")) {
         const bool timed = slot.at("kind") != "precision" && slot.at("kind") != "data_loader";
         CHECK(slot.at("measured").is_object() == timed);
-        if (timed) CHECK(slot.at("measured").at("class").get<std::string>().starts_with(slot.at("kind").get<std::string>()));
+        if (timed)
+            CHECK(slot.at("measured")
+                      .at("class")
+                      .get<std::string>()
+                      .starts_with(slot.at("kind").get<std::string>()));
     }
 }
 
@@ -201,8 +208,8 @@ TEST_CASE("where nothing can be remembered, tune says so and ends with 1") {
 
 TEST_CASE("a component that throws or gives what is not finite is out, and the plan says why") {
     Place place;
-    place.options.environment["SWITCHYARD_PLUGIN_PATH"] =
-        (build_dir() / "lib/switchyard/plugins").string() + ":" + (build_dir() / "tests/plugins/errs").string();
+    place.options.environment["SWITCHYARD_PLUGIN_PATH"] = (build_dir() / "lib/switchyard/plugins").string() +
+                                                          ":" + (build_dir() / "tests/plugins/errs").string();
     const auto json = place.tune_json({"--slot", "attention"});
     int out = 0;
     for (const auto& slot : json.at("slots")) {
@@ -223,11 +230,14 @@ TEST_CASE("slots that cannot be measured are told all at once, with what was mea
         CHECK(outcome.out.empty());
         CHECK_THAT(outcome.err, contains(text));
     };
-    check({"--slot", "atention"}, "error: --slot atention: this model has no such slot; did you mean attention? It has activation, attention, ");
+    check({"--slot", "atention"},
+          "error: --slot atention: this model has no such slot; did you mean attention? It has activation, "
+          "attention, ");
     check({"--slot", "loss", "--slot", "attention", "--slot", "precision"},
           "error: --slot attention: its backend is torch (" + place.config +
               ":18:1); only auto is measured\nerror: --slot precision: a precision is not measured\n");
-    check({"--set", "runtime.auto=rank"}, "error: runtime.auto: auto goes by rank here, and nothing is measured for it");
+    check({"--set", "runtime.auto=rank"},
+          "error: runtime.auto: auto goes by rank here, and nothing is measured for it");
     check({"--set", "run.deterministic=true"}, "error: run.deterministic: auto goes by rank here");
     check({"--set", "attention.backend=torhc"}, "did you mean \"torch\"?");
     check({"--set", "runtime.auto=fastest"}, "runtime.auto");

@@ -65,8 +65,11 @@ public:
                    k = static_cast<double>(problem_.inputs.k.numel());
         const double tensors = backward ? 5.0 * q + 6.0 * k : 2.0 * q + 2.0 * k;
         const auto heads = static_cast<double>(shape_.heads), head_dim = static_cast<double>(shape_.head_dim);
+        // Decoding: a key and its value are read for a few queries, too few to be bound by products.
+        const bool decodes = !backward && shape_.q_length * (shape_.heads / shape_.kv_heads) <= 8 &&
+                             shape_.kv_length > 8 * shape_.q_length;
         return {2.0 * products * pairs_ * heads * head_dim, tensors * static_cast<double>(size_of(dtype_)),
-                false};
+                decodes, decodes};
     }
 
     std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,

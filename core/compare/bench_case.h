@@ -27,6 +27,7 @@ struct Work {
     double flops = 0.0;
     double bytes = 0.0;
     bool memory_bound = false;  // set against the bandwidth, not against the matrix products
+    bool reads_only = false;    // of that: hardly anything is written, so it is the bandwidth of reading
 };
 
 // A result that is checked: an output, or the gradient of an input.
@@ -39,7 +40,7 @@ using CheckedTensors = std::vector<CheckedTensor>;
 
 // What backward alone has to do, where `both` is for forward and backward.
 inline Work without_forward(const Work& both, const Work& forward) {
-    return {both.flops - forward.flops, both.bytes - forward.bytes, both.memory_bound};
+    return {both.flops - forward.flops, both.bytes - forward.bytes, both.memory_bound, both.reads_only};
 }
 
 class Contender {

@@ -25,7 +25,7 @@ public:
                    {"weight", projection ? random_normal({classes_, width_}, dtype, settings.seed, 1, 0.05)
                                          : at::Tensor()},
                    {"bias", settings.projection_bias ? random_normal({classes_}, dtype, settings.seed, 3)
-                                                      : at::Tensor()}};
+                                                     : at::Tensor()}};
         targets_ = random_integers({rows_}, classes_, settings.seed, 2);
         grad_outputs_ = {at::ones({}, at::kFloat)};
         params_.label_smoothing = settings.label_smoothing;

@@ -40,12 +40,22 @@ std::string title(const BenchRow& row) {
     return text + (special.empty() ? "" : "  " + special) + "  " + std::string(name(row.pass));
 }
 
-std::vector<TextTable::Column> columns(bool memory_bound) {
+// What a row is set against: products of matrices, copying, or reading.
+const char* yardstick(const BenchRow& row) {
+    return !row.memory_bound ? "of peak" : row.reads_only ? "of read" : "of copy";
+}
+
+double percent_of_yardstick(const BenchRow& row) {
+    if (!row.memory_bound) return row.percent_of_peak;
+    return row.reads_only ? row.percent_of_read_bandwidth : row.percent_of_copy_bandwidth;
+}
+
+std::vector<TextTable::Column> columns(const BenchRow& row) {
     using Align = TextTable::Align;
     return {{"backend", Align::left},
             {"ms [95 % interval]", Align::left},
-            {memory_bound ? "GB/s" : "GFLOP/s"},
-            {memory_bound ? "of copy" : "of peak"},
+            {row.memory_bound ? "GB/s" : "GFLOP/s"},
+            {yardstick(row)},
             {"memory"},
             {"speedup [95 %]", Align::left},
             {"", Align::left},
@@ -66,7 +76,7 @@ std::vector<std::string> cells(const BenchRow& row) {
     return {row.ran(),
             interval_text(row.ms),
             digits(row.memory_bound ? row.gbytes_per_second : row.gflops),
-            percent(row.memory_bound ? row.percent_of_copy_bandwidth : row.percent_of_peak),
+            percent(percent_of_yardstick(row)),
             row.extra_memory_bytes < 0 ? "-" : bytes_text(static_cast<double>(row.extra_memory_bytes)),
             speed,
             finding,
@@ -143,7 +153,8 @@ std::string state_text(const BenchRow* begin, const BenchRow* end) {
 }
 
 std::string group_text(const BenchRow* begin, const BenchRow* end, const BenchReport& report) {
-    TextTable table(columns(std::any_of(begin, end, [](const BenchRow& row) { return row.memory_bound; })));
+    const auto bound = std::find_if(begin, end, [](const BenchRow& row) { return row.memory_bound; });
+    TextTable table(columns(bound == end ? *begin : *bound));
     for (const BenchRow* row = begin; row != end; ++row) add_row(table, *row);
     return title(*begin) + "\n" + table.render("") + group_footer(begin, end, report.host.l3_bytes) +
            state_text(begin, end) + sweep_text(begin, end, report.memory_budget_bytes) + "\n";
@@ -213,6 +224,7 @@ json row_json(const BenchRow& row) {
     result["percent_of_peak"] = number(row.percent_of_peak);
     result["gbytes_per_second"] = number(row.gbytes_per_second);
     result["percent_of_copy_bandwidth"] = number(row.percent_of_copy_bandwidth);
+    result["percent_of_read_bandwidth"] = number(row.percent_of_read_bandwidth);
     result["extra_memory_bytes"] = row.extra_memory_bytes < 0 ? json(nullptr) : json(row.extra_memory_bytes);
     result["state_bytes"] = row.state_bytes;
     result["error"] = number(row.error.error);

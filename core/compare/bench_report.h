@@ -64,7 +64,9 @@ struct BenchRow {
     double gbytes_per_second = std::numeric_limits<double>::quiet_NaN();
     double percent_of_peak = std::numeric_limits<double>::quiet_NaN();
     double percent_of_copy_bandwidth = std::numeric_limits<double>::quiet_NaN();
+    double percent_of_read_bandwidth = std::numeric_limits<double>::quiet_NaN();
     bool memory_bound = false;
+    bool reads_only = false;       // see Work
     double footprint_bytes = 0.0;  // that one call reads and writes
     std::int64_t extra_memory_bytes = -1;
     std::int64_t state_bytes = 0;  // that the backend keeps from call to call

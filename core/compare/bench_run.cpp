@@ -217,6 +217,7 @@ private:
 
     static void rate(BenchRow& row, const Work& work) {
         row.memory_bound = work.memory_bound;
+        row.reads_only = work.reads_only;
         row.footprint_bytes = work.bytes + 2.0 * static_cast<double>(row.state_bytes);
         if (work.flops > 0.0) row.gflops = work.flops / row.ms.median / 1e6;
         row.gbytes_per_second = row.footprint_bytes / row.ms.median / 1e6;
@@ -229,6 +230,8 @@ private:
             row.percent_of_peak = 100.0 * row.gflops / report_.peaks.matmul(row.dtype);
             row.percent_of_copy_bandwidth =
                 100.0 * row.gbytes_per_second / report_.peaks.copy_gbytes_per_second;
+            row.percent_of_read_bandwidth =
+                100.0 * row.gbytes_per_second / report_.peaks.read_gbytes_per_second;
         }
     }
 

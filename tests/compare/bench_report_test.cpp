@@ -31,6 +31,7 @@ BenchRow row(const std::string& plugin, const Interval& ms, const Interval& spee
     row.percent_of_peak = 61.7;
     row.gbytes_per_second = 2.0;
     row.percent_of_copy_bandwidth = 4.0;
+    row.percent_of_read_bandwidth = 5.0;
     row.extra_memory_bytes = 48000000;
     row.error = {1.2e-7, 4.5e-7, "rms of out", "", false};
     return row;
@@ -98,6 +99,9 @@ TEST_CASE("operations bound by memory are set against copy bandwidth") {
     for (BenchRow& row : report.rows) row.memory_bound = true;
     CHECK_THAT(to_text(report), contains("GB/s  of copy"));
     CHECK_THAT(to_text(report), contains("2.00    4.0 %"));
+    for (auto& row : report.rows) row.reads_only = true;
+    CHECK_THAT(to_text(report), contains("GB/s  of read"));
+    CHECK_THAT(to_text(report), contains("2.00    5.0 %"));
 }
 
 TEST_CASE("a refused backend is a row with all its reasons") {
@@ -156,6 +160,7 @@ TEST_CASE("JSON has the keys of the contract, with numbers as numbers") {
     CHECK(first["percent_of_peak"] == 61.7);
     CHECK(first["gbytes_per_second"] == 2.0);
     CHECK(first["percent_of_copy_bandwidth"] == 4.0);
+    CHECK(first["percent_of_read_bandwidth"] == 5.0);
     CHECK(first["extra_memory_bytes"] == 48000000);
     CHECK(first["error"] == 1.2e-7);
     CHECK(first["error_allowed"] == 4.5e-7);

@@ -68,10 +68,8 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
         return verdict;
     }
     Verdict verdict;
-    REQUIRE(verdict,
-            request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||
-                request.dtype == DType::float16,
-            Code::DType, "dtype", "float32, bfloat16 or float16", name(request.dtype));
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
     require_any_mask(verdict, request);
     return verdict;
 }

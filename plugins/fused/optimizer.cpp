@@ -6,7 +6,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_strided.h>
-#include <ATen/ops/scalar_tensor.h>
 
 #include "newton_schulz.h"
 #include "serves_cpu.h"
@@ -19,10 +18,6 @@ using fused::optimizer_rows;
 using fused::Rows;
 using fused::StepNumbers;
 
-constexpr bool serves(DType dtype) {
-    return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
-}
-
 const OptimizerRequest& request_of(const CreateInfo& info) {
     return *static_cast<const OptimizerRequest*>(info.request);
 }
@@ -30,8 +25,6 @@ const OptimizerRequest& request_of(const CreateInfo& info) {
 float* row_of(const at::Tensor& moment, std::int64_t begin) {
     return moment.defined() ? moment.mutable_data_ptr<float>() + begin : nullptr;
 }
-
-at::Tensor scalar(double value) { return at::scalar_tensor(value, at::dtype(at::kFloat)); }
 
 void do_step(OptimizerKind algorithm, const Rows& rows, const StepNumbers& numbers) {
     const auto& kernels = optimizer_rows();
@@ -60,7 +53,7 @@ Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo
     require_cpu_storage(verdict, request);
     REQUIRE(verdict, request.algorithm <= OptimizerKind::muon, Code::Algorithm, "algorithm",
             "adamw, adam, sgd, lion, lamb or muon", name(request.algorithm));
-    REQUIRE(verdict, serves(request.gradient_dtype), Code::DType, "gradient_dtype",
+    REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, bfloat16 or float16", name(request.gradient_dtype));
     REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
@@ -92,7 +85,7 @@ template <class Kernel>
 void FusedOptimizer::on_rows(const Sweep& all, const SweepPiece& piece, const Kernel& kernel) const {
     const auto& tensor = all.tensors[piece.tensor];
     const auto& moments = state_[tensor.index];
-    update_piece(tensor, piece, optimizer_rows().conversion,
+    update_piece(tensor, piece, optimizer_rows().functions,
                  [&](float* w, const float* g, std::int64_t begin, std::int64_t n) {
                      kernel(Rows{w, g, row_of(moments.first, begin), row_of(moments.second, begin), n},
                             all.numbers[piece.tensor]);
@@ -163,7 +156,7 @@ void FusedOptimizer::muon_matrix(const Sweep& all, std::size_t tensor) const {
     sweep(pieces, [&](std::size_t i, const SweepPiece& piece) {
         // The direction's row takes the gradient as floats first.
         float* const d = row + piece.begin;
-        kernels.conversion.to_floats(type, row_at(type, given.gradient_data, piece.begin), piece.count, d);
+        kernels.functions.to_floats(type, row_at(type, given.gradient_data, piece.begin), piece.count, d);
         squares[i] = kernels.muon_direction({d, d, buffer + piece.begin, nullptr, piece.count}, numbers);
     });
     double sum = 0.0;
@@ -175,7 +168,7 @@ void FusedOptimizer::muon_matrix(const Sweep& all, std::size_t tensor) const {
     const double shape = static_cast<double>(matrix.size(0)) / static_cast<double>(matrix.size(1));
     const auto trust = static_cast<float>(std::sqrt(std::max(1.0, shape)));
     sweep(pieces, [&](std::size_t, const SweepPiece& piece) {
-        update_piece(given, piece, kernels.conversion,
+        update_piece(given, piece, kernels.functions,
                      [&](float* w, const float*, std::int64_t begin, std::int64_t n) {
                          kernels.muon_step({w, row + begin, nullptr, nullptr, n}, numbers, trust);
                      });
@@ -184,24 +177,14 @@ void FusedOptimizer::muon_matrix(const Sweep& all, std::size_t tensor) const {
 
 StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
-    Sweep all{tensors_of_step("fused", groups), {}, {}};
-    all.pieces = pieces_of(all.tensors);
-    const bool unscale = unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
-    const bool look = unscale || params.max_grad_norm > 0.0;
-    const auto scale = scale_of(all.pieces, params, look, [&](const SweepPiece& piece) {
-        const auto& tensor = all.tensors[piece.tensor];
-        const auto type = tensor.gradient.scalar_type();
-        return optimizer_rows().squares(type, row_at(type, tensor.gradient_data, piece.begin), piece.count);
-    });
-    StepResult result;
-    if (look) result.grad_norm = scalar(scale.norm);
-    if (unscale) result.found_inf = scalar(scale.finite ? 0.0 : 1.0);
-    if (!scale.finite) return result;
+    auto begun = begin_step("fused", groups, params, unscale_, optimizer_rows().functions);
+    if (!begun.scale.finite) return begun.result;
 
     ++state_.step;
     const double lr_factor = scalar_or(params.lr_factor_tensor, 1.0);
+    Sweep all{std::move(begun.tensors), std::move(begun.pieces), {}};
     for (const auto& tensor : all.tensors)
-        all.numbers.push_back(numbers_of(*tensor.hyper, lr_factor, scale.factor));
+        all.numbers.push_back(numbers_of(*tensor.hyper, lr_factor, begun.scale.factor));
     executed();
     if (algorithm_ == OptimizerKind::lamb) {
         lamb(all);
@@ -210,7 +193,7 @@ StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepP
     } else {
         elementwise(all);
     }
-    return result;
+    return begun.result;
 }
 
 }  // namespace switchyard

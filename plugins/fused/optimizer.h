@@ -6,6 +6,7 @@
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/verdict.h>
+#include <switchyard/sdk/optimizer_sweep.h>
 
 #include "optimizer_rows.h"
 #include "optimizer_state.h"

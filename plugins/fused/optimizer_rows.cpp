@@ -21,33 +21,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F = hn::ScalableTag<float>;
 using V = hn::Vec<F>;
 
-V all(float number) { return hn::Set(F(), number); }
+using switchyard::HWY_NAMESPACE::walk;
 
-// step(x, lanes) on one vector of each row at a time; the first `written` of the rows are stored. What is left at the end is filled up with zeros,
-// and `lanes` says how many are the row's.
-template <std::size_t written, std::size_t count, class Step>
-void walk(const float* const (&rows)[count], std::int64_t n, const Step& step) {
-    const F f;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    V x[count];
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        for (std::size_t k = 0; k < count; ++k) x[k] = hn::LoadU(f, rows[k] + j);
-        step(x, lanes);
-        for (std::size_t k = 0; k < written; ++k) hn::StoreU(x[k], f, const_cast<float*>(rows[k]) + j);
-    }
-    if (j == n) return;
-    float rest[count][HWY_MAX_BYTES / sizeof(float)] = {};
-    for (std::size_t k = 0; k < count; ++k) {
-        std::copy(rows[k] + j, rows[k] + n, rest[k]);
-        x[k] = hn::LoadU(f, rest[k]);
-    }
-    step(x, n - j);
-    for (std::size_t k = 0; k < written; ++k) {
-        hn::StoreU(x[k], f, rest[k]);
-        std::copy_n(rest[k], n - j, const_cast<float*>(rows[k]) + j);
-    }
-}
+V all(float number) { return hn::Set(F(), number); }
 
 // m^ / (sqrt(v^) + eps), after taking g in.
 struct AdamDirection {
@@ -156,33 +132,13 @@ void muon_step(const Rows& rows, const StepNumbers& n, float trust) {
             [&](V(&x)[2], std::int64_t) { x[0] = hn::NegMulAdd(rate, x[1], hn::Mul(x[0], keep)); });
 }
 
-double squares(at::ScalarType type, const void* x, std::int64_t n) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::squares_of_row(static_cast<const float*>(x), n);
-    if (type == at::kHalf) return rows::squares_of_row(static_cast<const c10::Half*>(x), n);
-    return rows::squares_of_row(static_cast<const c10::BFloat16*>(x), n);
-}
-
-void to_floats(at::ScalarType type, const void* from, std::int64_t n, float* to) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::floats_of_row(static_cast<const float*>(from), n, to);
-    if (type == at::kHalf) return rows::floats_of_row(static_cast<const c10::Half*>(from), n, to);
-    rows::floats_of_row(static_cast<const c10::BFloat16*>(from), n, to);
-}
-
-void from_floats(const float* from, std::int64_t n, at::ScalarType type, void* to) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::row_of_floats(from, n, static_cast<float*>(to));
-    if (type == at::kHalf) return rows::row_of_floats(from, n, static_cast<c10::Half*>(to));
-    rows::row_of_floats(from, n, static_cast<c10::BFloat16*>(to));
-}
-
 }  // namespace
 
 const OptimizerRows& rows() {
-    static constexpr OptimizerRows all_of_them{
-        adamw,     adam,           sgd,       lion,    lamb_moments,
-        lamb_step, muon_direction, muon_step, squares, {to_floats, from_floats}};
+    static const OptimizerRows all_of_them{
+        adamw,          adam,         sgd,
+        lion,           lamb_moments, lamb_step,
+        muon_direction, muon_step,    switchyard::HWY_NAMESPACE::row_functions()};
     return all_of_them;
 }
 

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-#include <c10/core/ScalarType.h>
-
-#include <switchyard/sdk/optimizer_sweep.h>
+#include <switchyard/sdk/row_functions.h>
 
 namespace switchyard::fused {
 
@@ -50,8 +48,7 @@ struct OptimizerRows {
     double (*muon_direction)(const Rows& rows, const StepNumbers& numbers);
     // g is the orthogonal direction, `trust` the factor of its shape.
     void (*muon_step)(const Rows& rows, const StepNumbers& numbers, float trust);
-    double (*squares)(at::ScalarType type, const void* x, std::int64_t n);
-    RowConversion conversion;
+    RowFunctions functions;
 };
 
 const OptimizerRows& optimizer_rows();

@@ -7,10 +7,8 @@ namespace switchyard {
 
 inline void require_cpu_storage(Verdict& verdict, const Request& request) {
     REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device));
-    REQUIRE(verdict,
-            request.dtype == DType::float32 || request.dtype == DType::bfloat16 ||
-                request.dtype == DType::float16,
-            Code::DType, "dtype", "float32, bfloat16 or float16", name(request.dtype));
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
 }
 
 }  // namespace switchyard

@@ -17,6 +17,7 @@
 #include <c10/util/Half.h>
 
 #include <switchyard/interfaces/dropout.h>
+#include <switchyard/sdk/float_rows-inl.h>
 
 #include "dropout_row.h"
 
@@ -35,50 +36,13 @@ constexpr std::size_t most_lanes = HWY_MAX_BYTES / sizeof(float);
 
 HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(F())); }
 
-HWY_INLINE V load(F f, const float* from) { return hn::LoadU(f, from); }
-HWY_INLINE V load(F f, const c10::BFloat16* from) {
-    const auto bits = hn::LoadU(Half16(), reinterpret_cast<const std::uint16_t*>(from));
-    return hn::BitCast(f, hn::ShiftLeft<16>(hn::PromoteTo(U(), bits)));
+template <class T>
+HWY_INLINE V load(F f, const T* from) {
+    return switchyard::HWY_NAMESPACE::load_float(f, from);
 }
-HWY_INLINE V load(F f, const c10::Half* from) {
-    const hn::Rebind<hwy::float16_t, F> half;
-    return hn::PromoteTo(f, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
-}
-
-// Upper halves hold the nearest bfloat16, ties to even; any NaN becomes the quiet one.
-HWY_INLINE hn::Vec<U> bfloat16_bits(V v) {
-    const U u;
-    const auto bits = hn::BitCast(u, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1U));
-    const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7FFFU)));
-    return hn::IfThenElse(hn::RebindMask(u, hn::IsNaN(v)), hn::Set(u, 0x7FC00000U), rounded);
-}
-
-HWY_INLINE void store(F f, V v, float* to) { hn::StoreU(v, f, to); }
-#if HWY_TARGET == HWY_SCALAR
-HWY_INLINE auto narrow_bits(V v) {
-    return hn::DemoteTo(Half16(), hn::BitCast(I(), hn::ShiftRight<16>(bfloat16_bits(v))));
-}
-#else
-HWY_INLINE auto narrow_bits(V v) {
-    const hn::Repartition<std::uint16_t, U> pairs;
-    const auto bits = hn::BitCast(pairs, bfloat16_bits(v));
-    return hn::LowerHalf(Half16(), hn::ConcatOdd(pairs, bits, bits));
-}
-#endif
-HWY_INLINE void store(F /*f*/, V v, c10::BFloat16* to) {
-    hn::StoreU(narrow_bits(v), Half16(), reinterpret_cast<std::uint16_t*>(to));
-}
-HWY_INLINE void store(F f, V v, c10::Half* to) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE2
-    // Highway's conversion cuts digits off where the processor has none of its own.
-    float values[most_lanes];
-    hn::StoreU(v, f, values);
-    for (std::int64_t i = 0; i < lanes(); ++i) to[i] = c10::Half(values[i]);
-#else
-    const hn::Rebind<hwy::float16_t, F> half;
-    hn::StoreU(hn::DemoteTo(half, v), half, reinterpret_cast<hwy::float16_t*>(to));
-#endif
+template <class T>
+HWY_INLINE void store(F f, V v, T* to) {
+    switchyard::HWY_NAMESPACE::store_float(f, v, to);
 }
 
 // A whole vector, or the last and smaller part of a row; what lies past it reads as zero and is not written.
@@ -110,7 +74,7 @@ HWY_INLINE void store(F f, V v, T* to, Some part) {
 // Around the caches, for results larger than the last of them; rows are aligned then.
 HWY_INLINE void stream(F f, V v, float* to) { hn::Stream(v, f, to); }
 HWY_INLINE void stream(F /*f*/, V v, c10::BFloat16* to) {
-    hn::Stream(narrow_bits(v), Half16(), reinterpret_cast<std::uint16_t*>(to));
+    hn::Stream(switchyard::HWY_NAMESPACE::bfloat16_bits(v), Half16(), reinterpret_cast<std::uint16_t*>(to));
 }
 HWY_INLINE void stream(F f, V v, c10::Half* to) { store(f, v, to); }
 template <class T>

@@ -26,6 +26,7 @@ using U = hn::Rebind<std::uint32_t, F>;
 using B = hn::Rebind<std::uint8_t, F>;
 using V = hn::Vec<F>;
 using VI = hn::Vec<I>;
+using switchyard::HWY_NAMESPACE::walk;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // AVX-512
 // The last four bits of the index count.
@@ -395,74 +396,20 @@ void lion_codes(float* w, const float* g, std::int64_t n, Codes m, const StepNum
 }
 
 void adamw_floats(float* w, const float* g, std::int64_t n, float* m, float* v, const StepNumbers& numbers) {
-    const F f;
     const AdamW step(numbers);
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const auto go = [&](float* w, const float* g, float* m, float* v) {
-        V first = hn::LoadU(f, m), second = hn::LoadU(f, v);
-        hn::StoreU(step(hn::LoadU(f, w), hn::LoadU(f, g), first, second), f, w);
-        hn::StoreU(first, f, m);
-        hn::StoreU(second, f, v);
-    };
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) go(w + j, g + j, m + j, v + j);
-    if (j == n) return;
-    float rest[4][HWY_MAX_BYTES / sizeof(float)] = {};
-    const float* const from[4] = {w, g, m, v};
-    for (int k = 0; k < 4; ++k) std::copy(from[k] + j, from[k] + n, rest[k]);
-    go(rest[0], rest[1], rest[2], rest[3]);
-    float* const to[3] = {w, m, v};
-    const int kept[3] = {0, 2, 3};
-    for (int k = 0; k < 3; ++k) std::copy_n(rest[kept[k]], n - j, to[k] + j);
+    walk<3>({w, m, v, g}, n, [&](V(&x)[4], std::int64_t) { x[0] = step(x[0], x[3], x[1], x[2]); });
 }
 
 void lion_floats(float* w, const float* g, std::int64_t n, float* m, const StepNumbers& numbers) {
-    const F f;
     const Lion step(numbers);
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    const auto go = [&](float* w, const float* g, float* m) {
-        V first = hn::LoadU(f, m);
-        hn::StoreU(step(hn::LoadU(f, w), hn::LoadU(f, g), first), f, w);
-        hn::StoreU(first, f, m);
-    };
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) go(w + j, g + j, m + j);
-    if (j == n) return;
-    float rest[3][HWY_MAX_BYTES / sizeof(float)] = {};
-    std::copy(w + j, w + n, rest[0]);
-    std::copy(g + j, g + n, rest[1]);
-    std::copy(m + j, m + n, rest[2]);
-    go(rest[0], rest[1], rest[2]);
-    std::copy_n(rest[0], n - j, w + j);
-    std::copy_n(rest[2], n - j, m + j);
-}
-
-double squares(at::ScalarType type, const void* x, std::int64_t n) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::squares_of_row(static_cast<const float*>(x), n);
-    if (type == at::kHalf) return rows::squares_of_row(static_cast<const c10::Half*>(x), n);
-    return rows::squares_of_row(static_cast<const c10::BFloat16*>(x), n);
-}
-
-void to_floats(at::ScalarType type, const void* from, std::int64_t n, float* to) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::floats_of_row(static_cast<const float*>(from), n, to);
-    if (type == at::kHalf) return rows::floats_of_row(static_cast<const c10::Half*>(from), n, to);
-    rows::floats_of_row(static_cast<const c10::BFloat16*>(from), n, to);
-}
-
-void from_floats(const float* from, std::int64_t n, at::ScalarType type, void* to) {
-    namespace rows = switchyard::HWY_NAMESPACE;
-    if (type == at::kFloat) return rows::row_of_floats(from, n, static_cast<float*>(to));
-    if (type == at::kHalf) return rows::row_of_floats(from, n, static_cast<c10::Half*>(to));
-    rows::row_of_floats(from, n, static_cast<c10::BFloat16*>(to));
+    walk<2>({w, m, g}, n, [&](V(&x)[3], std::int64_t) { x[0] = step(x[0], x[2], x[1]); });
 }
 
 }  // namespace
 
 const BlockKernels& kernels() {
-    static constexpr BlockKernels all{adamw_codes, lion_codes, adamw_floats,
-                                      lion_floats, squares,    {to_floats, from_floats}};
+    static const BlockKernels all{adamw_codes, lion_codes, adamw_floats, lion_floats,
+                                  switchyard::HWY_NAMESPACE::row_functions()};
     return all;
 }
 

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-#include <c10/core/ScalarType.h>
-
-#include <switchyard/sdk/optimizer_sweep.h>
+#include <switchyard/sdk/row_functions.h>
 
 namespace switchyard::optim8bit {
 
@@ -43,8 +41,7 @@ struct BlockKernels {
     void (*adamw_floats)(float* w, const float* g, std::int64_t n, float* m, float* v,
                          const StepNumbers& numbers);
     void (*lion_floats)(float* w, const float* g, std::int64_t n, float* m, const StepNumbers& numbers);
-    double (*squares)(at::ScalarType type, const void* x, std::int64_t n);
-    RowConversion rows;
+    RowFunctions rows;
 };
 
 const BlockKernels& block_kernels();

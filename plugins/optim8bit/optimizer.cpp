@@ -4,9 +4,7 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/scalar_tensor.h>
 
-#include <switchyard/sdk/optimizer_sweep.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
@@ -19,10 +17,6 @@ using optim8bit::Codes;
 using optim8bit::Moment;
 using optim8bit::StepNumbers;
 
-constexpr bool serves(DType dtype) {
-    return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
-}
-
 const OptimizerRequest& request_of(const CreateInfo& info) {
     return *static_cast<const OptimizerRequest*>(info.request);
 }
@@ -32,8 +26,6 @@ Codes codes_from(const Moment& moment, std::int64_t begin) {
     return {moment.values.mutable_data_ptr<std::uint8_t>() + begin,
             moment.largest.mutable_data_ptr<float>() + begin / block};
 }
-
-at::Tensor scalar(double value) { return at::scalar_tensor(value, at::dtype(at::kFloat)); }
 
 }  // namespace
 
@@ -52,9 +44,9 @@ Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo&, co
             "set run.device = \"cpu\", or another optimizer.backend");
     REQUIRE(verdict, request.algorithm == OptimizerKind::adamw || request.algorithm == OptimizerKind::lion,
             Code::Algorithm, "algorithm", "adamw or lion", name(request.algorithm));
-    REQUIRE(verdict, serves(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
-    REQUIRE(verdict, serves(request.gradient_dtype), Code::DType, "gradient_dtype",
+    REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, bfloat16 or float16", name(request.gradient_dtype));
     REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
@@ -101,31 +93,19 @@ void Optim8Bit::update(const StepTensor& tensor, const SweepPiece& piece, const 
 
 StepResult Optim8Bit::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
-    const auto tensors = tensors_of_step("optim8bit", groups);
-    const auto pieces = pieces_of(tensors);
-    const bool unscale = unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
-    const bool look = unscale || params.max_grad_norm > 0.0;
-    const auto& kernels = block_kernels();
-    const auto scale = scale_of(pieces, params, look, [&](const SweepPiece& piece) {
-        const auto& gradient = tensors[piece.tensor].gradient;
-        const auto type = gradient.scalar_type();
-        return kernels.squares(type, row_at(type, tensors[piece.tensor].gradient_data, piece.begin),
-                               piece.count);
-    });
-    StepResult result;
-    if (look) result.grad_norm = scalar(scale.norm);
-    if (unscale) result.found_inf = scalar(scale.finite ? 0.0 : 1.0);
-    if (!scale.finite) return result;
+    const auto begun = begin_step("optim8bit", groups, params, unscale_, block_kernels().rows);
+    if (!begun.scale.finite) return begun.result;
 
     ++state_.step;
     const double lr_factor = scalar_or(params.lr_factor_tensor, 1.0);
     std::vector<StepNumbers> numbers;
-    for (const auto& tensor : tensors) numbers.push_back(numbers_of(*tensor.hyper, lr_factor, scale.factor));
+    for (const auto& tensor : begun.tensors)
+        numbers.push_back(numbers_of(*tensor.hyper, lr_factor, begun.scale.factor));
     executed();
-    sweep(pieces, [&](std::size_t, const SweepPiece& piece) {
-        update(tensors[piece.tensor], piece, numbers[piece.tensor]);
+    sweep(begun.pieces, [&](std::size_t, const SweepPiece& piece) {
+        update(begun.tensors[piece.tensor], piece, numbers[piece.tensor]);
     });
-    return result;
+    return begun.result;
 }
 
 }  // namespace switchyard

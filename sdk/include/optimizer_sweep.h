@@ -12,10 +12,11 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
-#include <c10/core/ScalarType.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/sdk/optimizer_groups.h>
+#include <switchyard/sdk/row_functions.h>
 
 namespace switchyard {
 
@@ -78,20 +79,10 @@ void sweep(const std::vector<SweepPiece>& pieces, const DoPiece& do_piece) {
     at::parallel_for(0, threads, 1, work);
 }
 
-// How rows of a dtype become floats and back (sdk/float_rows-inl.h); float32, bfloat16 and float16.
-struct RowConversion {
-    void (*to_floats)(at::ScalarType type, const void* from, std::int64_t n, float* to) = nullptr;
-    void (*from_floats)(const float* from, std::int64_t n, at::ScalarType type, void* to) = nullptr;
-};
-
-inline const void* row_at(at::ScalarType type, const void* data, std::int64_t index) {
-    return static_cast<const char*>(data) + index * static_cast<std::int64_t>(c10::elementSize(type));
-}
-
 // update(w, g, begin, n) on floats, for all of the piece: in place where w and g are float32, else through the cache in rows of 2048. w is the master
 // weight where there is one, and the value is its rounding.
 template <class Update>
-void update_piece(const StepTensor& tensor, const SweepPiece& piece, const RowConversion& rows,
+void update_piece(const StepTensor& tensor, const SweepPiece& piece, const RowFunctions& rows,
                   const Update& update) {
     constexpr std::int64_t row = 2048;
     const auto value_type = tensor.parameter->value.scalar_type();
@@ -128,16 +119,18 @@ struct GradientScale {
     float factor = 1.0F;
 };
 
-// `sum_of_squares(piece)` is in float64: infinite or NaN where a value of the piece is not finite, and only there.
-template <class SumOfSquares>
-GradientScale scale_of(const std::vector<SweepPiece>& pieces, const StepParams& params, bool look,
-                       const SumOfSquares& sum_of_squares) {
+inline GradientScale scale_of(const std::vector<StepTensor>& tensors, const std::vector<SweepPiece>& pieces,
+                              const StepParams& params, bool look, const RowFunctions& rows) {
     GradientScale result;
     const double inverse = 1.0 / scalar_or(params.grad_scale_tensor, params.grad_scale);
     result.factor = static_cast<float>(inverse);
     if (!look) return result;
     std::vector<double> sums(pieces.size());
-    sweep(pieces, [&](std::size_t i, const SweepPiece& piece) { sums[i] = sum_of_squares(piece); });
+    sweep(pieces, [&](std::size_t i, const SweepPiece& piece) {
+        const auto& tensor = tensors[piece.tensor];
+        const auto type = tensor.gradient.scalar_type();
+        sums[i] = rows.squares(type, row_at(type, tensor.gradient_data, piece.begin), piece.count);
+    });
     double sum = 0.0;
     for (const double part : sums) sum += part;
     result.finite = std::isfinite(sum);
@@ -146,6 +139,30 @@ GradientScale scale_of(const std::vector<SweepPiece>& pieces, const StepParams& 
         result.factor =
             static_cast<float>(inverse * std::min(1.0, params.max_grad_norm / (result.norm + 1e-6)));
     return result;
+}
+
+// What every step begins with: its tensors, cut into pieces; the factor on their gradients; and what the caller is told. Where that is not finite
+// (scale.finite), nothing may be changed.
+struct BegunStep {
+    std::vector<StepTensor> tensors;
+    std::vector<SweepPiece> pieces;
+    GradientScale scale;
+    StepResult result;
+};
+
+// `unscales`: the request asked for unscaling (OptimizerRequest::unscale). Throws what gradient_as_value throws.
+inline BegunStep begin_step(const char* who, const std::vector<ParameterGroup>& groups,
+                            const StepParams& params, bool unscales, const RowFunctions& rows) {
+    BegunStep begun;
+    begun.tensors = tensors_of_step(who, groups);
+    begun.pieces = pieces_of(begun.tensors);
+    const bool unscale = unscales || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
+    const bool look = unscale || params.max_grad_norm > 0.0;
+    begun.scale = scale_of(begun.tensors, begun.pieces, params, look, rows);
+    const auto scalar = [](double value) { return at::scalar_tensor(value, at::dtype(at::kFloat)); };
+    if (look) begun.result.grad_norm = scalar(begun.scale.norm);
+    if (unscale) begun.result.found_inf = scalar(begun.scale.finite ? 0.0 : 1.0);
+    return begun;
 }
 
 }  // namespace switchyard

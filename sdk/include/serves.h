@@ -25,6 +25,11 @@ constexpr bool is_native_float(DType dtype) {
            dtype == DType::float16;
 }
 
+// What kernels on floats in registers store: float32, bfloat16, float16.
+constexpr bool is_float_to_32_bits(DType dtype) {
+    return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
+}
+
 // The request's device is the CPU, or one that the host has. `host` may be described, not this machine: nothing is asked of a driver.
 inline void require_device(Verdict& verdict, const Request& request, const HostInfo& host) {
     REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,

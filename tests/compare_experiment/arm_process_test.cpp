@@ -195,8 +195,9 @@ TEST_CASE(
     const auto folder = switchyard::test::temporary_dir("conductor");
     const auto files = folder / "files";
     std::filesystem::create_directory(files);
+    // `wait` and not a second sleep: a shell that is stopped while its new process is not yet another program (vfork) shows as 'D'.
     const auto script = [&](const char* name) {
-        return "sleep 1000 & echo $$ $! >" + (folder / name).string() + "; read -r line; echo ok; sleep 1000";
+        return "sleep 1000 & echo $$ $! >" + (folder / name).string() + "; read -r line; echo ok; wait";
     };
     const pid_t conductor = ::fork();
     REQUIRE(conductor >= 0);

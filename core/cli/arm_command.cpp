@@ -9,7 +9,7 @@
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/planned_job.h>
-#include <switchyard/compare/own_arm.h>
+#include <switchyard/compare/arms/own_arm.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::cli {

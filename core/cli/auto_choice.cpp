@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/output.h>
-#include <switchyard/compare/tune.h>
-#include <switchyard/host/cpu_allocator.h>
-#include <switchyard/host/probe_cache.h>
+#include <switchyard/compare/bench/tune.h>
+#include <switchyard/host/machine/cpu_allocator.h>
+#include <switchyard/host/probe/probe_cache.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/measured.h>
 

@@ -8,7 +8,7 @@
 
 #include <switchyard/cli/remembered.h>
 #include <switchyard/config/config.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/resolver/measured.h>
 #include <switchyard/resolver/plan.h>

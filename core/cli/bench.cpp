@@ -10,11 +10,11 @@
 #include <switchyard/cli/bench_read.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/commands.h>
-#include <switchyard/compare/layer_bench.h>
-#include <switchyard/compare/overhead.h>
-#include <switchyard/compare/step_bench.h>
-#include <switchyard/host/cpu_allocator.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/compare/bench/overhead.h>
+#include <switchyard/compare/stacks/layer_bench.h>
+#include <switchyard/compare/stacks/step_bench.h>
+#include <switchyard/host/machine/cpu_allocator.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/resolver.h>
 
@@ -63,16 +63,16 @@ public:
             auto& config = configs.emplace_back(configs[i]);
             config.model.dropout = config.model.attention_dropout = 0.0;
         }
-        const auto report = compare::run_layer_bench(
-            job_.config, stacks, read_bench_timing(options_), registry_, host_, stopwatch_,
-            auto_choice(configs, registry_, host_, Missing::measure));
+        const auto report =
+            compare::run_layer_bench(job_.config, stacks, read_bench_timing(options_), registry_, host_,
+                                     stopwatch_, auto_choice(configs, registry_, host_, Missing::measure));
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
 
     int steps(compare::StepBenchOptions options) {
-        const auto report =
-            compare::run_step_bench(job_.config, options, registry_, host_, stopwatch_,
-                                    auto_choice(configs_of(options.stacks), registry_, host_, Missing::measure));
+        const auto report = compare::run_step_bench(
+            job_.config, options, registry_, host_, stopwatch_,
+            auto_choice(configs_of(options.stacks), registry_, host_, Missing::measure));
         if (!options_.fastest.empty()) write_fastest(report);
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <switchyard/cli/command.h>
-#include <switchyard/compare/text_table.h>
+#include <switchyard/compare/measure/text_table.h>
 #include <switchyard/config/suggest.h>
-#include <switchyard/host/search_path.h>
+#include <switchyard/host/discovery/search_path.h>
 #include <switchyard/resolver/names.h>
 #include <switchyard/resolver/resolver.h>
 

@@ -7,7 +7,7 @@
 
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
-#include <switchyard/compare/bench_run.h>
+#include <switchyard/compare/bench/bench_run.h>
 #include <switchyard/resolver/plan.h>
 
 namespace switchyard::cli {

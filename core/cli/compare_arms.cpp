@@ -12,9 +12,9 @@
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
-#include <switchyard/compare/arm_list.h>
-#include <switchyard/host/cpu_allocator.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/compare/experiment/arm_list.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/model/planning.h>
 
 namespace switchyard::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <switchyard/cli/job.h>
-#include <switchyard/compare/comparison.h>
+#include <switchyard/compare/experiment/comparison.h>
 #include <switchyard/interfaces/host_info.h>
 
 namespace switchyard::cli {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/compare_arms.h>
-#include <switchyard/compare/experiment.h>
+#include <switchyard/compare/experiment/experiment.h>
 
 namespace switchyard::cli {
 

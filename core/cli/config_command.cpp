@@ -11,7 +11,7 @@
 #include <switchyard/cli/output.h>
 #include <switchyard/config/schema.h>
 #include <switchyard/config/show.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
 namespace {

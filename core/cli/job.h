@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <switchyard/config/load.h>
-#include <switchyard/host/discovery.h>
-#include <switchyard/host/plugin_record.h>
+#include <switchyard/host/discovery/discovery.h>
+#include <switchyard/host/discovery/plugin_record.h>
 #include <switchyard/interfaces/host_info.h>
 
 namespace CLI {

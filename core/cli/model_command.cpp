@@ -9,7 +9,7 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/describe.h>
 
 namespace switchyard::cli {

@@ -12,7 +12,7 @@
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/lock.h>
 #include <switchyard/resolver/measured.h>
@@ -104,8 +104,8 @@ int plan(const PlanCommand& options) {
     const auto refused = refused_libraries(job.records);
     host::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);
-    const auto plan = model::make_plan(job.config, registry, host,
-                                       auto_choice(job.config, registry, host, Missing::leave));
+    const auto plan =
+        model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
     if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
     if (!options.locked.empty()) check_lock(plan, options.locked);
     write_json(options.json, resolver::to_json(plan));

@@ -4,9 +4,9 @@
 
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/plan_text.h>
-#include <switchyard/host/cpu_allocator.h>
-#include <switchyard/host/host_info.h>
-#include <switchyard/host/libtorch_cuda.h>
+#include <switchyard/host/machine/cpu_allocator.h>
+#include <switchyard/host/machine/host_info.h>
+#include <switchyard/host/machine/libtorch_cuda.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/train/session.h>
 

@@ -7,7 +7,7 @@
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/job.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/resolver/plan.h>
 
 namespace switchyard::cli {

@@ -9,7 +9,7 @@
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plugins_text.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <switchyard/host/plugin_record.h>
+#include <switchyard/host/discovery/plugin_record.h>
 
 namespace switchyard::cli {
 

@@ -10,8 +10,8 @@
 #include <ATen/Parallel.h>
 
 #include <switchyard/host/atomic_file.h>
-#include <switchyard/host/content_hash.h>
-#include <switchyard/host/probe_cache.h>
+#include <switchyard/host/discovery/content_hash.h>
+#include <switchyard/host/probe/probe_cache.h>
 #include <switchyard/resolver/measured.h>
 
 namespace switchyard::cli {

@@ -5,7 +5,7 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/program.h>
-#include <switchyard/host/crash_handler.h>
+#include <switchyard/host/calling/crash_handler.h>
 #include <switchyard/host/stdout_aside.h>
 
 int main(int argc, char** argv) {

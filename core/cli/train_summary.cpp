@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/executed_json.h>
-#include <switchyard/compare/statistics.h>
-#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/compare/arms/executed_json.h>
+#include <switchyard/compare/measure/statistics.h>
+#include <switchyard/host/machine/cpu_allocator.h>
 
 namespace switchyard::cli {
 namespace {

@@ -14,10 +14,10 @@
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
-#include <switchyard/compare/bench_report.h>
+#include <switchyard/compare/bench/bench_report.h>
 #include <switchyard/config/suggest.h>
-#include <switchyard/host/cpu_allocator.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/machine/cpu_allocator.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/planning.h>
 
 namespace switchyard::cli {

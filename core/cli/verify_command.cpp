@@ -13,9 +13,9 @@
 #include <switchyard/cli/verify_options.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/conformance/verify.h>
-#include <switchyard/host/host_info.h>
-#include <switchyard/host/libtorch_cuda.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/machine/host_info.h>
+#include <switchyard/host/machine/libtorch_cuda.h>
 #include <switchyard/resolver/plan_json.h>
 
 namespace switchyard::cli {
@@ -173,8 +173,7 @@ private:
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            report =
-                conformance::verify({component.plugin, component.entry, &host_, options, ""}, options_);
+            report = conformance::verify({component.plugin, component.entry, &host_, options, ""}, options_);
         }
         faults_ = faults_ || !report.faults.empty();
         components_.push_back(json_of(report, kind, options));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <switchyard/config/document.h>
-#include <switchyard/host/manifest.h>
+#include <switchyard/host/discovery/manifest.h>
 #include <switchyard/interfaces/options.h>
 
 namespace switchyard::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <switchyard/config/layer_rule.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/model/operations/activation_op.h>
 #include <switchyard/model/operations/attention_op.h>
 #include <switchyard/model/operations/loss_op.h>

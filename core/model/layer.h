@@ -18,7 +18,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/config/config.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/model/operations/activation_op.h>
 #include <switchyard/model/operations/attention_op.h>

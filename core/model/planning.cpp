@@ -4,10 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/content_hash.h>
-#include <switchyard/host/guard.h>
-#include <switchyard/host/services.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/guard.h>
+#include <switchyard/host/calling/services.h>
+#include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/model/outline.h>
 #include <switchyard/resolver/request_fields.h>
 

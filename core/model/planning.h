@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <switchyard/config/config.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/resolver/plan.h>
 #include <switchyard/resolver/resolver.h>

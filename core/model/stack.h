@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <switchyard/config/config.h>
-#include <switchyard/host/recompute.h>
+#include <switchyard/host/calling/recompute.h>
 #include <switchyard/model/attention_block.h>
 #include <switchyard/model/feed_forward.h>
 

@@ -15,7 +15,7 @@
 #include <switchyard/config/layer_rule.h>
 #include <switchyard/config/origin.h>
 #include <switchyard/config/slot_config.h>
-#include <switchyard/host/manifest.h>
+#include <switchyard/host/discovery/manifest.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/request.h>

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include <switchyard/host/content_hash.h>
+#include <switchyard/host/discovery/content_hash.h>
 
 namespace switchyard::train {
 namespace {

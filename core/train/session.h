@@ -12,7 +12,7 @@
 #include <switchyard/config/config.h>
 #include <switchyard/data/splits.h>
 #include <switchyard/data/tokenizer.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/model/bound_plan.h>
 #include <switchyard/model/model.h>
 #include <switchyard/model/operations/data_loader_op.h>

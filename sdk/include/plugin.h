@@ -129,7 +129,7 @@ constexpr SwitchyardComponent component(const ComponentFacts& facts) {
     return entry;
 }
 
-// "SWYDMAN1", u32 1, u32 size, fingerprint, empty line, JSON (core/host/manifest.h).
+// "SWYDMAN1", u32 1, u32 size, fingerprint, empty line, JSON (core/host/discovery/manifest.h).
 template <std::size_t Size>
 constexpr std::array<char, Size> manifest_bytes(std::string_view fingerprint, std::string_view json) {
     FixedText<Size> text;

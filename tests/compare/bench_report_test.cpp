@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/bench_report.h>
-#include <switchyard/compare/text_table.h>
+#include <switchyard/compare/bench/bench_report.h>
+#include <switchyard/compare/measure/text_table.h>
 
 #include <switchyard_test.h>
 

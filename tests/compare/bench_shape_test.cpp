@@ -2,8 +2,8 @@
 // table.
 #include <algorithm>
 
-#include <switchyard/compare/bench_settings.h>
-#include <switchyard/compare/bench_shape.h>
+#include <switchyard/compare/bench/bench_settings.h>
+#include <switchyard/compare/bench/bench_shape.h>
 
 #include <switchyard_test.h>
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/random.h>
-#include <switchyard/compare/statistics.h>
+#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/statistics.h>
 
 #include <switchyard_test.h>
 

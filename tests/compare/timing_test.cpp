@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-#include <switchyard/compare/timing.h>
+#include <switchyard/compare/measure/timing.h>
 
 #include <switchyard_test.h>
 

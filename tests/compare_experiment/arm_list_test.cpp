@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/compare/arm_list.h>
+#include <switchyard/compare/experiment/arm_list.h>
 #include <switchyard/config/load.h>
 
 #include <switchyard_test.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include <switchyard/compare/arm_message.h>
+#include <switchyard/compare/arms/arm_message.h>
 
 #include <switchyard_test.h>
 

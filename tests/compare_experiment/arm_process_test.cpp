@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include <switchyard/compare/arm_process.h>
+#include <switchyard/compare/arms/arm_process.h>
 
 #include <switchyard_test.h>
 

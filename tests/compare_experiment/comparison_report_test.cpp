@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/comparison_report.h>
+#include <switchyard/compare/experiment/comparison_report.h>
 
 #include "json_schema.h"
 #include "made_up_arm.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include <switchyard/compare/random.h>
+#include <switchyard/compare/measure/random.h>
 
 #include "made_up_arm.h"
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include <switchyard/compare/equivalence.h>
-#include <switchyard/compare/judge_arms.h>
+#include <switchyard/compare/experiment/judge_arms.h>
+#include <switchyard/compare/measure/equivalence.h>
 
 #include <switchyard_test.h>
 

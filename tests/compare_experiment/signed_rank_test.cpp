@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include <switchyard/compare/signed_rank.h>
+#include <switchyard/compare/measure/signed_rank.h>
 
 #include <switchyard_test.h>
 

@@ -6,7 +6,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
-#include <switchyard/compare/bench_attention.h>
+#include <switchyard/compare/bench/bench_attention.h>
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_mask.h>
 

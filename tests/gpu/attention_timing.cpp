@@ -15,12 +15,12 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/discovery.h>
-#include <switchyard/host/host_info.h>
-#include <switchyard/host/libtorch_cuda.h>
-#include <switchyard/host/plugin_library.h>
-#include <switchyard/host/services.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/calling/services.h>
+#include <switchyard/host/discovery/discovery.h>
+#include <switchyard/host/machine/host_info.h>
+#include <switchyard/host/machine/libtorch_cuda.h>
 #include <switchyard/interfaces/attention.h>
 
 using namespace switchyard;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
-#include <switchyard/host/binding.h>
-#include <switchyard/host/guard.h>
+#include <switchyard/host/calling/binding.h>
+#include <switchyard/host/calling/guard.h>
 #include <switchyard/host/log.h>
 
 #include "fake_component.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include <switchyard/host/crash_handler.h>
-#include <switchyard/host/guard.h>
+#include <switchyard/host/calling/crash_handler.h>
+#include <switchyard/host/calling/guard.h>
 
 #include <switchyard_test.h>
 

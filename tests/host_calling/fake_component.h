@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/plugin_library.h>
 
 namespace switchyard::test {
 

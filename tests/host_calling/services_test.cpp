@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include <switchyard/host/services.h>
+#include <switchyard/host/calling/services.h>
 
 #include <switchyard_test.h>
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <random>
 
-#include <switchyard/host/elf_image.h>
-#include <switchyard/host/manifest.h>
+#include <switchyard/host/discovery/elf_image.h>
+#include <switchyard/host/discovery/manifest.h>
 
 #include "fixture.h"
 

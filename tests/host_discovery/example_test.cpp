@@ -5,8 +5,8 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/silu.h>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/plugin_library.h>
 
 #include "fixture.h"
 

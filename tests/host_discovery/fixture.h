@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/discovery.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/discovery/discovery.h>
+#include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::test {
 

@@ -1,9 +1,9 @@
 // This machine, and machines that are only described. To add a described host: a file in configs/hosts; it is checked here by itself.
 #include <algorithm>
 
-#include <switchyard/host/cpu_features.h>
-#include <switchyard/host/host_info.h>
-#include <switchyard/host/nvidia_driver.h>
+#include <switchyard/host/machine/cpu_features.h>
+#include <switchyard/host/machine/host_info.h>
+#include <switchyard/host/machine/nvidia_driver.h>
 
 #include "fixture.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <switchyard/host/library_search.h>
+#include <switchyard/host/discovery/library_search.h>
 
 #include "fixture.h"
 

@@ -1,8 +1,8 @@
 // The text of the manifest section: what a good one says, and the words for each way to be bad. To add one: a row in "a bad manifest".
 #include <cstdint>
 
-#include <switchyard/host/elf_image.h>
-#include <switchyard/host/manifest.h>
+#include <switchyard/host/discovery/elf_image.h>
+#include <switchyard/host/discovery/manifest.h>
 
 #include "fixture.h"
 

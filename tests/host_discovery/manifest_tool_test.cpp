@@ -1,5 +1,5 @@
 // switchyard-manifest: every mistake in a plugin.toml is told with its place, and nothing is written. To add a mistake: a row.
-#include <switchyard/host/library_search.h>
+#include <switchyard/host/discovery/library_search.h>
 
 #include "fixture.h"
 

@@ -1,9 +1,9 @@
 // Loading into this process: descriptor against manifest, init, and the Registry. To add a difference: a row in "a descriptor".
 #include <ATen/ops/full.h>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/descriptor_check.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/discovery/descriptor_check.h>
 
 #include "fixture.h"
 

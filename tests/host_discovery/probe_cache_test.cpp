@@ -1,7 +1,7 @@
 // What is remembered of earlier probes, and what makes it forgotten.
 #include <cstdlib>
 
-#include <switchyard/host/probe_cache.h>
+#include <switchyard/host/probe/probe_cache.h>
 
 #include "fixture.h"
 

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <map>
 
-#include <switchyard/host/probe_runner.h>
+#include <switchyard/host/probe/probe_runner.h>
 
 #include "fixture.h"
 

@@ -11,8 +11,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <switchyard/config/load.h>
-#include <switchyard/host/discovery.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/discovery/discovery.h>
 #include <switchyard/model/bert.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/model/weights/load_weights.h>

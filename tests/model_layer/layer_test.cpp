@@ -16,7 +16,7 @@
 #include <ATen/ops/softmax.h>
 
 #include <switchyard/config/load.h>
-#include <switchyard/host/discovery.h>
+#include <switchyard/host/discovery/discovery.h>
 #include <switchyard/model/layer.h>
 #include <switchyard/model/planning.h>
 

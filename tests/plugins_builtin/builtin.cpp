@@ -3,7 +3,7 @@
 #include <array>
 #include <stdexcept>
 
-#include <switchyard/host/discovery.h>
+#include <switchyard/host/discovery/discovery.h>
 
 #include <switchyard_test.h>
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/component_handle.h>
-#include <switchyard/host/plugin_library.h>
-#include <switchyard/host/services.h>
+#include <switchyard/host/calling/component_handle.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/calling/services.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/verdict.h>

@@ -15,7 +15,7 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
-#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>

@@ -10,7 +10,7 @@
 
 #include <switchyard/conformance/threads.h>
 #include <switchyard/conformance/verify.h>
-#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/reference/attention.h>
 

@@ -8,8 +8,8 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <switchyard/config/load.h>
-#include <switchyard/host/discovery.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/discovery/discovery.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/train/session.h>
 

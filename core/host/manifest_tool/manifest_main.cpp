@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/host/atomic_file.h>
-#include <switchyard/host/content_hash.h>
+#include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/manifest_tool/generate.h>
 
 namespace {

@@ -33,7 +33,7 @@
 #include <vector>
 
 #include <switchyard/config/problem.h>
-#include <switchyard/host/manifest.h>
+#include <switchyard/host/discovery/manifest.h>
 
 namespace switchyard::host {
 

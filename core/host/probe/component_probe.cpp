@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include <switchyard/host/guard.h>
+#include <switchyard/host/calling/guard.h>
+#include <switchyard/host/calling/services.h>
 #include <switchyard/host/probe/forward.h>
 #include <switchyard/host/probe/requests.h>
-#include <switchyard/host/services.h>
 #include <switchyard/interfaces/component.h>
 
 namespace switchyard::host {

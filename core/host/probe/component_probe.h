@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include <switchyard/host/plugin_library.h>
-#include <switchyard/host/probe_report.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/probe/probe_report.h>
 #include <switchyard/interfaces/host_info.h>
 
 namespace switchyard::host {

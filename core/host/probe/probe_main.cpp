@@ -8,9 +8,9 @@
 #include <iostream>
 #include <string>
 
-#include <switchyard/host/elf_image.h>
-#include <switchyard/host/host_fingerprint.h>
-#include <switchyard/host/host_info.h>
+#include <switchyard/host/discovery/elf_image.h>
+#include <switchyard/host/discovery/host_fingerprint.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/probe/component_probe.h>
 #include <switchyard/host/stdout_aside.h>
 #include <switchyard/interfaces/fingerprint.h>

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/resolver/plan.h>
 

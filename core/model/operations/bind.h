@@ -4,8 +4,8 @@
 //     const AttentionOutputs outputs = attention({.q = q, .k = k, .v = v}, params);
 #pragma once
 
-#include <switchyard/host/binding.h>
-#include <switchyard/host/plugin_library.h>
+#include <switchyard/host/calling/binding.h>
+#include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/resolver/plan.h>
 

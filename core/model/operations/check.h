@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/tokens.h>
 #include <switchyard/resolver/plan.h>
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/resolver/plan.h>
 

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/resolver/plan.h>
 

@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include <switchyard/host/autograd_bridge.h>
+#include <switchyard/host/calling/autograd_bridge.h>
 
 namespace switchyard::model {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/resolver/plan.h>
 

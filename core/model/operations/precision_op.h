@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <switchyard/host/binding.h>
+#include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/precision.h>
 #include <switchyard/resolver/plan.h>
 

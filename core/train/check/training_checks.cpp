@@ -5,7 +5,7 @@
 #include <limits>
 #include <sstream>
 
-#include <switchyard/host/cpu_allocator.h>
+#include <switchyard/host/machine/cpu_allocator.h>
 
 namespace switchyard::train {
 namespace {

@@ -1,0 +1,31 @@
+// Which arms a comparison has, from what a user wrote.
+//
+// No LibTorch here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <switchyard/compare/experiment/comparison.h>
+#include <switchyard/config/arm_config.h>
+#include <switchyard/config/config.h>
+
+namespace switchyard::compare {
+
+struct ArmList {
+    std::vector<ArmSpec> arms;
+    std::vector<std::string> problems;
+};
+
+// First the product of all `vary` ("attention.backend=naive,torch"; a comma within brackets or quotes divides nothing), then `arms`
+// ("name: KEY=VALUE KEY=VALUE"), then the [[arm]] tables of the configuration. Where that is one arm only, the configuration as it stands
+// comes before it.
+ArmList list_arms(const std::vector<std::string>& vary, const std::vector<std::string>& arms,
+                  const std::vector<config::ArmConfig>& tables);
+
+// In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout, [task], run.seed,
+// train.weights.
+// "model.layers: 6, the base has 12".
+std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm);
+
+}  // namespace switchyard::compare

@@ -1,0 +1,113 @@
+// A comparison as JSON: docs/schema/compare.json.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/compare/experiment/comparison_report.h>
+
+namespace switchyard::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json numbers(const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(number(value));
+    return list;
+}
+
+Json interval(const Interval& value) {
+    return {{"median", number(value.median)}, {"low", number(value.low)}, {"high", number(value.high)}};
+}
+
+Json drift(const Drift& value) {
+    return {
+        {"loss", number(value.loss)}, {"output", number(value.output)}, {"gradient", number(value.gradient)}};
+}
+
+Json block_json(const std::optional<ArmBlock>& block) {
+    if (!block) return nullptr;
+    return {{"step_ms", number(block->sample.ms)},
+            {"position", block->sample.position},
+            {"spoilt", block->sample.spoilt},
+            {"lost_slices", block->sample.lost_slices < 0 ? Json(nullptr) : Json(block->sample.lost_slices)},
+            {"turn_ms", number(block->wall_ms)},
+            {"samples", block->samples},
+            {"tokens", block->tokens}};
+}
+
+Json arm_json(const ArmResult& arm) {
+    const bool timed = arm.ok();
+    Json blocks = Json::array(), seeds = Json::array();
+    for (const auto& block : arm.blocks) blocks.push_back(block_json(block));
+    for (const auto& losses : arm.seed_losses) seeds.push_back(numbers(losses));
+    return {{"name", arm.spec.name},
+            {"overrides", arm.spec.overrides},
+            {"program", arm.spec.external() ? Json(arm.spec.program) : Json(nullptr)},
+            {"differs", arm.spec.differs},
+            {"status", name(arm.status)},
+            {"reason", arm.reason},
+            {"what", arm.what},
+            {"dtype", arm.dtype},
+            {"samples_per_second", timed ? number(arm.samples_per_second) : Json(nullptr)},
+            {"tokens_per_second", timed ? number(arm.tokens_per_second) : Json(nullptr)},
+            {"step_ms", timed ? interval(arm.step_ms) : Json(nullptr)},
+            {"timed_by", arm.by_conductor ? "conductor" : "arm"},
+            {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
+            {"drift", drift(arm.drift)},
+            {"drift_allowed", drift(arm.allowed)},
+            {"executed", arm.executed},
+            {"skipped_steps", arm.skipped_steps},
+            {"spoilt_samples", arm.spoilt},
+            {"blocks", blocks},
+            {"losses", numbers(arm.losses)},
+            {"final_losses", numbers(arm.final_losses)},
+            {"seed_losses", seeds}};
+}
+
+Json pair_json(const Comparison& comparison, const PairResult& pair) {
+    Json loss = nullptr;
+    if (pair.loss) {
+        loss = {{"verdict", name(pair.loss->verdict)}, {"difference", number(pair.loss->difference)},
+                {"low", number(pair.loss->low)},       {"high", number(pair.loss->high)},
+                {"p", number(pair.loss->p)},           {"seeds", pair.loss->seeds},
+                {"reason", pair.loss->reason}};
+    }
+    return {{"base", comparison.arms[pair.base].spec.name},
+            {"arm", comparison.arms[pair.arm].spec.name},
+            {"speedup", interval(pair.speedup)},
+            {"verdict", name(pair.verdict)},
+            {"p", number(pair.p)},
+            {"reason", pair.reason},
+            {"sentence", sentence(comparison, pair)},
+            {"loss", loss}};
+}
+
+}  // namespace
+
+Json to_json(const Comparison& comparison) {
+    Json arms = Json::array(), pairs = Json::array();
+    for (const auto& arm : comparison.arms) arms.push_back(arm_json(arm));
+    for (const auto& pair : comparison.pairs) pairs.push_back(pair_json(comparison, pair));
+    Json margin = nullptr;
+    if (comparison.margin)
+        margin = {{"size", comparison.margin->size}, {"relative", comparison.margin->relative}};
+    return {{"arms", arms},
+            {"pairs", pairs},
+            {"blocks", comparison.blocks},
+            {"steps_per_block", comparison.steps_per_block},
+            {"lead_in_steps", comparison.lead_in},
+            {"warm_up_steps", comparison.warm_up_steps},
+            {"seed", comparison.seed},
+            {"seeds", comparison.seeds},
+            {"loss_steps", comparison.loss_steps},
+            {"loss_margin", margin},
+            {"forced", comparison.forced()},
+            {"stopped", comparison.stopped},
+            {"elapsed_seconds", number(comparison.elapsed_ms / 1e3)},
+            {"exit_code", comparison.exit_code()}};
+}
+
+}  // namespace switchyard::compare

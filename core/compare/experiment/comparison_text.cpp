@@ -1,0 +1,202 @@
+// How a comparison reads on a terminal.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/compare/bench/bench_report.h>
+#include <switchyard/compare/experiment/comparison_report.h>
+#include <switchyard/compare/measure/text_table.h>
+
+namespace switchyard::compare {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::size_t width = 100;
+
+std::string drift_text(double value) { return std::isnan(value) ? "-" : scientific(value); }
+
+std::string paragraph(const std::string& text) { return "  " + wrap(text, width - 6, "      ") + "\n"; }
+
+// Each line of it for itself.
+std::string indented(const std::string& text) {
+    std::string result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        result += "    " + wrap(line, width - 8, "      ") + "\n";
+    return result;
+}
+
+// What an external arm says is only as well-formed as it likes.
+std::string word(const nlohmann::ordered_json& row, const char* key) {
+    const auto found = row.find(key);
+    return found != row.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string status_text(ArmStatus status) {
+    switch (status) {
+        case ArmStatus::ok:
+            return "ok";
+        case ArmStatus::timed_out:
+            return "timed out";
+        case ArmStatus::nan:
+            return "not a number";
+        default:
+            return std::string(name(status));
+    }
+}
+
+std::string speeds(const Comparison& comparison) {
+    TextTable table({{"arm", Align::left},
+                     {"dtype", Align::left},
+                     {"ms a step [95 %]", Align::left},
+                     {"samples/s"},
+                     {"tokens/s"},
+                     {"memory"}});
+    std::string failures;
+    for (const auto& arm : comparison.arms) {
+        if (!arm.ok()) {
+            table.row({arm.spec.name, arm.dtype, status_text(arm.status)});
+            failures += "  " + arm.spec.name + ": " + status_text(arm.status) + "\n" + indented(arm.reason);
+            continue;
+        }
+        table.row({arm.spec.name, arm.dtype, interval_text(arm.step_ms), digits(arm.samples_per_second),
+                   digits(arm.tokens_per_second),
+                   arm.peak_memory_bytes < 0 ? "-" : bytes_text(static_cast<double>(arm.peak_memory_bytes))});
+        if (arm.by_conductor)
+            table.note("timed from outside: the times that it says leave out much of its turns");
+        if (arm.skipped_steps > 0)
+            table.note(std::to_string(arm.skipped_steps) +
+                       " of its steps changed nothing: a gradient was not finite");
+        for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
+    }
+    return table.render("  ", width) + failures;
+}
+
+std::string drifts(const Comparison& comparison) {
+    TextTable table({{"first step, from the base", Align::left}, {"loss"}, {"outputs"}, {"gradients"}});
+    bool any = false;
+    for (const auto& pair : comparison.pairs) {
+        const auto& arm = comparison.arms[pair.arm];
+        any = any || !std::isnan(arm.drift.loss);
+        table.row({arm.spec.name, drift_text(arm.drift.loss), drift_text(arm.drift.output),
+                   drift_text(arm.drift.gradient)});
+    }
+    return any ? "\n" + table.render("  ", width) : "";
+}
+
+std::string what_ran(const Comparison& comparison) {
+    std::string text;
+    for (const auto& arm : comparison.arms) {
+        const auto ran = executed_text(arm.executed);
+        if (!ran.empty()) text += paragraph(arm.spec.name + ": " + ran);
+    }
+    return text.empty() ? "" : "\nwhat ran\n" + text;
+}
+
+std::string loss_text(const Comparison& comparison, const PairResult& pair) {
+    const auto& loss = *pair.loss;
+    const auto& arm = comparison.arms[pair.arm].spec.name;
+    const std::string verdict = loss.verdict == Equivalence::different    ? "NOT EQUIVALENT"
+                                : loss.verdict == Equivalence::equivalent ? "EQUIVALENT"
+                                                                          : "CANNOT TELL";
+    std::string text = arm + ": final loss " + verdict;
+    if (!std::isnan(loss.difference)) {
+        char numbers[160];
+        const double scale = comparison.margin->relative ? 100.0 : 1.0;
+        std::snprintf(numbers, sizeof numbers, ": %+.4g [%+.4g, %+.4g]%s, margin %s, p %.2g",
+                      loss.difference * scale, loss.low * scale, loss.high * scale,
+                      comparison.margin->relative ? " %" : "", to_string(*comparison.margin).c_str(), loss.p);
+        text += numbers;
+    }
+    return text + (loss.reason.empty() ? "" : " (" + loss.reason + ")");
+}
+
+std::string losses(const Comparison& comparison) {
+    if (!comparison.margin) return "";
+    std::string text;
+    for (const auto& pair : comparison.pairs) {
+        if (pair.loss) text += paragraph(loss_text(comparison, pair));
+    }
+    return text.empty()
+               ? ""
+               : "\nfinal losses after " + std::to_string(comparison.loss_steps) + " steps, " +
+                     std::to_string(comparison.seeds) + " seeds: difference from the base [90 %]\n" + text;
+}
+
+std::string verdicts(const Comparison& comparison) {
+    std::string text;
+    for (const auto& pair : comparison.pairs) text += paragraph(sentence(comparison, pair));
+    return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace
+
+std::string sentence(const Comparison& comparison, const PairResult& pair) {
+    const auto& base = comparison.arms[pair.base].spec.name;
+    const auto& arm = comparison.arms[pair.arm].spec.name;
+    const std::string ratio = std::isfinite(pair.speedup.low)
+                                  ? interval_text(pair.speedup) + " times as fast"
+                                  : digits(pair.speedup.median) + " times as fast, one block only";
+    char p[32];
+    std::snprintf(p, sizeof p, " (p %.2g)", pair.p);
+    switch (pair.verdict) {
+        case Verdict::faster:
+            return arm + " is FASTER than " + base + ": " + ratio + p;
+        case Verdict::slower:
+            return arm + " is SLOWER than " + base + ": " + ratio + p;
+        case Verdict::same:
+            return arm + " is the SAME as " + base + " within 2 %: " + ratio;
+        case Verdict::wrong:
+            return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
+        default:
+            return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
+                   (pair.reason.empty() ? "; more blocks or a quieter machine would tell"
+                                        : "; " + pair.reason);
+    }
+}
+
+std::string executed_text(const nlohmann::ordered_json& executed) {
+    std::string text;
+    for (const auto& [slot, rows] : executed.items()) {
+        std::set<std::string> names;
+        for (const auto& row : rows.is_array() ? rows : nlohmann::ordered_json::array()) {
+            if (!row.is_object() || (row.contains("phase") && word(row, "phase") != "train")) continue;
+            const auto component = word(row, "component"), plugin = word(row, "plugin"),
+                       variant = word(row, "variant");
+            std::string shown = plugin.empty() || plugin == component ? component : plugin + "/" + component;
+            if (!variant.empty()) shown += "@" + variant;
+            if (!shown.empty()) names.insert(shown);
+        }
+        std::string list;
+        for (const auto& shown : names) list += (list.empty() ? "" : " + ") + shown;
+        if (!list.empty()) text += (text.empty() ? "" : ", ") + slot + " " + list;
+    }
+    return text;
+}
+
+std::string to_text(const Comparison& comparison) {
+    int spoilt = 0, samples = 0;
+    for (const auto& arm : comparison.arms) {
+        spoilt += arm.spoilt;
+        samples += static_cast<int>(std::count_if(arm.blocks.begin(), arm.blocks.end(),
+                                                  [](const auto& block) { return block.has_value(); }));
+    }
+    std::string text = speeds(comparison);
+    text += "  " + std::to_string(comparison.blocks) + " blocks of " +
+            std::to_string(comparison.steps_per_block) +
+            (comparison.steps_per_block == 1 ? " step" : " steps") + " after " +
+            std::to_string(comparison.warm_up_steps) + " to warm up";
+    if (spoilt > 0)
+        text += "; " + std::to_string(spoilt) + " of " + std::to_string(samples) +
+                " samples spoilt and thrown away";
+    if (comparison.stopped) text += "; STOPPED before its end";
+    text += "\n" + drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
+    return text;
+}
+
+}  // namespace switchyard::compare

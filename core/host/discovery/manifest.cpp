@@ -1,0 +1,206 @@
+#include <switchyard/host/discovery/manifest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace switchyard::host {
+
+namespace {
+
+using nlohmann::json;
+
+struct Invalid : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+const json& member(const json& object, const char* key, const std::string& where) {
+    const auto found = object.find(key);
+    if (found == object.end()) throw Invalid(where + key + " is missing");
+    return *found;
+}
+
+std::string text(const json& object, const char* key, const std::string& where) {
+    const json& value = member(object, key, where);
+    if (!value.is_string()) throw Invalid(where + key + " is no text");
+    return value.get<std::string>();
+}
+
+int integer(const json& value, const std::string& what) {
+    if (!value.is_number_integer() || value < -1000000 || value > 1000000)
+        throw Invalid(what + " is no integer of a usable size");
+    return value.get<int>();
+}
+
+std::vector<std::string> texts(const json& object, const char* key, const std::string& where) {
+    std::vector<std::string> result;
+    const json& value = member(object, key, where);
+    if (!value.is_array()) throw Invalid(where + key + " is no list");
+    for (const json& item : value) {
+        if (!item.is_string()) throw Invalid(where + key + " has a member that is no text");
+        result.push_back(item.get<std::string>());
+    }
+    return result;
+}
+
+template <class Enum>
+Enum choice(const json& object, const char* key, const std::string& where) {
+    const std::string value = text(object, key, where);
+    const auto parsed = parse<Enum>(value);
+    if (!parsed) throw Invalid(where + key + " is '" + value + "', which this program does not know");
+    return *parsed;
+}
+
+std::optional<double> bound(const json& option, const char* key, const std::string& where) {
+    const auto found = option.find(key);
+    if (found == option.end()) return std::nullopt;
+    if (!found->is_number()) throw Invalid(where + key + " is no number");
+    return found->get<double>();
+}
+
+OptionType option_type(const json& option, const std::string& where) {
+    static constexpr std::string_view types[] = {"boolean", "integer", "number", "string", "list"};
+    const std::string type = text(option, "type", where);
+    const auto found = std::find(std::begin(types), std::end(types), type);
+    if (found == std::end(types))
+        throw Invalid(where + "type is '" + type + "', which this program does not know");
+    return static_cast<OptionType>(found - std::begin(types));
+}
+
+OptionValue default_value(const json& option, OptionType type, const std::string& where) {
+    const json& value = member(option, "default", where);
+    if (type == OptionType::boolean && value.is_boolean()) return value.get<bool>();
+    if (type == OptionType::integer && value.is_number_integer()) return value.get<std::int64_t>();
+    if (type == OptionType::number && value.is_number()) return value.get<double>();
+    if (type == OptionType::string && value.is_string()) return value.get<std::string>();
+    if (type == OptionType::list) return texts(option, "default", where);
+    throw Invalid(where + "default is of another type than the option");
+}
+
+OptionSchema schema_from(const json& options, const std::string& where) {
+    if (!options.is_object()) throw Invalid(where + "options is no object");
+    OptionSchema schema;
+    for (const auto& [key, option] : options.items()) {
+        const std::string inside = where + "options." + key + ".";
+        if (!option.is_object()) throw Invalid(where + "options." + key + " is no object");
+        OptionSpec spec;
+        spec.name = key;
+        spec.type = option_type(option, inside);
+        spec.default_value = default_value(option, spec.type, inside);
+        spec.min = bound(option, "min", inside);
+        spec.max = bound(option, "max", inside);
+        if (option.contains("choices")) spec.choices = texts(option, "choices", inside);
+        spec.help = text(option, "help", inside);
+        schema.push_back(std::move(spec));
+    }
+    return schema;
+}
+
+ComponentManifest component_from(const json& value, const std::string& where) {
+    if (!value.is_object()) throw Invalid(where + " is no object");
+    const std::string in = where + ".";
+    ComponentManifest component;
+    component.kind = choice<Kind>(value, "kind", in);
+    component.id = text(value, "id", in);
+    component.summary = text(value, "summary", in);
+    component.variants = texts(value, "variants", in);
+    component.rank = integer(member(value, "rank", in), in + "rank");
+    component.gradient = choice<GradientMode>(value, "gradient", in);
+    component.random = choice<RandomSource>(value, "random", in);
+    component.accuracy = choice<Accuracy>(value, "accuracy", in);
+    const json& accuracy_bound = member(value, "accuracy_bound", in);
+    if (!accuracy_bound.is_number()) throw Invalid(in + "accuracy_bound is no number");
+    component.accuracy_bound = accuracy_bound.get<double>();
+    component.options = schema_from(member(value, "options", in), in);
+    return component;
+}
+
+Manifest manifest_from(const json& value) {
+    if (!value.is_object()) throw Invalid("the JSON is no object");
+    Manifest manifest;
+    manifest.name = text(value, "name", "");
+    if (manifest.name.empty()) throw Invalid("name is empty");
+    manifest.version = text(value, "version", "");
+    manifest.vendor = text(value, "vendor", "");
+    manifest.license = text(value, "license", "");
+    manifest.summary = text(value, "summary", "");
+    const json& abi = member(value, "abi", "");
+    if (!abi.is_array() || abi.size() != 2) throw Invalid("abi is not [major, minor]");
+    manifest.abi_major = integer(abi[0], "abi");
+    manifest.abi_minor = integer(abi[1], "abi");
+    manifest.cpu_features = texts(value, "cpu_features", "");
+    const json& components = member(value, "components", "");
+    if (!components.is_array() || components.empty())
+        throw Invalid("components is no list with something in it");
+    for (std::size_t i = 0; i < components.size(); ++i) {
+        ComponentManifest component = component_from(components[i], "components[" + std::to_string(i) + "]");
+        if (manifest.find(component.kind, component.id) != nullptr) {
+            throw Invalid("there are two components " + std::string(name(component.kind)) + " '" +
+                          component.id + "'");
+        }
+        manifest.components.push_back(std::move(component));
+    }
+    return manifest;
+}
+
+std::uint32_t little_endian(std::string_view bytes) {
+    std::uint32_t value = 0;
+    for (int i = 3; i >= 0; --i)
+        value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+    return value;
+}
+
+Manifest read_section(std::string_view section) {
+    constexpr std::size_t header = 16;
+    if (section.size() < header || section.substr(0, 8) != "SWYDMAN1")
+        throw Invalid("it does not begin with SWYDMAN1");
+    if (const auto version = little_endian(section.substr(8, 4)); version != 1) {
+        throw Invalid("it has format " + std::to_string(version) + ", this program reads 1");
+    }
+    const std::size_t size = little_endian(section.substr(12, 4));
+    if (size > section.size() - header) {
+        throw Invalid("its text should have " + std::to_string(size) + " bytes, and " +
+                      std::to_string(section.size() - header) + " are there");
+    }
+    const std::string_view content = section.substr(header, size);
+    const auto empty_line = content.find("\n\n");
+    if (empty_line == std::string_view::npos) throw Invalid("no empty line ends its fingerprint");
+    const std::string_view fingerprint_text = content.substr(0, empty_line + 1);
+    const auto fingerprint = parse_fingerprint(fingerprint_text);
+    if (!fingerprint) throw Invalid("its fingerprint has a line that is not key=value, or a key twice");
+    Manifest manifest = manifest_from(json::parse(content.substr(empty_line + 2)));
+    manifest.fingerprint = *fingerprint;
+    manifest.fingerprint_text = fingerprint_text;
+    return manifest;
+}
+
+}  // namespace
+
+const ComponentManifest* Manifest::find(Kind kind, std::string_view id) const {
+    const auto found = std::find_if(
+        components.begin(), components.end(),
+        [&](const ComponentManifest& component) { return component.kind == kind && component.id == id; });
+    return found == components.end() ? nullptr : &*found;
+}
+
+ManifestResult parse_manifest(std::string_view section) {
+    try {
+        return {read_section(section), {}};
+    } catch (const json::exception& error) {
+        return {std::nullopt, "its JSON cannot be read: " + std::string(error.what())};
+    } catch (const Invalid& error) {
+        return {std::nullopt, error.what()};
+    }
+}
+
+OptionSchemaResult parse_option_schema(std::string_view text) {
+    try {
+        return {schema_from(json::parse(text), ""), {}};
+    } catch (const std::exception& error) {
+        return {std::nullopt, error.what()};
+    }
+}
+
+}  // namespace switchyard::host

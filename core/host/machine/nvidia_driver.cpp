@@ -1,0 +1,162 @@
+#include <switchyard/host/machine/nvidia_driver.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/host/atomic_file.h>
+
+namespace switchyard::host {
+
+using nlohmann::json;
+
+namespace {
+
+// Numbers of cuda.h (CUdevice_attribute), which never change.
+enum Attribute : int {
+    multiprocessor_count = 16,
+    capability_major = 75,
+    capability_minor = 76,
+    shared_memory_optin = 97
+};
+
+struct Driver {
+    int (*init)(unsigned) = nullptr;
+    int (*device_count)(int*) = nullptr;
+    int (*device_get)(int*, int) = nullptr;
+    int (*device_name)(char*, int, int) = nullptr;
+    int (*device_memory)(std::size_t*, int) = nullptr;
+    int (*device_attribute)(int*, int, int) = nullptr;
+
+    bool complete() const {
+        return init != nullptr && device_count != nullptr && device_get != nullptr &&
+               device_name != nullptr && device_memory != nullptr && device_attribute != nullptr;
+    }
+};
+
+template <class Function>
+void look_up(void* library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+Driver open_driver() {
+    Driver driver;
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: drivers do not survive it
+    if (library == nullptr) return driver;
+    look_up(library, "cuInit", driver.init);
+    look_up(library, "cuDeviceGetCount", driver.device_count);
+    look_up(library, "cuDeviceGet", driver.device_get);
+    look_up(library, "cuDeviceGetName", driver.device_name);
+    look_up(library, "cuDeviceTotalMem_v2", driver.device_memory);
+    look_up(library, "cuDeviceGetAttribute", driver.device_attribute);
+    return driver;
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+json json_of(const DeviceInfo& device) {
+    return {{"index", device.index},
+            {"name", device.name},
+            {"compute_capability", device.compute_capability},
+            {"memory_bytes", device.memory_bytes},
+            {"multiprocessors", device.multiprocessors},
+            {"shared_memory_per_block_bytes", device.shared_memory_per_block_bytes}};
+}
+
+DeviceInfo device_from(const json& value) {
+    return {Device::cuda,
+            value.at("index"),
+            value.at("name"),
+            value.at("compute_capability"),
+            value.at("memory_bytes"),
+            value.at("multiprocessors"),
+            value.at("shared_memory_per_block_bytes")};
+}
+
+// nullopt: not known for this state, or the file cannot be understood.
+std::optional<std::vector<DeviceInfo>> recall(const std::string& file, const std::string& state) {
+    try {
+        const json known = json::parse(read_file(file));
+        if (known.at("state") != state) return std::nullopt;
+        std::vector<DeviceInfo> devices;
+        for (const json& device : known.at("devices")) devices.push_back(device_from(device));
+        return devices;
+    } catch (const json::exception&) {
+        return std::nullopt;
+    }
+}
+
+DeviceInfo device_info(const Driver& driver, int index) {
+    DeviceInfo info;
+    info.index = index;
+    int device = 0;
+    std::array<char, 256> name{};
+    std::size_t memory = 0;
+    if (driver.device_get(&device, index) != 0) return info;
+    const auto attribute = [&](Attribute which) {
+        int value = 0;
+        return driver.device_attribute(&value, which, device) == 0 ? value : 0;
+    };
+    if (driver.device_name(name.data(), static_cast<int>(name.size()) - 1, device) == 0)
+        info.name = name.data();
+    if (driver.device_memory(&memory, device) == 0) info.memory_bytes = static_cast<std::int64_t>(memory);
+    info.compute_capability = 10 * attribute(capability_major) + attribute(capability_minor);
+    info.multiprocessors = attribute(multiprocessor_count);
+    info.shared_memory_per_block_bytes = attribute(shared_memory_optin);
+    return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> nvidia_devices() {
+    std::vector<DeviceInfo> devices;
+    static const Driver driver = open_driver();
+    int count = 0;
+    if (!driver.complete() || driver.init(0) != 0 || driver.device_count(&count) != 0) return devices;
+    for (int index = 0; index < count; ++index) devices.push_back(device_info(driver, index));
+    return devices;
+}
+
+std::string nvidia_state() {
+    std::string state = read_file("/proc/driver/nvidia/version");
+    if (state.empty()) return state;
+    state += read_file("/proc/sys/kernel/random/boot_id");
+    std::vector<std::string> gpus;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", error), end; !error && at != end;
+         at.increment(error)) {
+        gpus.push_back(at->path().filename().string());
+    }
+    std::sort(gpus.begin(), gpus.end());
+    for (const std::string& gpu : gpus) state += gpu + "\n";
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return state + "visible " + (visible == nullptr ? "all" : visible);
+}
+
+std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std::string& state,
+                                           const std::function<std::vector<DeviceInfo>()>& ask) {
+    if (folder.empty() || state.empty()) return ask();
+    const std::string file = folder + "/nvidia_devices.json";
+    if (auto known = recall(file, state)) return *known;
+    const std::vector<DeviceInfo> devices = ask();
+    json list = json::array();
+    for (const DeviceInfo& device : devices) list.push_back(json_of(device));
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    const json known = {{"state", state}, {"devices", list}};
+    if (!error) (void)write_file_atomically(file, known.dump(-1, ' ', false, json::error_handler_t::replace));
+    return devices;
+}
+
+}  // namespace switchyard::host

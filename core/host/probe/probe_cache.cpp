@@ -1,0 +1,108 @@
+#include <switchyard/host/probe/probe_cache.h>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/host/atomic_file.h>
+#include <switchyard/host/discovery/content_hash.h>
+#include <switchyard/host/discovery/elf_image.h>
+
+namespace switchyard::host {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr int format = 1;
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A member that is a text; empty if it is not.
+std::string text_of(const json& entry, const char* key) {
+    const auto found = entry.is_object() ? entry.find(key) : entry.end();
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+json read_entry(const std::string& path) {
+    json entry = json::parse(read_file(path), nullptr, false);
+    const bool known = entry.is_object() && entry.contains("format") && entry["format"] == format;
+    return known ? entry : json::object();
+}
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string file_identity(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {};
+    const std::int64_t nanoseconds =
+        std::int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec;
+    return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" +
+           std::to_string(status.st_size) + ":" + std::to_string(nanoseconds);
+}
+
+std::string standard_cache_folder() {
+    if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) return folder;
+    if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/switchyard";
+    const std::string home = variable("HOME");
+    return home.empty() ? home : home + "/.cache/switchyard";
+}
+
+std::string ProbeCache::file_of(const std::string& library, const std::string& host) const {
+    return folder_ + "/probes/" + text_hash(library + "\n" + host) + ".json";
+}
+
+void ProbeCache::write(const std::string& file, const std::string& text) const {
+    std::error_code error;
+    fs::create_directories(fs::path(file).parent_path(), error);
+    if (!error) (void)write_file_atomically(file, text);
+}
+
+std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
+    const json entry = folder_.empty() ? json() : read_entry(file_of(key.library, key.host));
+    const bool same_file = !entry.empty() && text_of(entry, "identity") == file_identity(key.library);
+    key.content = same_file ? text_of(entry, "content") : content_hash(key.library);
+    if (key.content.empty() || text_of(entry, "content") != key.content) return std::nullopt;
+    if (text_of(entry, "library") != key.library || text_of(entry, "host") != key.host) return std::nullopt;
+    if (text_of(entry, "dependencies") != key.dependencies) return std::nullopt;
+    auto report = parse_probe_report(text_of(entry, "report"));
+    if (!report) return std::nullopt;
+    report->from_cache = true;
+    if (!same_file) store(key, *report);  // touched or copied, not changed
+    return report;
+}
+
+void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
+    if (folder_.empty() || key.content.empty()) return;
+    const json entry = {
+        {"format", format},         {"library", key.library}, {"identity", file_identity(key.library)},
+        {"content", key.content},   {"host", key.host},       {"dependencies", key.dependencies},
+        {"report", to_json(report)}};
+    write(file_of(key.library, key.host), entry.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string ProbeCache::library_id(const std::string& library) const {
+    if (folder_.empty() || !read_elf(library).image.build_id.empty()) return host::library_id(library);
+    const std::string file = folder_ + "/libraries/" + text_hash(library + "\n" + file_identity(library));
+    std::string id = read_file(file);
+    if (id.starts_with("xxh3:") && id.size() == 37) return id;
+    id = host::library_id(library);
+    if (!id.empty()) write(file, id);
+    return id;
+}
+
+}  // namespace switchyard::host

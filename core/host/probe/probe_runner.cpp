@@ -1,0 +1,152 @@
+#include <switchyard/host/probe/probe_runner.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace switchyard::host {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_lines = 1 << 20;
+constexpr std::size_t most_output = 1 << 10;
+constexpr int report_fd = 3;
+
+// Both ends above the descriptors that the child gets, so that none is in the way of another.
+struct Pipe {
+    int read_end = -1;
+    int write_end = -1;
+    Pipe() {
+        std::array<int, 2> ends{-1, -1};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+        read_end = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
+        write_end = ::fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
+        ::close(ends[0]);
+        ::close(ends[1]);
+        if (read_end >= 0) ::fcntl(read_end, F_SETFL, O_NONBLOCK);
+    }
+    ~Pipe() {
+        close_end(read_end);
+        close_end(write_end);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    static void close_end(int& end) {
+        if (end >= 0) ::close(end);
+        end = -1;
+    }
+    bool open() const { return read_end >= 0 && write_end >= 0; }
+};
+
+// Takes what is there; false once all writers have gone.
+bool drain(int fd, std::string& into) {
+    std::array<char, 4096> chunk;
+    while (true) {
+        const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+        if (got > 0)
+            into.append(chunk.data(), static_cast<std::size_t>(got));
+        else if (got < 0 && errno == EINTR)
+            continue;
+        else
+            return got < 0 && errno == EAGAIN;
+        if (into.size() > most_lines) return true;
+    }
+}
+
+bool drain_last(int fd, std::string& into) {
+    const bool open = drain(fd, into);
+    if (into.size() > most_output) into.erase(0, into.size() - most_output);
+    return open;
+}
+
+int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& child) {
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, output.write_end, 1);
+    posix_spawn_file_actions_adddup2(&files, output.write_end, 2);
+    posix_spawn_file_actions_adddup2(&files, report.write_end, report_fd);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    std::string program = run.program, library = run.library, option = "--report-fd",
+                fd = std::to_string(report_fd);
+    std::array<char*, 5> arguments{program.data(), library.data(), option.data(), fd.data(), nullptr};
+    const int error = ::posix_spawn(&child, program.c_str(), &files, &attributes, arguments.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+// Until the process has ended or must be ended. What it leaves behind in its group may keep the pipes open, so their end is not waited for.
+void follow(pid_t child, const Pipe& report, const Pipe& output, ProbeTranscript& transcript) {
+    constexpr auto slice = std::chrono::milliseconds(10);
+    const auto end = Clock::now() + transcript.deadline;
+    std::array<pollfd, 2> pipes{pollfd{report.read_end, POLLIN, 0}, pollfd{output.read_end, POLLIN, 0}};
+    while (true) {
+        ::poll(pipes.data(), pipes.size(), static_cast<int>(slice.count()));
+        if (!drain(report.read_end, transcript.lines)) pipes[0].fd = -1;
+        if (!drain_last(output.read_end, transcript.output)) pipes[1].fd = -1;
+        transcript.too_long = transcript.lines.size() > most_lines;
+        siginfo_t ended{};
+        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+        transcript.timed_out = ended.si_pid == 0 && Clock::now() >= end;
+        if (ended.si_pid != 0 || transcript.timed_out || transcript.too_long) break;
+    }
+    ::kill(-child,
+           SIGKILL);  // with what the plugin has started; the number is ours until it has been waited for
+    while (::waitpid(child, &transcript.wait_status, 0) < 0 && errno == EINTR) {
+    }
+    drain(report.read_end, transcript.lines);
+    drain_last(output.read_end, transcript.output);
+}
+
+ProbeReport could_not_start(const std::string& program, int error) {
+    ProbeReport report;
+    report.failure =
+        ProbeFailure{ProbePhase::start,
+                     {},
+                     "the probe program " + program + " could not be started: " + std::strerror(error),
+                     "install Switchyard again"};
+    return report;
+}
+
+}  // namespace
+
+ProbeReport run_probe(const ProbeRun& run) {
+    const auto begin = Clock::now();
+    Pipe report, output;
+    if (!report.open() || !output.open()) return could_not_start(run.program, errno);
+    pid_t child = 0;
+    const int error = spawn(run, report, output, child);
+    if (error != 0) return could_not_start(run.program, error);
+    Pipe::close_end(report.write_end);
+    Pipe::close_end(output.write_end);
+    ProbeTranscript transcript;
+    transcript.deadline = run.deadline;
+    follow(child, report, output, transcript);
+    ProbeReport result = read_transcript(transcript);
+    result.milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+    return result;
+}
+
+}  // namespace switchyard::host

@@ -1,0 +1,34 @@
+// Runs the probe program for one library, in a process and a process group of its own, and tells what became of it.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <switchyard/host/probe/probe_report.h>
+
+namespace switchyard::host {
+
+struct ProbeRun {
+    std::string program;  // libexec/switchyard/switchyard-probe
+    std::string library;
+    std::chrono::milliseconds deadline{20000};
+};
+
+// Never throws. A crash, an exit or a deadline that passed becomes the report's failure, with the phase that the probe was in. Starts the
+// process with posix_spawn: the caller may have threads, and LibTorch loaded. Thread-safe.
+ProbeReport run_probe(const ProbeRun& run);
+
+// What the probe program writes, line by line, to the descriptor given as --report-fd: "phase<TAB>PHASE<TAB>COMPONENT" before it enters a
+// phase, at the end "report<TAB>JSON".
+struct ProbeTranscript {
+    std::string lines;
+    std::string output;  // the last KiB that the plugin printed
+    bool timed_out = false;
+    bool too_long = false;  // more lines than any probe writes
+    int wait_status = 0;    // of waitpid
+    std::chrono::milliseconds deadline{0};
+};
+
+ProbeReport read_transcript(const ProbeTranscript& transcript);
+
+}  // namespace switchyard::host

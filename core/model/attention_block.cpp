@@ -4,6 +4,7 @@
 
 #include <ATen/ops/full.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/sequences.h>
 
@@ -73,6 +74,7 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
 Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& context,
                                  const PositionTables& tables, const AttentionSources& from,
                                  const Tokens& tokens, const Tokens& keys, bool keep_bias) const {
+    const host::PlaceScope place([&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
     const auto& precision = plan.precision();
     AttentionInputs inputs;
     inputs.q = heads_of(query_(from.query, precision), model_.heads, tokens.layout);

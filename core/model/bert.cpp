@@ -1,5 +1,6 @@
 #include <switchyard/model/bert.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/sequences.h>
 #include <switchyard/reference/dropout_mask.h>
@@ -50,6 +51,7 @@ at::Tensor Bert::pool(const BoundPlan& plan, const at::Tensor& hidden, const Tok
 
 at::Tensor Bert::masked_lm_hidden(const BoundPlan& plan, const ForwardContext& context,
                                   const at::Tensor& rows) const {
+    const host::PlaceScope place([] { return "masked_lm"; });
     const auto& precision = plan.precision();
     ActivationParams activation;
     activation.activation = model_.activation;
@@ -59,6 +61,7 @@ at::Tensor Bert::masked_lm_hidden(const BoundPlan& plan, const ForwardContext& c
     norm.norm = model_.norm;
     norm.eps = model_.norm_eps;
     const auto dtype = to_scalar_type(precision.compute(OpClass::normalization, "model"));
+    const host::PlaceScope norm_place([&] { return masked_lm_norm_.name; });
     return plan
         .normalization("normalization.head", context.phase, config::Stack::encoder)(
             {activated.to(dtype), {}, {}, masked_lm_norm_.weight, masked_lm_norm_.beta}, norm)
@@ -100,6 +103,7 @@ TaskResult Bert::task(const BoundPlan& plan, const ForwardContext& context, cons
     result.logits = head_logits(plan, context, states, batch.source.tokens);
     result.targets = batch.labels.reshape({-1});
     const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
+    const host::PlaceScope place([] { return "loss"; });
     result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, result.targets}, loss);
     return result;
 }

@@ -54,6 +54,7 @@ Linear Builder::linear(const std::string& name, std::int64_t in, std::int64_t ou
 
 Norm Builder::norm(const std::string& name) {
     Norm result;
+    result.name = name;
     result.weight = parameters_.add(name + ".weight", at::ones({model_.hidden_size}, options_));
     if (model_.norm == NormKind::layer_norm && model_.bias)
         result.beta = zeros(name + ".bias", model_.hidden_size);

@@ -30,6 +30,7 @@ enum class LinearRole : std::uint8_t {
 };
 
 struct Norm {
+    std::string name;  // "encoder.0.attention.norm"
     at::Tensor weight;
     at::Tensor beta;  // undefined for RMSNorm and models without biases
 };

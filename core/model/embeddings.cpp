@@ -5,6 +5,7 @@
 
 #include <ATen/ops/embedding.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/model/positions.h>
 #include <switchyard/model/sequences.h>
@@ -43,6 +44,7 @@ at::Tensor Embeddings::operator()(const BoundPlan& plan, const ForwardContext& c
         x = x.add(batch.segments.defined() ? at::embedding(segments_, batch.segments)
                                            : segments_.select(0, 0));
     if (norm_.weight.defined()) {
+        const host::PlaceScope place([&] { return norm_.name; });
         NormalizationParams params;
         params.norm = model_.norm;
         params.eps = model_.norm_eps;

@@ -1,5 +1,6 @@
 #include <switchyard/model/feed_forward.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::model {
@@ -15,6 +16,7 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
 
 Delta FeedForward::operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& x,
                               const Tokens& tokens, bool keep_bias) const {
+    const host::PlaceScope place([&] { return config::to_string(id_) + ".feed_forward"; });
     const auto& precision = plan.precision();
     const auto& activation = plan.activation("activation", context.phase, &id_);
     ActivationInputs inputs;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
 
@@ -79,6 +80,7 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
 
 at::Tensor Stack::normalize(const Call& call, const NormalizationOp& op, const config::ModelConfig& model,
                             const Norm& norm, Stream& stream) const {
+    const host::PlaceScope place([&] { return norm.name; });
     const auto dtype =
         to_scalar_type(call.plan.precision().compute(OpClass::normalization, std::string(name(which_))));
     NormalizationParams params;

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/nonzero.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::model {
@@ -38,6 +39,7 @@ at::Tensor WordHead::logits(const BoundPlan& plan, const at::Tensor& hidden) con
 TaskResult WordHead::loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
                           const LossParams& params) const {
     const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
+    const host::PlaceScope place([] { return "loss"; });
     TaskResult result;
     result.targets = rows.targets;
     if (fused_) {

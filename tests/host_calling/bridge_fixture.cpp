@@ -1,6 +1,9 @@
 #include "bridge_fixture.h"
 
+#include <algorithm>
 #include <array>
+
+#include <switchyard/host/calling/gradient_watch.h>
 
 namespace switchyard::test {
 namespace {
@@ -68,11 +71,14 @@ BridgeFixture::BridgeFixture(GradientMode mode, Behaviour behaviour)
 }
 
 std::vector<at::Tensor> BridgeFixture::operator()(const at::Tensor& x, const at::Tensor& y) const {
-    const std::vector<at::Tensor> inputs{x, y};
-    FunctionCall call(behaviour_, binding_, &inputs);
+    std::vector<at::Tensor> inputs{x, y};
     const std::array<const at::Tensor*, 2> pointers{&inputs[0], &inputs[1]};
+    const host::GradientWatch watch(binding_, signature, pointers);
+    if (watch.on()) std::copy(watch.inputs().begin(), watch.inputs().end(), inputs.begin());
+    FunctionCall call(behaviour_, binding_, &inputs);
     host::Tensors outputs;
     host::apply(*binding_, signature, call, pointers, outputs);
+    watch.outputs(outputs);
     return {outputs.begin(), outputs.end()};
 }
 

@@ -14,6 +14,8 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <switchyard/host/calling/call_observer.h>
+
 namespace switchyard::host {
 namespace {
 
@@ -59,11 +61,23 @@ std::string shape_text(const Sizes& sizes) {
     return text + "]";
 }
 
+// Those of `values` that are there, with their names.
+template <class Values>
+void add_defined(std::span<const char* const> names, const Values& values, std::vector<ObservedTensor>& to) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].defined()) to.push_back({names[i], values[i].detach()});
+    }
+}
+
 // What both nodes share: names, whose component, and being run at most until released.
 class BridgeNode : public Node {
 public:
     BridgeNode(const Signature& signature, std::shared_ptr<KernelCall> call, const BindingBase& binding)
-        : signature_(signature), call_(std::move(call)), binding_(binding), versions_(call_->versions()) {}
+        : signature_(signature),
+          call_(std::move(call)),
+          binding_(binding),
+          versions_(call_->versions()),
+          place_(current_place()) {}
 
     std::string name() const override { return std::string("Switchyard[") + signature_.backward + "]"; }
 
@@ -91,11 +105,22 @@ protected:
         return result;
     }
 
+    template <class Gradients>
+    void tell(const Gradients& given, const variable_list& made) const {
+        if (call_observer() == nullptr) [[likely]]
+            return;
+        ObservedCall observed{binding_, signature_.backward, place_, Pass::backward, false, {}, {}};
+        add_defined(signature_.outputs, given, observed.inputs);
+        add_defined(signature_.inputs, made, observed.outputs);
+        tell_observer(observed);
+    }
+
     const Signature& signature_;
     std::shared_ptr<KernelCall>
         call_;  // keeps the binding alive; nullptr once the graph's memory has been released
     const BindingBase& binding_;
     const std::uint64_t versions_;
+    const std::string place_;  // empty unless calls are observed
     std::vector<SavedVariable> saved_;
 };
 
@@ -123,6 +148,7 @@ public:
         variable_list result(num_outputs());
         if (!any || !needed.any()) return result;
         run_backward(given, needed, result);
+        tell(given, result);
         if (c10::GradMode::is_enabled()) forbid_second_derivative(result, given);
         return result;
     }
@@ -159,6 +185,7 @@ private:
 
     void run_backward(const Tensors& given, Needs needed, variable_list& result) {
         const c10::AutoGradMode no_grad(false);
+        const PlaceScope place([&] { return place_; });
         Saved saved;
         saved.integers = integers_;
         saved.tensors.reserve(saved_.size());
@@ -249,7 +276,9 @@ public:
         for (std::size_t i = 0; i < saved_.size(); ++i)
             inputs.push_back(distinct(saved_[i].unpack(), needed[i], twice));
         const Tensors outputs = call_->reference(inputs);
-        return differentiate(inputs, outputs, grads, needed, twice);
+        variable_list result = differentiate(inputs, outputs, grads, needed, twice);
+        tell(grads, result);
+        return result;
     }
 
 private:
@@ -323,12 +352,26 @@ void connect(const std::shared_ptr<Node>& node, const BindingBase& binding, cons
     }
 }
 
-void run_forward(const BindingBase& binding, const Signature& signature, KernelCall& call, Tensors& outputs,
-                 Saved* saved) {
+[[gnu::noinline, gnu::cold]] void tell_forward(const BindingBase& binding, const Signature& signature,
+                                               Inputs inputs, const Tensors& outputs) {
+    ObservedCall observed{binding, signature.forward, current_place(), Pass::forward, observed::again, {},
+                          {}};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i]->defined()) observed.inputs.push_back({signature.inputs[i], inputs[i]->detach()});
+    }
+    add_defined(signature.outputs, outputs, observed.outputs);
+    tell_observer(observed);
+}
+
+void run_forward(const BindingBase& binding, const Signature& signature, KernelCall& call, Inputs inputs,
+                 Tensors& outputs, Saved* saved) {
     binding.run(signature.forward, [&] { call.forward(outputs, saved); });
-    if (outputs.size() == signature.outputs.size()) return;
-    throw std::logic_error(std::string(signature.forward) + ": " + std::to_string(outputs.size()) +
-                           " outputs, expected " + std::to_string(signature.outputs.size()));
+    if (outputs.size() != signature.outputs.size()) {
+        throw std::logic_error(std::string(signature.forward) + ": " + std::to_string(outputs.size()) +
+                               " outputs, expected " + std::to_string(signature.outputs.size()));
+    }
+    if (call_observer() != nullptr) [[unlikely]]
+        tell_forward(binding, signature, inputs, outputs);
 }
 
 void apply_kernel(const BindingBase& binding, const Signature& signature, KernelCall& call, Inputs inputs,
@@ -337,7 +380,7 @@ void apply_kernel(const BindingBase& binding, const Signature& signature, Kernel
     Tensors raw;
     {
         const c10::AutoGradMode no_grad(false);
-        run_forward(binding, signature, call, raw, &saved);
+        run_forward(binding, signature, call, inputs, raw, &saved);
     }
     const auto node = make_node<KernelNode>(binding, signature, call, inputs);
     connect(node, binding, signature, inputs, raw, outputs);
@@ -349,7 +392,7 @@ void apply_recompute(const BindingBase& binding, const Signature& signature, Ker
     Tensors raw;
     {
         const c10::AutoGradMode no_grad(false);
-        run_forward(binding, signature, call, raw, nullptr);
+        run_forward(binding, signature, call, inputs, raw, nullptr);
     }
     const auto node = make_node<RecomputeNode>(binding, signature, call, inputs);
     connect(node, binding, signature, inputs, raw, outputs);
@@ -357,8 +400,8 @@ void apply_recompute(const BindingBase& binding, const Signature& signature, Ker
 }
 
 void apply_differentiable(const BindingBase& binding, const Signature& signature, KernelCall& call,
-                          Tensors& outputs) {
-    run_forward(binding, signature, call, outputs, nullptr);
+                          Inputs inputs, Tensors& outputs) {
+    run_forward(binding, signature, call, inputs, outputs, nullptr);
     if (!outputs[0].defined() || outputs[0].requires_grad()) return;
     throw PluginError(binding.site(signature.forward),
                       std::string("says that it is differentiable, but its output ") + signature.outputs[0] +
@@ -380,14 +423,14 @@ void apply_differentiable(const BindingBase& binding, const Signature& signature
 
 void apply(const BindingBase& binding, const Signature& signature, KernelCall& call, Inputs inputs,
            Tensors& outputs) {
-    if (!needs_grad(inputs)) return run_forward(binding, signature, call, outputs, nullptr);
+    if (!needs_grad(inputs)) return run_forward(binding, signature, call, inputs, outputs, nullptr);
     if (!binding.request().needs_grad)
         refuse_gradient(binding, signature, inputs, "it is bound for calls without");
     switch (binding.gradient()) {
         case GradientMode::kernel:
             return apply_kernel(binding, signature, call, inputs, outputs);
         case GradientMode::differentiable:
-            return apply_differentiable(binding, signature, call, outputs);
+            return apply_differentiable(binding, signature, call, inputs, outputs);
         case GradientMode::recompute:
             return apply_recompute(binding, signature, call, inputs, outputs);
         case GradientMode::none:

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/host/calling/random_state.h>
 
 namespace switchyard::host {
@@ -32,8 +33,10 @@ class Recomputing {
 public:
     explicit Recomputing(const Segment& segment) : segment_(segment) {
         if (segment_.recomputing) segment_.recomputing(true);
+        observed::again = true;
     }
     ~Recomputing() {
+        observed::again = false;
         if (segment_.recomputing) segment_.recomputing(false);
     }
     Recomputing(const Recomputing&) = delete;

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include <switchyard/host/calling/autograd_bridge.h>
+#include <switchyard/host/calling/call_observer.h>
+#include <switchyard/host/calling/gradient_watch.h>
 
 namespace switchyard::model {
 
@@ -62,9 +64,23 @@ private:
     const Params& params_;
 };
 
+// A call whose gradients are watched where autograd follows it.
+template <class Traits>
+void call_watched(const typename OperationCall<Traits>::Binding& binding,
+                  const typename Traits::Inputs& inputs, const typename Traits::Params& params,
+                  host::Tensors& outputs) {
+    const host::GradientWatch watch(binding, Traits::signature, Traits::pointers(inputs));
+    const typename Traits::Inputs given = watch.on() ? Traits::inputs_of(watch.inputs()) : inputs;
+    OperationCall<Traits> operation(binding, &given, params);
+    host::apply(*binding, Traits::signature, operation, Traits::pointers(given), outputs);
+    watch.outputs(outputs);
+}
+
 template <class Traits>
 void call(const typename OperationCall<Traits>::Binding& binding, const typename Traits::Inputs& inputs,
           const typename Traits::Params& params, host::Tensors& outputs) {
+    if (host::call_observer() != nullptr) [[unlikely]]
+        return call_watched<Traits>(binding, inputs, params, outputs);
     OperationCall<Traits> operation(binding, &inputs, params);
     host::apply(*binding, Traits::signature, operation, Traits::pointers(inputs), outputs);
 }

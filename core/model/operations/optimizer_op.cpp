@@ -12,6 +12,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/model/operations/check.h>
 
 namespace switchyard::model {
@@ -59,6 +60,20 @@ bool any_not_finite(const std::vector<at::Tensor>& gradients) {
 
 void clip(std::vector<at::Tensor>& gradients, const at::Tensor& norm, double max_grad_norm) {
     at::_foreach_mul_(gradients, (max_grad_norm / (norm + 1e-6)).clamp_max(1.0));
+}
+
+void tell_step(const host::BindingBase& binding, const std::vector<ParameterGroup>& groups) {
+    for (const ParameterGroup& group : groups) {
+        for (const Parameter& parameter : group.parameters) {
+            if (!parameter.gradient.defined()) continue;
+            host::ObservedCall call{binding, "optimizer.step", parameter.name, host::Pass::step, false, {},
+                                    {}};
+            call.inputs = {{"gradient", parameter.gradient}};
+            call.outputs = {{"value", parameter.value}};
+            if (parameter.master.defined()) call.outputs.push_back({"master", parameter.master});
+            host::tell_observer(call);
+        }
+    }
 }
 
 const OptimizerRequest& request_of(const host::BindingBase& binding) {
@@ -118,6 +133,8 @@ StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepPara
     if (prepare(groups, params, made)) return made;
     StepResult inner =
         binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
+    if (host::call_observer() != nullptr) [[unlikely]]
+        tell_step(*binding_, groups);
     if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;
     if (!made.found_inf.defined()) made.found_inf = inner.found_inf;
     return made;

@@ -73,6 +73,7 @@ DType PrecisionOp::compute(OpClass op, const std::string& layer) const {
 at::Tensor PrecisionOp::linear(const LinearInputs& inputs,
                                const std::shared_ptr<const LinearSite>& site) const {
     check(*binding_, inputs, *site);
+    const host::PlaceScope place([&] { return site->name; });
     host::Tensors outputs;
     call<LinearTraits>(binding_, inputs, site, outputs);
     const at::Tensor& y = outputs[0];

@@ -1,9 +1,6 @@
 #include "cast_linear.h"
 
-#include <optional>
-
-#include <ATen/ops/linear.h>
-#include <ATen/ops/mm.h>
+#include "products.h"
 
 namespace switchyard {
 namespace {
@@ -34,7 +31,7 @@ at::Tensor CastLinear::forward(const LinearInputs& inputs, at::ScalarType dtype,
         saved->integers = {static_cast<std::int64_t>(inputs.x.scalar_type()),
                            inputs.bias.defined() ? static_cast<std::int64_t>(inputs.bias.scalar_type()) : -1};
     }
-    return at::linear(x, cast(inputs.weight, dtype), bias.defined() ? std::optional(bias) : std::nullopt);
+    return linear_product(x, cast(inputs.weight, dtype), bias);
 }
 
 LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs) {
@@ -44,8 +41,8 @@ LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, c
     const at::Tensor grad = grad_y.scalar_type() == x.scalar_type() ? grad_y : grad_y.to(x.scalar_type());
     const at::Tensor grad_RO = rows_of(grad);
     LinearGrads grads;
-    if (needs.x) grads.x = at::mm(grad_RO, cast(weight, x.scalar_type())).view(x.sizes()).to(x_dtype);
-    if (needs.weight) grads.weight = at::mm(grad_RO.t(), rows_of(x)).to(weight.scalar_type());
+    if (needs.x) grads.x = input_gradient(grad_RO, cast(weight, x.scalar_type())).view(x.sizes()).to(x_dtype);
+    if (needs.weight) grads.weight = weight_gradient(grad_RO, rows_of(x)).to(weight.scalar_type());
     // Summed in float32: thousands of rows in bfloat16 would lose the smaller ones.
     if (needs.bias)
         grads.bias = grad_RO.sum(0, false, at::kFloat).to(static_cast<at::ScalarType>(saved.integers[1]));

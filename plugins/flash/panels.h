@@ -65,7 +65,7 @@ void right(const Source<Storage>& rows, std::int64_t n, std::int64_t d, std::int
             const auto bits = [](const Storage* row) { return reinterpret_cast<const std::uint16_t*>(row); };
             auto* const to = reinterpret_cast<std::uint16_t*>(out);
             for (std::int64_t k = 0; k + 1 < n; k += 2)
-                row_kernels().interleave(bits(rows.row(k)), bits(rows.row(k + 1)), d, to + k * d);
+                row_kernels().panels.interleave(bits(rows.row(k)), bits(rows.row(k + 1)), d, to + k * d);
         } else {
             for (std::int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), d, out + k * d);
         }
@@ -88,7 +88,7 @@ void right_of_transposed(const Source<Storage>& rows, std::int64_t n, std::int64
     if constexpr (std::is_same_v<Compute, Storage>) {
         if (d == even(d) && rows.stride % pair == 0 && reinterpret_cast<std::uintptr_t>(rows.data) % 4 == 0) {
             auto* const to = reinterpret_cast<std::uint32_t*>(out);
-            row_kernels().transpose32(reinterpret_cast<const std::uint32_t*>(rows.data), n, d / pair,
+            row_kernels().panels.transpose32(reinterpret_cast<const std::uint32_t*>(rows.data), n, d / pair,
                                       rows.stride / pair, to, padded_n);
             for (std::int64_t k = 0; k < d / pair; ++k)
                 std::fill(to + k * padded_n + n, to + (k + 1) * padded_n, 0U);

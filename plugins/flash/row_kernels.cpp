@@ -10,6 +10,7 @@
 #include <limits>
 
 #include <switchyard/interfaces/dropout.h>
+#include <switchyard/sdk/panels-inl.h>
 
 #include "row_kernels.h"
 
@@ -320,65 +321,12 @@ void to_bfloat16(const float* x, std::int64_t n, c10::BFloat16* out) {
     for (; j < n; ++j) out[j] = c10::BFloat16(x[j]);
 }
 
-#if HWY_TARGET == HWY_SCALAR
-template <class T>
-void transpose(const T* x, std::int64_t m, std::int64_t n, std::int64_t ldx, T* out, std::int64_t ldo) {
-    for (std::int64_t i = 0; i < m; ++i)
-        for (std::int64_t j = 0; j < n; ++j) out[j * ldo + i] = x[i * ldx + j];
-}
-#else
-// A square of as many rows as a 128-bit vector has numbers: interleaving row i with row i + half, so often that every number has come to its place.
-template <class T>
-void transpose_square(const T* x, std::int64_t ldx, T* out, std::int64_t ldo) {
-    constexpr std::size_t size = 16 / sizeof(T);
-    const hn::Simd<T, size, 0> tag;
-    hn::Vec<decltype(tag)> rows[size], next[size];
-    for (std::size_t i = 0; i < size; ++i) rows[i] = hn::LoadU(tag, x + static_cast<std::int64_t>(i) * ldx);
-    for (std::size_t step = 1; step < size; step *= 2) {
-        for (std::size_t i = 0; i < size / 2; ++i) {
-            next[2 * i] = hn::InterleaveLower(tag, rows[i], rows[i + size / 2]);
-            next[2 * i + 1] = hn::InterleaveUpper(tag, rows[i], rows[i + size / 2]);
-        }
-        for (std::size_t i = 0; i < size; ++i) rows[i] = next[i];
-    }
-    for (std::size_t i = 0; i < size; ++i) hn::StoreU(rows[i], tag, out + static_cast<std::int64_t>(i) * ldo);
-}
-
-template <class T>
-void transpose(const T* x, std::int64_t m, std::int64_t n, std::int64_t ldx, T* out, std::int64_t ldo) {
-    constexpr std::int64_t size = 16 / sizeof(T);
-    const std::int64_t whole_m = m / size * size, whole_n = n / size * size;
-    for (std::int64_t j = 0; j < whole_n; j += size)
-        for (std::int64_t i = 0; i < whole_m; i += size)
-            transpose_square(x + i * ldx + j, ldx, out + j * ldo + i, ldo);
-    for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t i = j < whole_n ? whole_m : 0; i < m; ++i) out[j * ldo + i] = x[i * ldx + j];
-}
-#endif
-
-void transpose32(const std::uint32_t* x, std::int64_t m, std::int64_t n, std::int64_t ldx, std::uint32_t* out,
-                 std::int64_t ldo) {
-    transpose(x, m, n, ldx, out, ldo);
-}
-
-void transpose16(const std::uint16_t* x, std::int64_t m, std::int64_t n, std::int64_t ldx, std::uint16_t* out,
-                 std::int64_t ldo) {
-    transpose(x, m, n, ldx, out, ldo);
-}
-
-void interleave(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, std::uint16_t* out) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        out[2 * i] = a[i];
-        out[2 * i + 1] = b[i];
-    }
-}
-
 }  // namespace
 
 const RowKernels& kernels() {
-    static constexpr RowKernels all{finish_scores,   exponentials, scale,      dot,
-                                    score_gradients, multiply,     add,        transpose32,
-                                    transpose16,     interleave,   to_bfloat16};
+    static const RowKernels all{finish_scores, exponentials,    scale,
+                                dot,           score_gradients, multiply,
+                                add,           to_bfloat16,     switchyard::HWY_NAMESPACE::panel_functions()};
     return all;
 }
 

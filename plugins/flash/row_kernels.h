@@ -5,6 +5,8 @@
 
 #include <c10/util/BFloat16.h>
 
+#include <switchyard/sdk/panel_functions.h>
+
 namespace switchyard::flash {
 
 constexpr float log2_e = 1.44269504088896341F;
@@ -50,14 +52,8 @@ struct RowKernels {
     // x *= factors, element by element.
     void (*multiply)(float* x, const float* factors, std::int64_t n);
     void (*add)(float* x, const float* terms, std::int64_t n);
-    // [n, m] from [m, n]; strides in elements. Any m and n.
-    void (*transpose32)(const std::uint32_t* x, std::int64_t m, std::int64_t n, std::int64_t ldx,
-                        std::uint32_t* out, std::int64_t ldo);
-    void (*transpose16)(const std::uint16_t* x, std::int64_t m, std::int64_t n, std::int64_t ldx,
-                        std::uint16_t* out, std::int64_t ldo);
-    // out[2 i] = a[i], out[2 i + 1] = b[i].
-    void (*interleave)(const std::uint16_t* a, const std::uint16_t* b, std::int64_t n, std::uint16_t* out);
     void (*to_bfloat16)(const float* x, std::int64_t n, c10::BFloat16* out);  // to nearest, ties to even
+    PanelFunctions panels;
 };
 
 const RowKernels& row_kernels();

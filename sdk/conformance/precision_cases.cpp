@@ -21,6 +21,9 @@ public:
             with("shape", [&](LinearSpec& s) { s.rows = rows; });
         for (const std::int64_t in : {1, 7, 129, 1000}) with("in", [&](LinearSpec& s) { s.in = in; });
         for (const std::int64_t out : {1, 7, 129}) with("out", [&](LinearSpec& s) { s.out = out; });
+        // Past the sizes at which products are cut up and summed in pieces.
+        with("long", [](LinearSpec& s) { s.rows = {1090}, s.in = 1100, s.out = 66, s.threads = 2; });
+        with("long", [](LinearSpec& s) { s.rows = {70}, s.in = 66, s.out = 1100; });
         for (const Placement placement :
              {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
             const std::string how = name(placement);

@@ -1,0 +1,112 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "products.cpp"
+#include <hwy/foreach_target.h>  // compiles this file once for each target
+#include <hwy/highway.h>
+
+#include <switchyard/sdk/float_rows-inl.h>
+#include <switchyard/sdk/panels-inl.h>
+
+#include "products.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace switchyard::amp::HWY_NAMESPACE {
+
+inline PanelFunctions panels() { return switchyard::HWY_NAMESPACE::panel_functions(); }
+inline RowFunctions rows() { return switchyard::HWY_NAMESPACE::row_functions(); }
+
+}  // namespace switchyard::amp::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <optional>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+
+#include <switchyard/sdk/tile_product.h>
+
+namespace switchyard::amp {
+
+HWY_EXPORT(panels);
+HWY_EXPORT(rows);
+
+const tiles::Functions& functions() {
+    static const tiles::Functions chosen{HWY_DYNAMIC_DISPATCH(panels)(), HWY_DYNAMIC_DISPATCH(rows)()};
+    return chosen;
+}
+
+}  // namespace switchyard::amp
+
+namespace switchyard {
+namespace {
+
+bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+    return a.device().is_cpu() && tiles::pays(a.scalar_type(), rows, inner, columns);
+}
+
+template <class Number>
+tiles::Matrix<const Number> matrix(const at::Tensor& x) {
+    return {x.const_data_ptr<Number>(), x.size(0), x.size(1), x.stride(0)};
+}
+
+template <class Number>
+tiles::Matrix<Number> result(at::Tensor& x) {
+    return {x.mutable_data_ptr<Number>(), x.size(0), x.size(1), x.stride(0)};
+}
+
+// body(number) with a number of x's type.
+template <class Body>
+void with_number(const at::Tensor& x, const Body& body) {
+    if (x.scalar_type() == at::kFloat) {
+        body(float());
+    } else {
+        body(c10::BFloat16());
+    }
+}
+
+}  // namespace
+
+at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+    const std::int64_t in = weight.size(1), out = weight.size(0);
+    if (!in_tiles(x, x.numel() / std::max<std::int64_t>(in, 1), in, out))
+        return at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+    const at::Tensor x_RI = x.reshape({-1, in}).contiguous(), dense = weight.contiguous();
+    const at::Tensor terms = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
+    at::Tensor y_RO = at::empty({x_RI.size(0), out}, x.options());
+    with_number(x, [&]<class Number>(Number) {
+        tiles::multiply<Number>(amp::functions(), matrix<Number>(x_RI), matrix<Number>(dense), true,
+                                result<Number>(y_RO),
+                                terms.defined() ? terms.const_data_ptr<float>() : nullptr);
+    });
+    auto sizes = x.sizes().vec();
+    sizes.back() = out;
+    return y_RO.view(sizes);
+}
+
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI) {
+    if (!in_tiles(grad_RO, grad_RO.size(0), weight_OI.size(0), weight_OI.size(1)))
+        return at::mm(grad_RO, weight_OI);
+    const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
+    at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
+    with_number(grad, [&]<class Number>(Number) {
+        tiles::multiply<Number>(amp::functions(), matrix<Number>(grad), matrix<Number>(weight), false,
+                                result<Number>(x_RI));
+    });
+    return x_RI;
+}
+
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI) {
+    if (!in_tiles(grad_RO, grad_RO.size(1), grad_RO.size(0), x_RI.size(1))) return at::mm(grad_RO.t(), x_RI);
+    const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
+    at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
+    with_number(grad, [&]<class Number>(Number) {
+        tiles::multiply_transposed<Number>(amp::functions(), matrix<Number>(grad), matrix<Number>(x),
+                                           result<Number>(weight_OI));
+    });
+    return weight_OI;
+}
+
+}  // namespace switchyard
+#endif

@@ -277,6 +277,13 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
     command.add_option("--label-smoothing", options.label_smoothing, "of the loss")
         ->type_name("E")
         ->group(rows);
+    command.add_option("--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss")
+        ->type_name("Z")
+        ->group(rows);
+    command
+        .add_flag("--in-place", options.in_place,
+                  "given logits are given up: gradients may take their memory")
+        ->group(rows);
     const char* const optimizer = "Optimizer";
     command.add_option("--algorithm", options.algorithm, "adamw, adam, sgd, lion, lamb or muon")
         ->type_name("NAME")

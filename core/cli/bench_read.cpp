@@ -67,9 +67,12 @@ compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kin
     settings.input_bias = options.input_bias;
     settings.residual = options.residual;
     settings.label_smoothing = options.label_smoothing;
+    settings.z_loss = options.z_loss;
+    settings.in_place = options.in_place;
     settings.max_grad_norm = options.clip;
     check_number("--dropout", options.dropout, 0.0, 0.999, "a probability below 1");
     check_number("--label-smoothing", options.label_smoothing, 0.0, 1.0, "a number from 0 to 1");
+    check_number("--z-loss", options.z_loss, 0.0, 1e30, "a factor, or 0 for none");
     check_number("--clip", options.clip, 0.0, 1e30, "a norm, or 0 for none");
     for (const auto& mask : options.masks) {
         const auto error = compare::read_mask(mask, settings);
@@ -100,6 +103,8 @@ std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind k
     if (kind == Kind::optimizer) all = {Pass::step};
     // A loss may make its gradients in forward, so that backward alone says nothing.
     if (kind == Kind::loss) all = {Pass::forward, Pass::forward_backward};
+    const bool in_place = kind == Kind::loss && options.in_place;
+    if (in_place) all = {Pass::forward_backward};
     if (options.passes.empty())
         return kind == Kind::attention ? std::vector{Pass::forward, Pass::forward_backward} : all;
     std::vector<Pass> passes;
@@ -108,6 +113,7 @@ std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind k
         if (std::find(all.begin(), all.end(), pass) == all.end()) {
             throw Failure("--pass " + text + ": " + std::string(name(kind)) +
                           (kind == Kind::optimizer ? " has the pass step"
+                           : in_place              ? " in place has the pass forward_backward"
                            : kind == Kind::loss    ? " has the passes forward and forward_backward"
                                                 : " has the passes forward, backward and forward_backward"));
         }

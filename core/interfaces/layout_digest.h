@@ -128,9 +128,10 @@ constexpr void digest_requests(LayoutDigest& digest) {
     digest.type<V>("ActivationRequest", {offsetof(V, activation), offsetof(V, rows), offsetof(V, width),
                                          offsetof(V, input_bias), offsetof(V, dropout)});
     using L = LossRequest;
-    digest.type<L>("LossRequest", {offsetof(L, rows), offsetof(L, classes), offsetof(L, width),
-                                   offsetof(L, projection), offsetof(L, projection_bias),
-                                   offsetof(L, label_smoothing), offsetof(L, z_loss), offsetof(L, per_row)});
+    digest.type<L>("LossRequest",
+                   {offsetof(L, rows), offsetof(L, classes), offsetof(L, width), offsetof(L, projection),
+                    offsetof(L, projection_bias), offsetof(L, label_smoothing), offsetof(L, z_loss),
+                    offsetof(L, per_row), offsetof(L, logits_given_up)});
     using O = OptimizerRequest;
     digest.type<O>("OptimizerRequest", {offsetof(O, algorithm), offsetof(O, gradient_dtype),
                                         offsetof(O, master_weights), offsetof(O, clip), offsetof(O, unscale),
@@ -198,8 +199,9 @@ constexpr void digest_activation_and_loss(LayoutDigest& digest) {
     digest.type<I>("LossInputs",
                    {offsetof(I, x), offsetof(I, weight), offsetof(I, bias), offsetof(I, targets)});
     using P = LossParams;
-    digest.type<P>("LossParams", {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
-                                  offsetof(P, label_smoothing), offsetof(P, z_loss)});
+    digest.type<P>("LossParams",
+                   {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
+                    offsetof(P, label_smoothing), offsetof(P, z_loss), offsetof(P, logits_given_up)});
     digest.type<LossOutputs>("LossOutputs", {offsetof(LossOutputs, loss), offsetof(LossOutputs, count)});
     digest.type<LossNeeds>("LossNeeds",
                            {offsetof(LossNeeds, x), offsetof(LossNeeds, weight), offsetof(LossNeeds, bias)});

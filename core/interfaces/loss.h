@@ -34,6 +34,10 @@ struct LossParams {
     std::int64_t ignore_index = -100;
     double label_smoothing = 0.0;
     double z_loss = 0.0;
+
+    // Nobody reads the logits x after this call but its own backward, and nobody has saved them: a component that is given a Saved may write to their memory,
+    // in forward or in backward, and return it as their gradient. The graph can then be gone through once. Off, or with a weight: x stays as it is.
+    bool logits_given_up = false;
 };
 
 struct LossOutputs {

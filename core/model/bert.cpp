@@ -105,6 +105,7 @@ TaskResult Bert::task(const BoundPlan& plan, const ForwardContext& context, cons
     const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
     const host::PlaceScope place([] { return "loss"; });
     result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, result.targets}, loss);
+    if (loss.logits_given_up) result.logits.reset();
     return result;
 }
 

@@ -23,7 +23,7 @@ namespace switchyard::model {
 // One batch through a model and its task's loss.
 struct TaskResult {
     LossOutputs loss;
-    at::Tensor logits;   // [rows, classes]; undefined where the loss projects by itself
+    at::Tensor logits;   // [rows, classes]; undefined where the loss projects by itself or they were given up
     at::Tensor targets;  // [rows], -100 where there is no label
 };
 

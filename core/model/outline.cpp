@@ -221,6 +221,7 @@ private:
         r.width = r.projection ? config_.model.hidden_size : 0;
         r.label_smoothing = phase == Phase::train ? slot.label_smoothing : 0.0;
         r.z_loss = phase == Phase::train ? slot.z_loss : 0.0;
+        r.logits_given_up = r.needs_grad && !r.projection;
         add(Kind::loss, "loss", "model", phase, r);
     }
 

@@ -49,6 +49,7 @@ TaskResult WordHead::loss(const BoundPlan& plan, const ForwardContext& context, 
     } else {
         result.logits = logits(plan, rows.x);
         result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, rows.targets}, params);
+        if (params.logits_given_up) result.logits.reset();
     }
     return result;
 }

@@ -162,6 +162,7 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     loss.ignore_index = config.loss.ignore_index;
     loss.label_smoothing = config.loss.label_smoothing;
     loss.z_loss = config.loss.z_loss;
+    loss.logits_given_up = !config.loss.projection;
     model::ForwardContext context;
     context.phase = Phase::train;
     context.dropout_on = dropout_on_;

@@ -88,10 +88,10 @@ LossGrads backward_logits(const LossParams& params, const Saved& saved, const at
                           std::int64_t last_cache_bytes) {
     const at::Tensor logits = dense(saved[0]), targets = dense(saved[1]);
     LossGrads grads;
-    grads.x = at::empty(logits.sizes(), logits.options());
+    grads.x = params.logits_given_up ? logits.detach() : at::empty(logits.sizes(), logits.options());
     row_gradients({logits, targets.const_data_ptr<std::int64_t>(), &params, logits.size(1)},
                   data_of<float>(saved[2]), row_scale(params, saved.integers.at(1), grad), grads.x,
-                  may_stream(grads.x, 64, last_cache_bytes));
+                  !params.logits_given_up && may_stream(grads.x, 64, last_cache_bytes));
     return grads;
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/GradMode.h>
 
 #include <switchyard/conformance/differentiate.h>
@@ -191,11 +192,23 @@ private:
             faults_.push_back(std::move(*fault));
     }
 
-    void check_saved(const Saved& saved, const Outcome& found) {
+    // Inputs for one call: those that it may write to are copies of the same strides.
+    Tensors own_inputs() const {
+        Tensors inputs = operation_.inputs;
+        for (std::size_t i = 0; i < operation_.given_up.size(); ++i) {
+            if (operation_.given_up[i] && inputs[i].defined()) {
+                inputs[i] = at::empty_strided(inputs[i].sizes(), inputs[i].strides(), inputs[i].options())
+                                .copy_(inputs[i]);
+            }
+        }
+        return inputs;
+    }
+
+    void check_saved(const Saved& saved, const Tensors& inputs, const Outcome& found) {
         for (std::size_t i = 0; i < saved.tensors.size(); ++i) {
             const auto& [tensor, role] = saved.tensors[i];
             if (!tensor.defined() || role == SavedRole::extra) continue;
-            const Tensors& among = role == SavedRole::input ? operation_.inputs : found.outputs;
+            const Tensors& among = role == SavedRole::input ? inputs : found.outputs;
             const bool is_one = std::any_of(among.begin(), among.end(),
                                             [&](const at::Tensor& other) { return tensor.is_same(other); });
             if (!is_one) {
@@ -225,11 +238,11 @@ private:
         const at::NoGradGuard no_grad;
         const bool kernel = facts_.gradient == GradientMode::kernel && train;
         Saved saved;
-        found.outputs =
-            operation_.forward(binding_.interface(), operation_.inputs, kernel ? &saved : nullptr);
+        const Tensors inputs = own_inputs();
+        found.outputs = operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr);
         check_executed();
         if (!kernel) return found;
-        check_saved(saved, found);
+        check_saved(saved, inputs, found);
         if (interleave) disturb();
         found.gradients = operation_.backward(binding_.interface(), handed_back(saved),
                                               operation_.grad_outputs, operation_.needs);
@@ -239,7 +252,7 @@ private:
 
     Outcome call_differentiable(bool interleave) {
         const at::AutoGradMode with_grad(true);
-        Tensors leaves = operation_.inputs, wanted(operation_.inputs.size());
+        Tensors leaves = own_inputs(), wanted(operation_.inputs.size());
         for (std::size_t i = 0; i < leaves.size(); ++i) {
             if (operation_.needs[i] && leaves[i].defined()) wanted[i] = leaves[i] = leaf(leaves[i]);
         }

@@ -85,6 +85,7 @@ OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
     request->projection_bias = spec.bias;
     request->label_smoothing = spec.params.label_smoothing;
     request->z_loss = spec.params.z_loss;
+    request->logits_given_up = spec.params.logits_given_up;
     request->per_row = spec.params.reduction == Reduction::none;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
     one.make = [spec, &options](const Variation& variation) {
@@ -99,6 +100,7 @@ OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
             operation.needs.push_back(spec.needs && (spec.only.empty() || spec.only == input));
         }
         operation.needs.push_back(false);
+        if (params.logits_given_up) operation.given_up = {true};
         const bool per_row = params.reduction == Reduction::none;
         const at::Tensor grad = per_row ? bell({spec.rows}, seed + 6) : at::scalar_tensor(1.75, at::kDouble);
         operation.grad_outputs = {grad.to(at::Device(to_device_type(options.device)), loss_type),
@@ -155,6 +157,36 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base) {
     }
 }
 
+// Logits whose memory the gradients may take. (Where they are not given up, every case holds the inputs against what they were before.)
+void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
+    spec.family = "given_up";
+    spec.params.logits_given_up = true;
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
+        spec.params.reduction = reduction;
+        for (const int ignored : {0, 1, 2}) {
+            spec.ignored = ignored;
+            specs.push_back(spec);
+        }
+    }
+    spec.params.reduction = Reduction::mean;
+    spec.ignored = 1;
+    const auto with = [&](auto change) {
+        LossSpec changed = spec;
+        change(changed);
+        specs.push_back(changed);
+    };
+    for (const std::int64_t classes : {2, 7, 1000, 4097}) with([&](LossSpec& s) { s.classes = classes; });
+    for (const std::int64_t rows : {0, 1, 130}) with([&](LossSpec& s) { s.rows = rows; });
+    with([](LossSpec& s) { s.params.label_smoothing = 0.2, s.params.z_loss = 1e-2; });
+    with([](LossSpec& s) { s.rows = 257, s.classes = 300, s.threaded = true; });
+    with([](LossSpec& s) { s.family = "given_up/deterministic", s.deterministic = true; });
+    with([](LossSpec& s) { s.needs = false; });
+    for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped})
+        with([&](LossSpec& s) {
+            s.family = std::string("given_up/") + name(placement), s.placement = placement;
+        });
+}
+
 }  // namespace
 
 std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options) {
@@ -163,6 +195,7 @@ std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& o
         LossSpec spec;
         spec.dtype = dtype;
         add(specs, spec);
+        add_given_up(specs, spec);
         for (const bool bias : {false, true}) {
             spec.width = 48;
             spec.bias = bias;

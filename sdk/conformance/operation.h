@@ -28,10 +28,11 @@ struct Outcome {
 
 struct Operation {
     std::vector<const char*> input_names, output_names;
-    Tensors inputs;           // as the candidate gets them; undefined where the case has none
-    std::vector<bool> needs;  // which inputs' gradients are asked for; all false: none
-    Tensors others;           // masks and the like, which the calls below know: must not be changed either
-    Tensors grad_outputs;     // one an output; undefined for outputs without gradient
+    Tensors inputs;              // as the candidate gets them; undefined where the case has none
+    std::vector<bool> needs;     // which inputs' gradients are asked for; all false: none
+    std::vector<bool> given_up;  // inputs whose memory the candidate may write to; empty: none
+    Tensors others;              // masks and the like, which the calls below know: must not be changed either
+    Tensors grad_outputs;        // one an output; undefined for outputs without gradient
     bool judged =
         true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
 

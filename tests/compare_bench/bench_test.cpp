@@ -53,7 +53,9 @@ TEST_CASE("every bench prints JSON that fits its schema, with plausible numbers"
         {"normalization", "--shape", "48,32", "--dtype", "float32", "--bias", "--residual", "--pass",
          "forward_backward"},
         {"activation", "--shape", "48,32", "--dtype", "float32", "--activation", "swiglu"},
-        {"loss", "--shape", "32,50", "--dtype", "float32", "--pass", "forward"},
+        {"loss", "--shape", "32,50", "--dtype", "float32", "--pass", "forward", "--z-loss", "1e-3",
+         "--label-smoothing", "0.1"},
+        {"loss", "--shape", "32,50", "--dtype", "float32,bfloat16", "--in-place"},
         {"loss", "--shape", "32,50,16", "--dtype", "float32", "--pass", "forward_backward"},
         {"optimizer", "--shape", "3x16x16,7", "--clip", "1"}};
     for (const Words& kind : kinds) {

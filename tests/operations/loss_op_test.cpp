@@ -1,5 +1,6 @@
 // Cross-entropy through components that take logits only, against the reference with its projection.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
 #include <ATen/ops/tensor.h>
 
 #include <switchyard/model/operations/loss_op.h>
@@ -29,6 +30,7 @@ LossOp bound(const Fake& fake, bool projection, bool per_row, const resolver::Co
     request->label_smoothing = 0.1;
     request->z_loss = 1e-3;
     request->per_row = per_row;
+    request->logits_given_up = !projection;
     host::BindingInfo info;
     info.slot = "loss";
     info.request = request;
@@ -86,6 +88,44 @@ TEST_CASE("loss: logits need no projection") {
     CHECK(difference.gradients < 1e-14);
 }
 
+TEST_CASE("loss: the gradient may take the memory of logits that are given up, once") {
+    const Fake fake(GradientMode::kernel);
+    const LossOp op = bound(fake, false, false);
+    const at::Tensor values = leaf({2, 11}, 1), kept = values.detach().clone(), labels = targets({1, 2});
+    const at::Tensor expected_leaf = kept.clone().requires_grad_();
+    reference::loss({expected_leaf, {}, {}, labels}, {}).loss.backward();
+
+    const at::Tensor logits = values.mul(1.0);
+    LossParams params;
+    params.logits_given_up = true;
+    const at::Tensor loss = op({logits, {}, {}, labels}, params).loss;
+    loss.backward({}, true);
+    CHECK(values.grad().allclose(expected_leaf.grad(), 0.0, 1e-14));
+    CHECK_FALSE(logits.detach().equal(kept));
+    CHECK_THROWS_WITH(loss.backward(), test::contains("modified by an inplace operation"));
+}
+
+TEST_CASE("loss: who saved logits that are given up is told so in backward") {
+    const Fake fake(GradientMode::kernel);
+    const LossOp op = bound(fake, false, false);
+    const at::Tensor logits = leaf({2, 11}, 1).mul(1.0);
+    const at::Tensor squares = logits.square().sum();
+    LossParams params;
+    params.logits_given_up = true;
+    const at::Tensor loss = op({logits, {}, {}, targets({1, 2})}, params).loss;
+    CHECK_THROWS_WITH(at::add(loss, squares).backward(), test::contains("modified by an inplace operation"));
+}
+
+TEST_CASE("loss: logits that are not given up stay as they are") {
+    const Fake fake(GradientMode::kernel);
+    const LossOp op = bound(fake, false, false);
+    const at::Tensor logits = leaf({2, 11}, 1).mul(1.0), kept = logits.detach().clone();
+    const at::Tensor loss = op({logits, {}, {}, targets({1, 2})}, {}).loss;
+    loss.backward({}, true);
+    loss.backward();
+    CHECK(logits.detach().equal(kept));
+}
+
 TEST_CASE("loss: calls that do not fit are errors with their values") {
     const Fake fake(GradientMode::kernel, "acme", "ce");
     const LossOp op = bound(fake, true, false);
@@ -111,6 +151,10 @@ TEST_CASE("loss: calls that do not fit are errors with their values") {
     SECTION("reduction") {
         params.reduction = Reduction::none;
         expected = "bound for the sum or mean of the rows' losses, called for one a row";
+    }
+    SECTION("logits given up") {
+        params.logits_given_up = true;
+        expected = "the logits are given up, bound for calls that keep them";
     }
     SECTION("no projection") {
         in.weight.reset();

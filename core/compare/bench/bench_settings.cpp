@@ -78,6 +78,8 @@ std::string BenchSettings::describe() const {
     if (input_bias) add(text, "bias");
     if (residual) add(text, "residual");
     if (label_smoothing > 0.0) add(text, "label_smoothing " + digits(label_smoothing));
+    if (z_loss > 0.0) add(text, "z_loss " + digits(z_loss));
+    if (in_place) add(text, "in place");
     if (kind == Kind::optimizer) add(text, std::string(name(algorithm)));
     if (max_grad_norm > 0.0) add(text, "clip " + digits(max_grad_norm));
     if (dropout > 0.0) add(text, "dropout " + digits(dropout));
@@ -145,6 +147,8 @@ std::string read_lengths(const std::string& text, std::optional<LengthRange>& le
 }
 
 std::string check_settings(const BenchSettings& settings, const BenchShape& shape) {
+    if (settings.kind == Kind::loss && settings.in_place && shape.width > 0)
+        return "--in-place is for given logits; --shape " + shape.text + " has a projection";
     if (settings.kind != Kind::attention) return "";
     if (settings.lengths && settings.lengths->max > std::min(shape.q_length, shape.kv_length)) {
         return "lengths up to " + std::to_string(settings.lengths->max) + " do not fit --shape " + shape.text;

@@ -56,6 +56,7 @@ struct BenchSettings {
     double label_smoothing = 0.0;
     double z_loss = 0.0;
     bool projection_bias = false;
+    bool in_place = false;  // logits are given up: gradients may take their memory
 
     // optimizer
     OptimizerKind algorithm = OptimizerKind::adamw;

@@ -15,6 +15,17 @@ namespace {
 constexpr std::array<const char*, 4> input_names{"x", "weight", "bias", "targets"};
 constexpr std::array<const char*, 2> output_names{"loss", "count"};
 
+bool gives_up(const LossInputs& inputs, const LossParams& params) {
+    return params.logits_given_up && !inputs.weight.defined();
+}
+
+bool shares_memory(const at::Tensor& a, const at::Tensor& b) {
+    return a.defined() && b.defined() && a.is_alias_of(b);
+}
+
+// To autograd: whoever has saved the tensor before must not use it any more.
+void changed(const at::Tensor& tensor) { tensor.unsafeGetTensorImpl()->bump_version(); }
+
 struct LossTraits {
     using Interface = Loss;
     using Inputs = LossInputs;
@@ -32,12 +43,15 @@ struct LossTraits {
     static void forward(Loss& component, const Inputs& inputs, const Params& params, host::Tensors& outputs,
                         Saved* saved) {
         LossOutputs made = component.forward(inputs, params, saved);
+        if (saved != nullptr && gives_up(inputs, params)) changed(inputs.x);
         outputs.push_back(std::move(made.loss));
         outputs.push_back(std::move(made.count));
     }
     static host::Tensors backward(Loss& component, const Params& params, const Saved& saved,
                                   const host::Tensors& grads, host::Needs needs) {
         LossGrads made = component.backward(params, saved, grads[0], {needs[0], needs[1], needs[2]});
+        for (const Saved::Entry& entry : saved.tensors)
+            if (params.logits_given_up && shares_memory(entry.tensor, made.x)) changed(entry.tensor);
         return {std::move(made.x), std::move(made.weight), std::move(made.bias), at::Tensor()};
     }
     static host::Tensors reference(const Inputs& inputs, const Params& params) {
@@ -97,6 +111,8 @@ void check(const host::BindingBase& binding, const LossInputs& in, const LossPar
             params.label_smoothing, ", bound for calls without it");
     require(binding, params.z_loss == 0.0 || request.z_loss > 0.0, "z_loss is ", params.z_loss,
             ", bound for calls without it");
+    require(binding, !params.logits_given_up || request.logits_given_up,
+            "the logits are given up, bound for calls that keep them");
     require(binding, (params.reduction == Reduction::none) == request.per_row,
             request.per_row ? "bound for one loss a row, called for their sum or mean"
                             : "bound for the sum or mean of the rows' losses, called for one a row");
@@ -134,8 +150,10 @@ LossOp::LossOp(const host::LoadedComponent& loaded, host::BindingInfo info,
 LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& params) const {
     check(*binding_, inputs, params);
     if (!compose_projection_ || !inputs.weight.defined()) return call_component(binding_, inputs, params);
+    LossParams own = params;
+    own.logits_given_up = request_of(*binding_).logits_given_up;  // nobody else knows them
     return call_component(
-        binding_, {reference::linear(inputs.x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, params);
+        binding_, {reference::linear(inputs.x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, own);
 }
 
 }  // namespace switchyard::model

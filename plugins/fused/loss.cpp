@@ -19,7 +19,7 @@ namespace {
 using namespace fused;
 
 // What Saved holds: its first number.
-enum class Kept : std::int64_t { logits, projection, gradients };
+enum class Kept : std::int64_t { logits, projection, gradient };
 
 std::int64_t count_of(const at::Tensor& targets, const LossParams& params) {
     const auto* const values = targets.const_data_ptr<std::int64_t>();
@@ -47,20 +47,35 @@ LossOutputs outputs_of(const std::vector<double>& losses, const LossParams& para
     return out;
 }
 
-// Inputs that say that they need a gradient; where none does, the call is not autograd's, and all may be asked for.
-LossNeeds needs_of(const LossInputs& inputs) {
-    const auto wants = [](const at::Tensor& t) { return t.defined() && t.requires_grad(); };
-    if (!wants(inputs.x) && !wants(inputs.weight) && !wants(inputs.bias))
-        return {true, true, inputs.bias.defined()};
-    return {wants(inputs.x), wants(inputs.weight), wants(inputs.bias)};
+void keep_gradient(const LossInputs& inputs, const at::Tensor& gradient, Saved& saved) {
+    saved.integers = {static_cast<std::int64_t>(Kept::gradient)};
+    if (gradient.is_same(inputs.x)) {
+        saved.input(inputs.x);
+    } else {
+        saved.extra(gradient);
+    }
+}
+
+// The gradient along the way, since its factor is known by now, but for that of the loss's own gradient. In float16 it is left to backward: loss scaling comes with
+// that factor.
+LossOutputs forward_with_gradient(const LossInputs& inputs, const LossParams& params,
+                                  std::int64_t last_cache_bytes, Saved& saved) {
+    const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
+    const std::int64_t count = count_of(targets, params);
+    const at::Tensor gradient = params.logits_given_up ? logits : at::empty(logits.sizes(), logits.options());
+    const auto losses =
+        losses_and_gradients({logits, data_of<std::int64_t>(targets), &params}, scale_of(params, count),
+                             gradient, !params.logits_given_up && may_stream(gradient, 64, last_cache_bytes));
+    keep_gradient(inputs, gradient, saved);
+    return outputs_of(losses, params, count);
 }
 
 LossOutputs forward_logits(const LossInputs& inputs, const LossParams& params, Saved* saved) {
     const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
-    const auto* const target = targets.const_data_ptr<std::int64_t>();
+    const auto* const target = data_of<std::int64_t>(targets);
     const std::int64_t count = count_of(targets, params), rows = logits.size(0), classes = logits.size(1);
     std::vector<RowSummary> summaries(static_cast<std::size_t>(rows));
-    summarize_rows({logits, target, &params, classes}, summaries.data());
+    summarize_rows({logits, target, &params}, summaries.data());
     std::vector<double> losses;
     at::Tensor lse = at::empty({rows}, at::TensorOptions().dtype(at::kFloat));
     auto* const lse_of = lse.mutable_data_ptr<float>();
@@ -89,24 +104,23 @@ LossGrads backward_logits(const LossParams& params, const Saved& saved, const at
     const at::Tensor logits = dense(saved[0]), targets = dense(saved[1]);
     LossGrads grads;
     grads.x = params.logits_given_up ? logits.detach() : at::empty(logits.sizes(), logits.options());
-    row_gradients({logits, targets.const_data_ptr<std::int64_t>(), &params, logits.size(1)},
-                  data_of<float>(saved[2]), row_scale(params, saved.integers.at(1), grad), grads.x,
+    row_gradients({logits, data_of<std::int64_t>(targets), &params}, data_of<float>(saved[2]),
+                  row_scale(params, saved.integers.at(1), grad), grads.x,
                   !params.logits_given_up && may_stream(grads.x, 64, last_cache_bytes));
     return grads;
 }
 
+// With 1, the gradient is what was saved: autograd's own accounting of references keeps anyone from changing it unseen.
+LossGrads saved_gradient(const LossParams& params, const Saved& saved, const at::Tensor& grad) {
+    const at::Tensor made = params.logits_given_up ? saved[0].detach() : saved[0];
+    const auto factor = static_cast<double>(grad.item<float>());
+    if (factor == 1.0) return {made, {}, {}};
+    return {params.logits_given_up ? made.mul_(factor) : made * factor, {}, {}};
+}
+
 LossOutputs forward_projection(const LossInputs& inputs, const LossParams& params, Saved* saved) {
     const std::int64_t count = count_of(dense(inputs.targets), params);
-    // Gradients along the way, where their factor is known by now and their sums need no other dtype.
-    if (saved != nullptr && params.reduction != Reduction::none && inputs.x.scalar_type() == at::kFloat) {
-        std::vector<double> losses;
-        LossGrads grads =
-            gradients_by_rows(inputs, params, scale_of(params, count), needs_of(inputs), losses);
-        saved->integers = {static_cast<std::int64_t>(Kept::gradients)};
-        for (const at::Tensor& grad : {grads.x, grads.weight, grads.bias}) saved->extra(grad);
-        return outputs_of(losses, params, count);
-    }
-    const ProjectedLoss made = losses_by_classes(inputs, params);
+    const ProjectedLoss made = projected_losses(inputs, params);
     if (saved != nullptr) {
         saved->integers = {static_cast<std::int64_t>(Kept::projection), count};
         for (const at::Tensor* input : {&inputs.x, &inputs.weight, &inputs.bias, &inputs.targets})
@@ -131,26 +145,21 @@ Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& /*host*/
 
 LossOutputs FusedLoss::forward(const LossInputs& inputs, const LossParams& params, Saved* saved) {
     executed();
-    return inputs.weight.defined() ? forward_projection(inputs, params, saved)
-                                   : forward_logits(inputs, params, saved);
+    if (inputs.weight.defined()) return forward_projection(inputs, params, saved);
+    const bool with_gradient =
+        saved != nullptr && params.reduction != Reduction::none && inputs.x.scalar_type() != at::kHalf;
+    return with_gradient ? forward_with_gradient(inputs, params, last_cache_bytes_, *saved)
+                         : forward_logits(inputs, params, saved);
 }
 
 LossGrads FusedLoss::backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                               const LossNeeds& needs) {
     const auto kept = static_cast<Kept>(saved.integers.at(0));
     const at::Tensor grad = grad_loss.to(at::kFloat).contiguous();
+    if (kept == Kept::gradient) return saved_gradient(params, saved, grad);
     if (kept == Kept::logits) return backward_logits(params, saved, grad, last_cache_bytes_);
-    if (kept == Kept::projection) {
-        return gradients_by_classes({saved[0], saved[1], saved[2], saved[3]}, params,
-                                    data_of<float>(saved[4]), row_scale(params, saved.integers.at(1), grad),
-                                    needs);
-    }
-    // With 1, the gradients are what was saved: autograd's own accounting of references keeps anyone from changing them unseen.
-    const auto factor = static_cast<double>(grad.item<float>());
-    const auto times = [&](const at::Tensor& made) {
-        return !made.defined() || factor == 1.0 ? made : made * factor;
-    };
-    return {times(saved[0]), times(saved[1]), times(saved[2])};
+    return projected_gradients({saved[0], saved[1], saved[2], saved[3]}, params, data_of<float>(saved[4]),
+                               row_scale(params, saved.integers.at(1), grad), needs);
 }
 
 }  // namespace switchyard

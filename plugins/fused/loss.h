@@ -1,4 +1,4 @@
-// Cross-entropy on given logits in one sweep each way, or with the output projection a piece of the rows at a time.
+// Cross-entropy on given logits, its gradient in the same sweep, or with the output projection in tiles.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// Cross-entropy of rows of logits, or of some of their classes at a time, whoever made them.
+// Cross-entropy of rows of logits.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -12,11 +13,9 @@
 namespace switchyard::fused {
 
 struct LossRows {
-    at::Tensor logits;  // [rows, n], dense: classes [first_class, first_class + n)
+    at::Tensor logits;  // [rows, classes], dense
     const std::int64_t* targets = nullptr;
     const LossParams* params = nullptr;
-    std::int64_t classes = 0;  // in all
-    std::int64_t first_class = 0;
 };
 
 // What a row's gradient is multiplied with: one number, or one of each row.
@@ -29,6 +28,10 @@ struct RowScale {
 
 // Takes the logits in. Rows that are ignored are left as they are.
 void summarize_rows(const LossRows& rows, RowSummary* summaries);
+
+// Losses and their gradients in one sweep; `out` may be the logits. Losses are 0 and gradients zeros where the target is ignored.
+std::vector<double> losses_and_gradients(const LossRows& rows, double scale, const at::Tensor& out,
+                                         bool streams);
 
 double row_loss(const RowSummary& row, std::int64_t classes, const LossParams& params);
 

@@ -1,9 +1,12 @@
-// Output projection and cross-entropy, logits = x weight^T + bias a piece at a time: never whole in memory. Two ways to cut them:
+// Output projection and cross-entropy, logits = x weight^T + bias a piece at a time: never whole in memory. All products are of tiles that stay in the cache; the logits
+// are made transposed, [classes, rows], for then the weight is read as it lies:
 //
-//     by rows     a piece has all classes of some rows, so its log-sum-exp is known at once and losses and gradients come from one
-//                 pass: three products in all. The weight's gradient is added to by every piece: for float32, where it is itself the sum.
-//     by classes  a piece has some classes of all rows. A first pass finds the log-sum-exp, a second makes the logits again: four products,
-//                 but each part of the weight's gradient is made once, so a narrow dtype needs no wider copy of it.
+//     losses     tiles of 256 classes x 64 rows, whose log-sum-exps are joined: one product
+//     gradients  some classes of all rows at a time: their logits again and the gradients of these, then the weight's rows of those classes, and what they add to
+//                the gradient of x: three products
+//
+// Logits are made twice, so that nothing of their size is kept, and each part of the weight's gradient is made once, so that a narrow dtype needs no wider copy of it.
+// Who adds what in which order depends on the shape alone: the same bits with any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +25,10 @@ struct ProjectedLoss {
     std::vector<float> log_sum_exp;
 };
 
-// Losses, cut by classes.
-ProjectedLoss losses_by_classes(const LossInputs& inputs, const LossParams& params);
+ProjectedLoss projected_losses(const LossInputs& inputs, const LossParams& params);
 
-// The gradients that are needed, cut by classes.
-LossGrads gradients_by_classes(const LossInputs& inputs, const LossParams& params, const float* log_sum_exp,
-                               const RowScale& scale, const LossNeeds& needs);
-
-// float32: losses and the gradients that are needed, cut by rows.
-LossGrads gradients_by_rows(const LossInputs& inputs, const LossParams& params, double scale,
-                            const LossNeeds& needs, std::vector<double>& losses);
+// Those that are needed.
+LossGrads projected_gradients(const LossInputs& inputs, const LossParams& params, const float* log_sum_exp,
+                              const RowScale& scale, const LossNeeds& needs);
 
 }  // namespace switchyard::fused

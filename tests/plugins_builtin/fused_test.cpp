@@ -71,6 +71,25 @@ at::Tensor activate(const at::Tensor& x, ActivationKind kind, at::Tensor* slope 
     return y;
 }
 
+struct Differentiated {
+    at::Tensor loss;
+    LossGrads grads;
+};
+
+// A loss and all its gradients.
+Differentiated differentiate(const LossInputs& inputs, const LossParams& params) {
+    LossRequest request;
+    request.needs_grad = true;
+    request.projection = inputs.weight.defined();
+    const auto component = test::make<Loss>("fused", "fused", request);
+    Saved saved;
+    Differentiated made;
+    made.loss = component->forward(inputs, params, &saved).loss;
+    made.grads = component->backward(params, saved, at::ones({}),
+                                     {true, inputs.weight.defined(), inputs.bias.defined()});
+    return made;
+}
+
 }  // namespace
 
 TEST_CASE("fused normalization: rows of 65,536 values are right") {
@@ -154,4 +173,61 @@ TEST_CASE("fused loss: a projection needs a tenth of the logits' memory besides 
     const auto results = static_cast<std::int64_t>(grads.x.nbytes() + grads.weight.nbytes());
     CHECK(extra > 0);
     CHECK(extra - results <= rows * classes * 4 / 10);
+}
+
+TEST_CASE("fused loss: the same bits on any number of threads, in tiles and in rows") {
+    LossParams params;
+    params.label_smoothing = 0.1;
+    for (const auto type : {at::kFloat, at::kBFloat16}) {
+        const at::Tensor labels = at::randint(3000, {300}, at::kLong), bias = at::randn({3000}).to(type);
+        const LossInputs projected{at::randn({300, 66}).to(type), at::randn({3000, 66}).to(type), bias,
+                                   labels};
+        const LossInputs given{at::randn({300, 3000}).to(type), {}, {}, labels};
+        for (const LossInputs& inputs : {projected, given}) {
+            const auto run = [&](int threads) {
+                const ThreadCount several(threads);
+                return differentiate(inputs, params);
+            };
+            const Differentiated one = run(1), three = run(3);
+            CHECK(one.loss.equal(three.loss));
+            CHECK(one.grads.x.equal(three.grads.x));
+            if (!inputs.weight.defined()) continue;
+            CHECK(one.grads.weight.equal(three.grads.weight));
+            CHECK(one.grads.bias.equal(three.grads.bias));
+        }
+    }
+}
+
+TEST_CASE("fused loss: logits that are given up hold their gradient, and nothing else is needed") {
+    host::install_cpu_allocator(host::AllocatorKind::caching);
+    const at::Tensor logits = at::randn({64, 20000}), labels = at::randint(20000, {64}, at::kLong);
+    const Differentiated expected = differentiate({logits, {}, {}, labels}, {});
+    const at::Tensor given = logits.clone();
+    LossParams params;
+    params.logits_given_up = true;
+    host::reset_cpu_peak();
+    const auto before = host::cpu_memory_stats().live_bytes;
+    const Differentiated made = differentiate({given, {}, {}, labels}, params);
+    CHECK(host::cpu_memory_stats().peak_bytes - before < 100'000);
+    CHECK(made.loss.equal(expected.loss));
+    CHECK(made.grads.x.equal(expected.grads.x));
+    CHECK(made.grads.x.is_alias_of(given));
+}
+
+TEST_CASE("fused loss: rows with a logit that is not a number have a loss and gradients that are none") {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    at::Tensor logits = at::randn({3, 5000});
+    logits[1][2000].fill_(nan);
+    const at::Tensor labels = at::randint(5000, {3}, at::kLong);
+    const Differentiated given = differentiate({logits, {}, {}, labels}, {});
+    CHECK(given.loss.isnan().item<bool>());
+    CHECK(given.grads.x[1].isnan().all().item<bool>());
+    CHECK(given.grads.x[2].isfinite().all().item<bool>());
+
+    at::Tensor x = at::randn({3, 8});
+    x[1][4].fill_(nan);
+    const Differentiated projected = differentiate({x, at::randn({5000, 8}), {}, labels}, {});
+    CHECK(projected.loss.isnan().item<bool>());
+    CHECK(projected.grads.x[1].isnan().all().item<bool>());
+    CHECK(projected.grads.x[2].isfinite().all().item<bool>());
 }

@@ -10,28 +10,17 @@ at::Tensor rows_of(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
 }  // namespace
 
-at::Tensor CastLinear::cast(const at::Tensor& parameter, at::ScalarType dtype) {
-    if (!parameter.defined() || parameter.scalar_type() == dtype) return parameter;
-    if (parameter.is_inference()) return parameter.to(dtype);
-    auto& kept = casts_[parameter.const_data_ptr()];
-    const bool same = kept.copy.defined() && kept.version == parameter._version() &&
-                      kept.copy.scalar_type() == dtype && kept.copy.sizes() == parameter.sizes() &&
-                      kept.source.strides() == parameter.strides();
-    if (!same) kept = {parameter.detach(), parameter.detach().to(dtype), parameter._version()};
-    return kept.copy;
-}
-
 at::Tensor CastLinear::forward(const LinearInputs& inputs, at::ScalarType dtype, Saved* saved) {
     const bool same = inputs.x.scalar_type() == dtype;
     const at::Tensor x = same ? inputs.x : inputs.x.to(dtype);
-    const at::Tensor bias = cast(inputs.bias, dtype);
+    const at::Tensor bias = casts_.cast(inputs.bias, dtype);
     if (saved != nullptr) {
         same ? saved->input(x) : saved->extra(x);
         saved->input(inputs.weight);
         saved->integers = {static_cast<std::int64_t>(inputs.x.scalar_type()),
                            inputs.bias.defined() ? static_cast<std::int64_t>(inputs.bias.scalar_type()) : -1};
     }
-    return linear_product(x, cast(inputs.weight, dtype), bias);
+    return linear_product(x, casts_.cast(inputs.weight, dtype), bias);
 }
 
 LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs) {
@@ -41,7 +30,8 @@ LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, c
     const at::Tensor grad = grad_y.scalar_type() == x.scalar_type() ? grad_y : grad_y.to(x.scalar_type());
     const at::Tensor grad_RO = rows_of(grad);
     LinearGrads grads;
-    if (needs.x) grads.x = input_gradient(grad_RO, cast(weight, x.scalar_type())).view(x.sizes()).to(x_dtype);
+    if (needs.x)
+        grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type())).view(x.sizes()).to(x_dtype);
     if (needs.weight) grads.weight = weight_gradient(grad_RO, rows_of(x)).to(weight.scalar_type());
     // Summed in float32: thousands of rows in bfloat16 would lose the smaller ones.
     if (needs.bias)

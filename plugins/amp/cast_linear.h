@@ -1,9 +1,8 @@
 // A linear layer computed in another dtype than its parameters are stored in: parameters are cast once a step, not once a call.
 #pragma once
 
-#include <unordered_map>
-
 #include <switchyard/interfaces/precision.h>
+#include <switchyard/sdk/parameter_casts.h>
 
 namespace switchyard {
 
@@ -14,18 +13,10 @@ public:
     LinearGrads backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs);
 
     // Forgets all casts: parameters may change now in ways that no version counter shows.
-    void forget() { casts_.clear(); }
+    void forget() { casts_.forget(); }
 
 private:
-    // Serves while the memory holds the same values, as its version counter tells, and as long as the step.
-    struct Cast {
-        at::Tensor source;  // keeps the memory from being somebody else's
-        at::Tensor copy;
-        std::int64_t version = 0;
-    };
-    at::Tensor cast(const at::Tensor& parameter, at::ScalarType dtype);
-
-    std::unordered_map<const void*, Cast> casts_;
+    ParameterCasts casts_;
 };
 
 }  // namespace switchyard

@@ -3,9 +3,8 @@
 #include <ATen/Context.h>
 
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/sdk/name_pattern.h>
 #include <switchyard/sdk/serves.h>
-
-#include "name_pattern.h"
 
 namespace switchyard {
 namespace {

@@ -1,12 +1,17 @@
-#include "name_pattern.h"
+// Layers by name: which ones a policy leaves alone. Since 0.1.
+#pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace switchyard {
-namespace {
 
-// The last star is gone back to as long as the rest does not fit.
-bool matches(std::string_view pattern, std::string_view name) {
+// Whether `pattern` (* any text, ? any character) is `name`, or what `name` stands below: "encoder.0" is "encoder.0.attention.q" too.
+inline bool matches_name(std::string_view pattern, std::string_view name) {
+    // The last star is gone back to as long as the rest does not fit.
     std::size_t p = 0, n = 0, star = std::string_view::npos, behind_star = 0;
     while (n < name.size()) {
         if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
@@ -27,11 +32,9 @@ bool matches(std::string_view pattern, std::string_view name) {
     return p == pattern.size();
 }
 
-}  // namespace
-
-bool matches_any(const std::vector<std::string>& patterns, std::string_view name) {
+inline bool matches_any(const std::vector<std::string>& patterns, std::string_view name) {
     return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const std::string& pattern) { return matches(pattern, name); });
+                       [&](const std::string& pattern) { return matches_name(pattern, name); });
 }
 
 }  // namespace switchyard

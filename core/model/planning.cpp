@@ -59,7 +59,30 @@ std::shared_ptr<const Request> request_for_questions(const resolver::PlanRow& ro
     auto on_cpu = resolver::clone(Kind::precision, *chosen.request);
     on_cpu->device = Device::cpu;
     if (host::supports(loaded, *on_cpu, host, chosen.options, chosen.variant).ok()) return on_cpu;
-    return host.described ? nullptr : chosen.request;
+    return chosen.request;
+}
+
+struct Policy {
+    std::shared_ptr<const Request> request;
+    host::Handle<Precision> handle;
+};
+
+// Nothing where the host is a described one and the policy can't be made without its device. Throws host::PluginError.
+std::shared_ptr<const Policy> make_policy(const resolver::PlanRow& row, const host::LoadedComponent& loaded,
+                                          const HostInfo& host) {
+    const auto request = request_for_questions(row, loaded, host);
+    CreateInfo info;
+    info.request = request.get();
+    info.variant = row.chosen->variant;
+    info.options = row.chosen->options;
+    info.host = &host;
+    info.services = host::services();
+    try {
+        return std::make_shared<const Policy>(Policy{request, host::create<Precision>(loaded, info)});
+    } catch (const std::exception&) {
+        if (!host.described || request->device == Device::cpu) throw;
+        return nullptr;
+    }
 }
 
 // Keeps the policy as long as the answers are wanted. Throws host::PluginError.
@@ -68,22 +91,11 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
     const auto& chosen = *row.chosen;
     const auto loaded = registry.find(Kind::precision, chosen.plugin, chosen.component);
     if (!loaded) throw std::runtime_error("it could not be loaded");
-    const auto request = request_for_questions(row, *loaded, host);
-    if (request == nullptr && config.precision.compute_dtype) return configured_dtypes(config);
-    if (request == nullptr)
+    const auto policy = make_policy(row, *loaded, host);
+    if (policy == nullptr && config.precision.compute_dtype) return configured_dtypes(config);
+    if (policy == nullptr)
         throw std::runtime_error(
             "it cannot be asked for its dtypes without the device; write precision.compute_dtype");
-    CreateInfo info;
-    info.request = request.get();
-    info.variant = chosen.variant;
-    info.options = chosen.options;
-    info.host = &host;
-    info.services = host::services();
-    struct Policy {
-        std::shared_ptr<const Request> request;
-        host::Handle<Precision> handle;
-    };
-    const auto policy = std::make_shared<Policy>(Policy{request, host::create<Precision>(*loaded, info)});
     const auto site = [plugin = chosen.plugin, component = chosen.component](const char* call) {
         return host::CallSite{plugin.c_str(), component.c_str(), call};
     };

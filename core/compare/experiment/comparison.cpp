@@ -14,7 +14,7 @@ double unit_roundoff(const std::string& dtype) {
     if (dtype == "float32") return 0x1p-24;
     if (dtype == "float16") return 0x1p-11;
     if (dtype == "bfloat16") return 0x1p-8;
-    if (dtype.starts_with("float8") || dtype == "fp8") return 0x1p-4;
+    if (dtype.starts_with("float8")) return 0x1p-4;
     return std::numeric_limits<double>::quiet_NaN();
 }
 

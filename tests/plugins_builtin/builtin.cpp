@@ -10,7 +10,7 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"amp", "chunked", "flash", "fused", "naive", "optim8bit", "torch"};
+constexpr std::array plugins = {"amp", "chunked", "flash", "fp8", "fused", "naive", "optim8bit", "torch"};
 
 host::Registry& registry() {
     static host::Registry found([] {
@@ -64,7 +64,9 @@ const HostInfo& laptop() {
     return host;
 }
 
-bool needs_a_device(const host::LoadedComponent& loaded) { return loaded.manifest->id == "tf32"; }
+bool needs_a_device(const host::LoadedComponent& loaded) {
+    return loaded.manifest->id == "tf32" || loaded.manifest->id == "fp8";
+}
 
 const HostInfo& h100() {
     static const HostInfo host = [] {
@@ -86,10 +88,11 @@ Options default_options(const host::LoadedComponent& loaded) {
 }
 
 std::string refusals(const host::LoadedComponent& loaded, const Request& request, const HostInfo& host,
-                     const std::string& variant) {
+                     const std::string& variant, const Options& changed) {
+    Options options = default_options(loaded);
+    for (const auto& [name, value] : changed.values()) options.set(name, value);
     std::string text;
-    for (const auto& reason :
-         host::supports(loaded, request, host, default_options(loaded), variant).reasons) {
+    for (const auto& reason : host::supports(loaded, request, host, options, variant).reasons) {
         text += (text.empty() ? "" : "\n") + reason.field + ": expected " + reason.expected + ", got " +
                 reason.got;
     }

@@ -20,7 +20,7 @@ host::LoadedComponent component(Kind kind, const std::string& plugin, const std:
 // All components of all plugins.
 std::vector<host::LoadedComponent> all_components();
 
-// Whether it serves no CPU at all, by its nature.
+// Whether it serves no CPU unless an option asks for that.
 bool needs_a_device(const host::LoadedComponent& loaded);
 
 // A host with a CPU, and one that also has a described H100.
@@ -32,7 +32,8 @@ Options default_options(const host::LoadedComponent& loaded);
 
 // "field: expected X, got Y" for every reason, one a line; "" if the request is served.
 std::string refusals(const host::LoadedComponent& loaded, const Request& request,
-                     const HostInfo& host = laptop(), const std::string& variant = "");
+                     const HostInfo& host = laptop(), const std::string& variant = "",
+                     const Options& changed = {});
 
 // A component with its executions counted.
 template <class Interface>

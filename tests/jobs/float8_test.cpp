@@ -1,0 +1,74 @@
+// Training with linear layers in float8 (the CPU's reference): its histories through checkpoints and recomputation, and what bad input gets.
+// To add a case: sets of the tiny job, and which two runs end alike.
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+const std::string options = "precision.options.fp8.";
+
+// Two layers of width 32: all of them in float8.
+Words float8(const std::string& recipe, const Words& more = {}) {
+    Words sets{"precision.backend=fp8",          options + "cpu_reference=true", options + "min_intensity=0",
+               options + "keep_first=0",         options + "keep_last=0",        options + "recipe=" + recipe,
+               options + "amax_history_length=4"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+}
+
+// The last checkpoint's state of optimizer and policy.
+std::string state_of(const fs::path& run) {
+    return bytes_of(run / "checkpoints" / checkpoints(run).back() / "optimizer.safetensors");
+}
+
+}  // namespace
+
+TEST_CASE("amax histories and scales are resumed bit for bit") {
+    const TinyJob job;
+    job.trained("whole", float8("delayed", {"train.steps=7"}));
+    job.trained("cut", float8("delayed", {"train.steps=3"}));
+    fs::remove_all(fs::path(job.run_folder("cut")) / "model");
+    job.trained("cut", float8("delayed", {"train.steps=7"}), {"--resume"});
+    CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
+    const auto state = state_of(job.run_folder("whole"));
+    CHECK(state.find("precision.amax_history.encoder.1.attention.") != std::string::npos);
+    const bool same = state_of(job.run_folder("cut")) == state;
+    CHECK(same);
+}
+
+TEST_CASE("recomputation gives the same bits and leaves the histories alone, with every recipe") {
+    const TinyJob job;
+    for (const std::string recipe : {"delayed", "current", "blockwise"}) {
+        INFO(recipe);
+        const auto none = job.run_folder(recipe + "_none");
+        job.trained(recipe + "_none", float8(recipe, {"train.steps=4"}));
+        for (const std::string part : {"layers", "attention", "feed_forward"}) {
+            INFO(part);
+            const auto name = recipe + "_" + part;
+            job.trained(name, float8(recipe, {"train.steps=4", "train.recompute=" + part}));
+            CHECK(step_losses(job.run_folder(name)) == step_losses(none));
+            const bool same = state_of(job.run_folder(name)) == state_of(none);
+            CHECK(same);
+        }
+    }
+}
+
+TEST_CASE("float8 on a CPU without being asked for, and a recipe that is none, are refused") {
+    const TinyJob job;
+    check_refused(run(job.train("run", {"precision.backend=fp8"})),
+                  {"cpu_reference: expected true on a cpu", "got false",
+                   "set precision.options.fp8.cpu_reference = true, or take amp/bf16"});
+    check_refused(run(job.train("run", float8("delaied"))),
+                  {"precision.options.fp8.recipe: got the string \"delaied\"; expected one of \"delayed\", "
+                   "\"current\", \"blockwise\"; did you mean \"delayed\"?"});
+    CHECK_FALSE(fs::exists(job.run_folder("run")));
+}
+
+TEST_CASE("a run of another policy is not resumed with this one, and the plan's lines say why") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=2"});
+    check_refused(run(job.train("run", float8("delayed", {"train.steps=4"}), {"--resume"})), {"fp8/fp8"});
+}

@@ -71,3 +71,9 @@ TEST_CASE("a step that plain LibTorch does not have written down is refused") {
     const auto json = tiny_step({"--plain", "--stacks", "torch", "--set", "model.norm_position=pre"}, {1});
     CHECK_THAT(json["rows"][0]["message"].get<std::string>(), contains("post-norm"));
 }
+
+TEST_CASE("a task without classes is told, not run") {
+    const auto json = tiny_step({"--stacks", "torch", "--set", "task.labels=[]"}, {2});
+    CHECK_THAT(json["rows"][0]["message"].get<std::string>(),
+               contains("task.labels: expected the names of at least two classes"));
+}

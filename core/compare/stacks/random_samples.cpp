@@ -1,5 +1,7 @@
 #include <switchyard/compare/stacks/random_samples.h>
 
+#include <algorithm>
+
 #include <random>
 
 namespace switchyard::compare {
@@ -42,7 +44,8 @@ RandomSamples::RandomSamples(const config::Config& config, std::int64_t count,
     std::mt19937_64 random(seed);
     const std::int64_t longest = config.batch.max_length;
     const std::int64_t vocabulary = config.model.vocab_size;
-    const std::int64_t classes = config.task.classes(vocabulary);
+    // A task without classes is refused by whoever makes its model, who says so better.
+    const std::int64_t classes = std::max<std::int64_t>(config.task.classes(vocabulary), 1);
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t length = !lengths ? longest
                                     : lengths->median > 0

@@ -12,11 +12,11 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/native/CPUBlas.h>
-#include <c10/core/CPUAllocator.h>
 #include <c10/util/BFloat16.h>
 
 #include <switchyard/sdk/panel_functions.h>
 #include <switchyard/sdk/row_functions.h>
+#include <switchyard/sdk/tile_operands.h>
 
 namespace switchyard::tiles {
 
@@ -45,11 +45,8 @@ inline constexpr std::int64_t rows_of_a_part = 1024;  // of the result that shar
 inline bool multiplies(at::ScalarType type) {
 #if defined(__x86_64__)
     if (type == at::kFloat) return __builtin_cpu_supports("avx512f") != 0;
-    return type == at::kBFloat16 && __builtin_cpu_supports("avx512bf16") != 0;
-#else
-    (void)type;
-    return false;
 #endif
+    return type == at::kBFloat16 && multiplies_bfloat16();
 }
 
 // Sizes for which tiles pay: packing costs as much as some tens of rows of the product. Pairs of 16-bit numbers must not be cut.
@@ -60,27 +57,15 @@ inline bool pays(at::ScalarType type, std::int64_t rows, std::int64_t inner, std
 
 namespace detail {
 
-// From the allocator that tensors are of, so that it is kept and counted as they are.
-template <class T>
-class Scratch {
-public:
-    explicit Scratch(std::int64_t count)
-        : memory_(c10::GetCPUAllocator()->allocate(static_cast<std::size_t>(count) * sizeof(T))) {}
-    T* data() const { return static_cast<T*>(memory_.get()); }
-
-private:
-    c10::DataPtr memory_;
-};
-
 template <class Number>
-constexpr std::int64_t pair = std::is_same_v<Number, float> ? 1 : 2;
+constexpr std::int64_t pair = in_pairs<Number> ? 2 : 1;
 
 template <class Number>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Number* a, std::int64_t lda,
              const Number* b, std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
     for (std::int64_t first = 0; first < k; first += longest_sum<Number>)
         at::native::cpublas::brgemm(m, n, std::min(longest_sum<Number>, k - first), lda, ldb, ldc,
-                                    add || first > 0, a + first, b + first * ldb, c, pair<Number> == 2);
+                                    add || first > 0, a + first, b + first * ldb, c, in_pairs<Number>);
 }
 
 // The numbers of a transposed copy, two at a time where they stand in pairs.
@@ -139,8 +124,10 @@ void multiply(const Functions& functions, Matrix<const Number> a, Matrix<const N
     const std::int64_t parts = (c.rows + rows_of_a_part - 1) / rows_of_a_part;
     const detail::Result<Number> result{c, bias};
     at::parallel_for(0, panels * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-        const detail::Scratch<Number> panel(depth * tile_columns);
-        const detail::Scratch<float> sums(rounds ? std::min(c.rows, rows_of_a_part) * tile_columns : 0);
+        Buffer<Number> panel;
+        panel.fit(depth * tile_columns);
+        Buffer<float> sums;
+        sums.fit(rounds ? std::min(c.rows, rows_of_a_part) * tile_columns : 0);
         for (std::int64_t unit = begin; unit < end; ++unit) {
             const std::int64_t column = unit / parts * tile_columns, first = unit % parts * rows_of_a_part;
             const std::int64_t columns = std::min(tile_columns, c.columns - column);
@@ -184,7 +171,8 @@ void multiply_transposed(const Functions& functions, Matrix<const Number> a, Mat
     const std::int64_t panels = (c.columns + tile_columns - 1) / tile_columns;
     const std::int64_t blocks = (c.rows + tile_rows - 1) / tile_rows;
     // 16-bit numbers have to stand in pairs; float32 is read where it is.
-    const detail::Scratch<Number> packed(rounds ? panels * inner * tile_columns : 0);
+    Buffer<Number> packed;
+    packed.fit(rounds ? panels * inner * tile_columns : 0);
     if constexpr (rounds) {
         at::parallel_for(0, panels, 1, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t p = begin; p < end; ++p)
@@ -195,8 +183,10 @@ void multiply_transposed(const Functions& functions, Matrix<const Number> a, Mat
     }
     const detail::Result<Number> result{c, nullptr};
     at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-        const detail::Scratch<Number> block(tile_rows * depth);
-        const detail::Scratch<float> sums(rounds ? tile_rows * panels * tile_columns : 0);
+        Buffer<Number> block;
+        block.fit(tile_rows * depth);
+        Buffer<float> sums;
+        sums.fit(rounds ? tile_rows * panels * tile_columns : 0);
         for (std::int64_t row = begin * tile_rows; row < std::min(end * tile_rows, c.rows);
              row += tile_rows) {
             const std::int64_t rows = std::min(tile_rows, c.rows - row);

@@ -8,6 +8,7 @@
 #include <ATen/ops/empty_strided.h>
 
 #include "newton_schulz.h"
+#include "on_cuda.h"
 #include "serves_cpu.h"
 
 namespace switchyard {
@@ -46,11 +47,13 @@ FusedOptimizer::FusedOptimizer(const CreateInfo& info)
     : Optimizer(info),
       algorithm_(request_of(info).algorithm),
       unscale_(request_of(info).unscale),
-      state_(algorithm_) {}
+      state_(algorithm_),
+      on_cuda_(fused::made_on_cuda<Optimizer>(Kind::optimizer, info)) {}
 
-Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo&, const Options&) {
+Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo& host,
+                                 const Options& options) {
     Verdict verdict;
-    require_cpu_storage(verdict, request);
+    require_storage(verdict, request, host, options, "optimizer.options.fused");
     REQUIRE(verdict, request.algorithm <= OptimizerKind::muon, Code::Algorithm, "algorithm",
             "adamw, adam, sgd, lion, lamb or muon", name(request.algorithm));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
@@ -177,6 +180,7 @@ void FusedOptimizer::muon_matrix(const Sweep& all, std::size_t tensor) const {
 
 StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
+    if (on_cuda_) return on_cuda_->step(groups, params);
     auto begun = begin_step("fused", groups, params, unscale_, optimizer_rows().functions);
     if (!begun.scale.finite) return begun.result;
 

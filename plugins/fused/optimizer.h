@@ -1,6 +1,8 @@
 // Every algorithm of the contract in one parallel sweep over all tensors, with unscaling, clipping and the rounding of master weights in it.
+// For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
@@ -18,10 +20,12 @@ public:
     explicit FusedOptimizer(const CreateInfo& info);
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options);
-    void bind(const std::vector<ParameterGroup>& groups) override { state_.bind(groups); }
+    void bind(const std::vector<ParameterGroup>& groups) override {
+        on_cuda_ ? on_cuda_->bind(groups) : state_.bind(groups);
+    }
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
-    OptimizerState state() const override { return state_.state(); }
-    void load(const OptimizerState& state) override { state_.load(state); }
+    OptimizerState state() const override { return on_cuda_ ? on_cuda_->state() : state_.state(); }
+    void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
 
 private:
     struct Sweep {
@@ -41,6 +45,7 @@ private:
     OptimizerKind algorithm_;
     bool unscale_;
     fused::MomentState state_;
+    std::unique_ptr<Optimizer> on_cuda_;  // or nullptr
 };
 
 }  // namespace switchyard

@@ -1,7 +1,7 @@
-// What all components here ask of a request: the CPU, and a dtype that their kernels store. Included by sources that define `supports`.
+// What all components here ask of a request: a device, and a dtype that their kernels store. Included by sources that define `supports`.
 #pragma once
 
-#include <switchyard/sdk/serves.h>
+#include <switchyard/sdk/serves_cuda.h>
 
 namespace switchyard {
 
@@ -9,6 +9,16 @@ inline void require_cpu_storage(Verdict& verdict, const Request& request) {
     REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device));
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
+}
+
+// The same, or a CUDA device that was asked for.
+inline void require_storage(Verdict& verdict, const Request& request, const HostInfo& host,
+                            const Options& options, const char* where) {
+    if (request.device != Device::cuda) return require_cpu_storage(verdict, request);
+    require_cuda_part(verdict, request, host, SWITCHYARD_PLUGIN_CUDA == 1);
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
+    require_untried_device(verdict, options, where);
 }
 
 }  // namespace switchyard

@@ -5,7 +5,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/sdk/serves.h>
+#include <switchyard/sdk/cuda_part.h>
+#include <switchyard/sdk/serves_cuda.h>
 
 namespace switchyard {
 namespace {
@@ -36,12 +37,16 @@ Optim8Bit::Optim8Bit(const CreateInfo& info)
       state_(algorithm_, {info.options.integer("min_8bit_size"), info.options.list("keep_32bit")}) {
     chance_.on = info.options.boolean("stochastic_rounding");
     chance_.seed = static_cast<std::uint64_t>(info.options.integer("seed"));
+    using Make = Optimizer*(const CreateInfo&);
+    if (info.device() == Device::cuda) on_cuda_.reset(sdk::cuda_part<Make>()(info));
 }
 
-Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo&, const Options&) {
+Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo& host, const Options& options) {
     Verdict verdict;
-    REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device),
-            "set run.device = \"cpu\", or another optimizer.backend");
+    if (request.device == Device::cuda) {
+        require_cuda_part(verdict, request, host, SWITCHYARD_PLUGIN_CUDA == 1);
+        require_untried_device(verdict, options, "optimizer.options.optim8bit");
+    }
     REQUIRE(verdict, request.algorithm == OptimizerKind::adamw || request.algorithm == OptimizerKind::lion,
             Code::Algorithm, "algorithm", "adamw or lion", name(request.algorithm));
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
@@ -93,6 +98,7 @@ void Optim8Bit::update(const StepTensor& tensor, const SweepPiece& piece, const 
 
 StepResult Optim8Bit::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
+    if (on_cuda_) return on_cuda_->step(groups, params);
     const auto begun = begin_step("optim8bit", groups, params, unscale_, block_kernels().rows);
     if (!begun.scale.finite) return begun.result;
 

@@ -1,6 +1,8 @@
 // AdamW and Lion with moments in 8 bits (Dettmers et al. 2022, arXiv:2110.02861).
+// For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
@@ -18,10 +20,12 @@ public:
     explicit Optim8Bit(const CreateInfo& info);
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options);
-    void bind(const std::vector<ParameterGroup>& groups) override { state_.bind(groups); }
+    void bind(const std::vector<ParameterGroup>& groups) override {
+        on_cuda_ ? on_cuda_->bind(groups) : state_.bind(groups);
+    }
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
-    OptimizerState state() const override { return state_.state(); }
-    void load(const OptimizerState& state) override { state_.load(state); }
+    OptimizerState state() const override { return on_cuda_ ? on_cuda_->state() : state_.state(); }
+    void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
 
 private:
     optim8bit::StepNumbers numbers_of(const HyperParameters& hyper, double lr_factor, float factor) const;
@@ -31,6 +35,7 @@ private:
     bool unscale_;
     optim8bit::Chance chance_;
     optim8bit::State state_;
+    std::unique_ptr<Optimizer> on_cuda_;  // or nullptr
 };
 
 }  // namespace switchyard

@@ -2,7 +2,6 @@
 // their ratio. Usage: gpu_timing [PLUGIN_LIBRARY]; by default the one of this build.
 //
 // Work is counted as in Dao 2023 (arXiv:2307.08691, section 4.1): 4 B H N M D for forward, 2.5 times that for backward, half if causal.
-#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <vector>
@@ -12,18 +11,12 @@
 #include <ATen/ops/_flash_attention_backward.h>
 #include <ATen/ops/_flash_attention_forward.h>
 #include <ATen/ops/randn.h>
-#include <c10/cuda/CUDAStream.h>
-#include <cuda_runtime_api.h>
-
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/calling/services.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/host/machine/host_info.h>
-#include <switchyard/host/machine/libtorch_cuda.h>
 #include <switchyard/interfaces/attention.h>
 
+#include "timing.h"
+
 using namespace switchyard;
+using namespace switchyard::gpu;
 
 namespace {
 
@@ -35,41 +28,6 @@ struct Shape {
 constexpr Shape shapes[] = {{32, 32, 512, 64, false},  {32, 32, 512, 64, true},  {8, 32, 2048, 64, true},
                             {8, 16, 2048, 128, false}, {8, 16, 2048, 128, true}, {2, 16, 8192, 128, false},
                             {2, 16, 8192, 128, true},  {2, 8, 8192, 256, false}};
-
-void check(cudaError_t status) {
-    if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
-
-class Event {
-public:
-    Event() { check(cudaEventCreate(&event_)); }
-    ~Event() { cudaEventDestroy(event_); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    void record() { check(cudaEventRecord(event_, c10::cuda::getCurrentCUDAStream().stream())); }
-    double milliseconds_since(const Event& begin) const {
-        check(cudaEventSynchronize(event_));
-        float ms = 0.0F;
-        check(cudaEventElapsedTime(&ms, begin.event_, event_));
-        return ms;
-    }
-
-private:
-    cudaEvent_t event_ = nullptr;
-};
-
-double time_once(const std::function<void()>& call) {
-    Event begin, end;
-    begin.record();
-    call();
-    end.record();
-    return end.milliseconds_since(begin);
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 void compare(const char* what, const Shape& s, double work, const std::function<void()>& own,
              const std::function<void()>& base) {
@@ -133,32 +91,16 @@ void run(const host::LoadedComponent& flash, const HostInfo& host, const Shape& 
         });
 }
 
-host::LoadedComponent load(host::Registry& registry) {
-    for (const auto& record : registry.records()) {
-        for (const auto& one : registry.load(record)) {
-            if (one.manifest->kind == Kind::attention && one.manifest->id == "flash") return one;
-        }
-        if (const auto* failure = record.failure()) throw std::runtime_error(failure->reason);
-    }
-    throw std::runtime_error("there is no attention called flash in this library");
-}
-
 }  // namespace
 
 int main(int count, char** arguments) try {
-    if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw std::runtime_error(error);
-    const HostInfo host = host::this_host(host::Look::with_devices);
-    const DeviceInfo* const device = host.first(Device::cuda);
-    if (device == nullptr) throw std::runtime_error("this machine has no CUDA device");
+    const HostInfo host = host_with_device();
     std::printf("%s, LibTorch %s; medians of 20, in turn; the last column is LibTorch's time over flash's\n",
-                device->name.c_str(), host.libtorch_version.c_str());
-    host::DiscoveryOptions options;
-    options.run_probes = false;
-    options.path.entries = {
-        {count > 1 ? arguments[1] : "build-gpu/lib/switchyard/plugins/libflash.so", "given", true}};
-    host::Registry registry(host::discover(options, host));
+                host.first(Device::cuda)->name.c_str(), host.libtorch_version.c_str());
+    host::Registry registry =
+        plugin_at(count > 1 ? arguments[1] : "build-gpu/lib/switchyard/plugins/libflash.so", host);
     const at::NoGradGuard no_grad;
-    const auto flash = load(registry);
+    const auto flash = component_of(registry, Kind::attention, "flash");
     for (const Shape& shape : shapes) run(flash, host, shape);
     return 0;
 } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one call: builds with CUDA in build-gpu/, holds the CUDA components against their contracts on the device, runs part of that under compute-sanitizer, and times attention.
+# Everything that needs a GPU, in one call: builds with CUDA in build-gpu/, holds the CUDA components against their contracts on the device, runs part of that under compute-sanitizer, and times them.
 #
 #   tests/gpu/run.sh [--quick] [RESULTS]
 #
@@ -29,7 +29,8 @@ fail() { echo "tests/gpu/run.sh: $*" >&2; exit 1; }
 [[ -e $SWITCHYARD_DEPS/wheels/nvidia/cudnn ]] || ./dev setup --cuda || fail "LibTorch's CUDA libraries are not there"
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=g++ -DSWITCHYARD_CUDA=ON \
     >"$results/configure.log" || fail "the configuration failed: $results/configure.log"
-ninja -C $build all switchyard_gpu_timing switchyard_test_cuda_emulation >"$results/build.log" || fail "the build failed: $results/build.log"
+ninja -C $build all switchyard_gpu_timing switchyard_gpu_memory_timing switchyard_test_cuda_emulation \
+    switchyard_test_cuda_emulation_fused switchyard_test_cuda_emulation_optim8bit >"$results/build.log" || fail "the build failed: $results/build.log"
 
 status=0
 # step NAME COMMAND...: what it prints goes to the screen and to RESULTS/NAME.txt.
@@ -47,10 +48,18 @@ step() {
 switchyard=$build/bin/switchyard
 export SWITCHYARD_PLUGIN_PATH=$PWD/$build/lib/switchyard/plugins
 
-step emulation ctest --test-dir $build -R '^cuda_emulation$' --output-on-failure
+declare -A kinds=([fused]="optimizer" [optim8bit]="optimizer")
+declare -A small=([optimizer]=/unscale_clip/)  # cases enough for compute-sanitizer
+step emulation ctest --test-dir $build -R '^cuda_emulation' --output-on-failure
 for dtype in bfloat16 float16; do
     step "verify-flash-$dtype" $switchyard plugins verify flash --device cuda --component attention --option flash.untried_device=true --dtype $dtype \
         --json "$results/verify-flash-$dtype.json"
+done
+for plugin in fused optim8bit; do
+    for kind in ${kinds[$plugin]}; do
+        step "verify-$plugin-$kind" $switchyard plugins verify $plugin --device cuda --component $kind --option $plugin.untried_device=true \
+            --json "$results/verify-$plugin-$kind.json"
+    done
 done
 if [[ -e $SWITCHYARD_PLUGIN_PATH/libaten.so ]]; then
     step verify-aten $switchyard plugins verify aten --device cuda --json "$results/verify-aten.json"
@@ -66,11 +75,24 @@ if [[ -z $quick ]]; then
                     --dtype bfloat16 --filter "$part"
             done
         done
+        for plugin in fused optim8bit; do
+            for kind in ${kinds[$plugin]}; do
+                for tool in memcheck racecheck initcheck synccheck; do
+                    step "$tool-$plugin-$kind" compute-sanitizer --tool $tool --error-exitcode 1 --target-processes all --kernel-regex kns=${plugin}_cuda \
+                        $switchyard plugins verify $plugin --device cuda --component $kind --option $plugin.untried_device=true --dtype bfloat16 \
+                        --filter "${small[$kind]}"
+                done
+            done
+        done
     else
         echo "== compute-sanitizer is not on PATH (it comes with the CUDA toolkit): left out, and that counts as a failure"
         status=1
     fi
     step timing $build/tests/bin/gpu_timing $SWITCHYARD_PLUGIN_PATH/libflash.so
+    bitsandbytes=$(python3 -c 'import glob, os, importlib.util as u
+print("\n".join(glob.glob(os.path.dirname(u.find_spec("bitsandbytes").origin) + "/libbitsandbytes_cuda13*.so")))' 2>/dev/null | sort | head -1)
+    [[ -n $bitsandbytes ]] || echo "== bitsandbytes: Python has none built for CUDA 13, so no row against it"
+    step memory-timing $build/tests/bin/gpu_memory_timing $SWITCHYARD_PLUGIN_PATH $bitsandbytes
     # `switchyard bench` refuses a device where it cannot time on one.
     echo "== bench attention on cuda"
     $switchyard bench attention --set run.device=cuda --set attention.options.flash.untried_device=true --dtype bfloat16 --json "$results/bench.json" 2>&1 | tee "$results/bench.txt" ||

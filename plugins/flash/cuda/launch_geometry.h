@@ -1,15 +1,10 @@
-// How a kernel is started: what the host computes, and what it can be asked without a device.
+// How a kernel is started (<switchyard/sdk/device_launch.h>).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <switchyard/sdk/device_launch.h>
 
 namespace switchyard::flash_cuda {
 
-struct Launch {
-    std::int64_t blocks = 0;  // 0: nothing to do, no launch
-    int threads = 0;
-    std::size_t shared_bytes = 0;
-};
+using switchyard::device::Launch;
 
 }  // namespace switchyard::flash_cuda

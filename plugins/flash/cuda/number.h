@@ -1,16 +1,11 @@
 // The element types that kernels read and write. No LibTorch here: c10::BFloat16 and c10::Half have the same bits.
 #pragma once
 
-#include <cstdint>
+#include <switchyard/sdk/device_launch.h>
 
 namespace switchyard::flash_cuda {
 
-struct Bf16 {
-    std::uint16_t bits = 0;
-};
-
-struct Fp16 {
-    std::uint16_t bits = 0;
-};
+using switchyard::device::Bf16;
+using switchyard::device::Fp16;
 
 }  // namespace switchyard::flash_cuda

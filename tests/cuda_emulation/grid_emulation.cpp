@@ -1,4 +1,4 @@
-#include "device_emulation.h"
+#include "grid_emulation.h"
 
 #include <algorithm>
 #include <deque>
@@ -21,6 +21,7 @@ struct Grid {
     Statistics statistics;
     bool last_warp_first = false;
     int block = 0;
+    std::int64_t blocks = 0;
     Shared shared;
     std::vector<Warp> warps;
     std::vector<Copies> copies;
@@ -60,6 +61,7 @@ float element(std::uint32_t pair, int half) {
 Statistics& statistics() { return grid().statistics; }
 bool& last_warp_first() { return grid().last_warp_first; }
 int& current_block() { return grid().block; }
+std::int64_t grid_blocks() { return grid().blocks; }
 Shared& shared_memory() { return grid().shared; }
 Warp& current_warp() { return grid().warps[current_thread() / 32]; }
 
@@ -70,17 +72,17 @@ void Shared::check(const void* place, std::size_t bytes, std::size_t alignment) 
         violate("an unaligned address in shared memory");
 }
 
-float to_float(flash_cuda::Bf16 value) {
+float to_float(device::Bf16 value) {
     const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16U;
     float result = 0.0F;
     std::memcpy(&result, &bits, sizeof(result));
     return result;
 }
 
-float to_float(flash_cuda::Fp16 value) { return half_values()[value.bits]; }
+float to_float(device::Fp16 value) { return half_values()[value.bits]; }
 
 // To nearest, ties to even.
-void round_to(float value, flash_cuda::Bf16& result) {
+void round_to(float value, device::Bf16& result) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof(bits));
     if (std::isnan(value)) {
@@ -90,7 +92,7 @@ void round_to(float value, flash_cuda::Bf16& result) {
     result.bits = static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
 }
 
-void round_to(float value, flash_cuda::Fp16& result) {
+void round_to(float value, device::Fp16& result) {
     const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
     const float size = std::fabs(value);
     if (std::isnan(value)) {
@@ -158,8 +160,8 @@ void multiply_fragments(Lane (&lanes)[32]) {
     }
     ++statistics().products;
 }
-template void multiply_fragments<flash_cuda::Bf16>(Lane (&lanes)[32]);
-template void multiply_fragments<flash_cuda::Fp16>(Lane (&lanes)[32]);
+template void multiply_fragments<device::Bf16>(Lane (&lanes)[32]);
+template void multiply_fragments<device::Fp16>(Lane (&lanes)[32]);
 
 // What is on its way is NaN: for who reads too early, and for who still reads what was there before.
 void issue_copy(void* shared, const void* global, bool real) {
@@ -191,7 +193,7 @@ void wait(int left) {
     }
 }
 
-void run_grid(const flash_cuda::Launch& geometry, const std::function<void(unsigned char*)>& kernel) {
+void run_grid(const device::Launch& geometry, const std::function<void(unsigned char*)>& kernel) {
     Grid& g = grid();
     // A block may have 227 KB at most (CUDA C++ Programming Guide, technical specifications, 9.0).
     if (geometry.shared_bytes > 227U * 1024U) throw Violation("more shared memory than a block can have");
@@ -203,6 +205,7 @@ void run_grid(const flash_cuda::Launch& geometry, const std::function<void(unsig
     g.statistics.blocks += geometry.blocks;
     g.statistics.largest_shared = std::max(g.statistics.largest_shared, static_cast<std::int64_t>(size));
     const std::function<void()> body = [&] { kernel(g.shared.data); };
+    g.blocks = geometry.blocks;
     for (std::int64_t block = 0; block < geometry.blocks; ++block) {
         g.block = static_cast<int>(block);
         std::memset(g.shared.data, 0xFF, size);

@@ -1,0 +1,18 @@
+// The component of the same kind in the plugin's CUDA library (cuda/component.cpp), for a CUDA device; none for the CPU.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/interfaces/component.h>
+#include <switchyard/sdk/cuda_part.h>
+
+namespace switchyard::fused {
+
+template <class Interface>
+std::unique_ptr<Interface> made_on_cuda(Kind kind, const CreateInfo& info) {
+    if (info.device() != Device::cuda) return nullptr;
+    using Make = Component*(Kind, const CreateInfo&);
+    return std::unique_ptr<Interface>(static_cast<Interface*>(sdk::cuda_part<Make>()(kind, info)));
+}
+
+}  // namespace switchyard::fused

@@ -1,0 +1,148 @@
+// The CUDA kernel of plugins/optim8bit on the emulated device: the conformance suite's cases, and code for code what the CPU's kernels make. To add a case of equality: `Case` below.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+
+#include <switchyard/conformance/values.h>
+#include <switchyard/conformance/verify.h>
+#include <switchyard/sdk/plugin.h>
+
+#include "emulated_optim8bit.h"
+#include "grid_emulation.h"
+#include "optimizer.h"
+
+#include <switchyard_test.h>
+
+namespace switchyard::test {
+
+Verdict EmulatedOptim8Bit::supports(const OptimizerRequest& request, const HostInfo& host,
+                                    const Options& options) {
+    return Optim8Bit::supports(request, host, options);
+}
+
+}  // namespace switchyard::test
+
+namespace {
+
+using namespace switchyard;
+
+constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.05, "{}"};
+const SwitchyardComponent entry = sdk::component<Kind::optimizer, test::EmulatedOptim8Bit>(facts);
+
+struct Case {
+    OptimizerKind algorithm;
+    bool by_chance;
+    at::ScalarType gradients;
+};
+
+Options options_of(const Case& c) {
+    Options options;
+    options.set("min_8bit_size", std::int64_t{200});
+    options.set("keep_32bit", std::vector<std::string>{"wide"});
+    options.set("stochastic_rounding", c.by_chance);
+    options.set("seed", std::int64_t{0x123456789});
+    return options;
+}
+
+std::vector<ParameterGroup> make_groups(const Case& c) {
+    HyperParameters hyper;
+    hyper.lr = 0.01;
+    hyper.weight_decay = 0.1;
+    std::vector<ParameterGroup> groups = {{"first", hyper, {}}, {"second", hyper, {}}};
+    groups[1].hyper.beta1 = 0.8;
+    // Below, at and past whole blocks and pieces.
+    const std::vector<std::int64_t> counts = {1, 255, 256, 257, 8192, 9001};
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        Parameter parameter;
+        parameter.name = (i == 3 ? "wide" : "p") + std::to_string(i);
+        parameter.value = conformance::bell({counts[i]}, 10 + i).to(at::kFloat);
+        if (i == 5) {
+            parameter.master = parameter.value;
+            parameter.value = parameter.master.to(at::kBFloat16);
+        }
+        parameter.gradient = at::empty({counts[i]}, at::dtype(c.gradients));
+        groups[i % 2].parameters.push_back(parameter);
+    }
+    return groups;
+}
+
+// Over five decades, some of them 0.
+void set_gradients(std::vector<ParameterGroup>& groups, std::uint64_t step) {
+    for (auto& group : groups) {
+        for (auto& parameter : group.parameters) {
+            const std::uint64_t seed = 1000 * step + static_cast<std::uint64_t>(parameter.value.numel());
+            const at::Tensor values = conformance::bell(parameter.value.sizes(), seed);
+            const at::Tensor scale = (conformance::bell(parameter.value.sizes(), seed + 1) * 3.0).exp();
+            const at::Tensor some = conformance::bell(parameter.value.sizes(), seed + 2).gt(-1.0);
+            parameter.gradient.copy_(values * scale * some * 512.0);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("8-bit steps have the CPU's codes and scales in every bit on the emulated device") {
+    // On processors without fused multiply-add the CPU rounds products that the device does not.
+    if (__builtin_cpu_supports("fma") == 0) return switchyard::test::skip("no fused multiply-add");
+    const auto c = GENERATE(values<Case>({{OptimizerKind::adamw, false, at::kFloat},
+                                          {OptimizerKind::adamw, true, at::kBFloat16},
+                                          {OptimizerKind::lion, false, at::kBFloat16},
+                                          {OptimizerKind::lion, true, at::kFloat}}));
+    OptimizerRequest request;
+    request.algorithm = c.algorithm;
+    request.unscale = true;
+    CreateInfo info;
+    info.request = &request;
+    info.options = options_of(c);
+    Optim8Bit on_cpu(info);
+    test::EmulatedOptim8Bit on_device(info);
+    auto cpu = make_groups(c), device = make_groups(c);
+    on_cpu.bind(cpu);
+    on_device.bind(device);
+    StepParams params;
+    params.grad_scale = 512.0;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+        set_gradients(cpu, step);
+        set_gradients(device, step);
+        on_cpu.step(cpu, params);
+        on_device.step(device, params);
+        emulation::last_warp_first() = !emulation::last_warp_first();
+    }
+    emulation::last_warp_first() = false;
+    const OptimizerState expected = on_cpu.state(), found = on_device.state();
+    CHECK(found.step == 3);
+    REQUIRE(found.entries.size() == expected.entries.size());
+    for (std::size_t i = 0; i < expected.entries.size(); ++i) {
+        INFO(expected.entries[i].parameter << " " << expected.entries[i].key);
+        CHECK(found.entries[i].value.equal(expected.entries[i].value));
+    }
+    for (std::size_t g = 0; g < cpu.size(); ++g) {
+        for (std::size_t i = 0; i < cpu[g].parameters.size(); ++i) {
+            INFO(cpu[g].parameters[i].name);
+            // Lion's w * keep - step may be contracted on the CPU.
+            const double allowed = c.algorithm == OptimizerKind::lion ? 1e-6 : 0.0;
+            const at::Tensor &found_w = step_target(device[g].parameters[i]),
+                             &expected_w = step_target(cpu[g].parameters[i]);
+            CHECK(found_w.allclose(expected_w, allowed, allowed));
+        }
+    }
+}
+
+TEST_CASE("8-bit steps pass the suite's cases on the emulated device") {
+    Options options = options_of({});
+    options.set("stochastic_rounding", false);
+    static const HostInfo host;
+    for (const char* const part : {"adamw/unscale_clip/", "lion/state/", "adamw/found_inf/nan/clip/",
+                                   "adamw/stride/value_permuted/"}) {
+        conformance::VerifyOptions verify;
+        verify.filter = part;
+        verify.dtypes = {DType::float32, DType::bfloat16};
+        const auto report =
+            conformance::verify({"optim8bit on emulated cuda", &entry, &host, options, ""}, verify);
+        std::string text;
+        for (const auto& fault : report.faults)
+            text += fault.code + " in " + fault.where + ": " + fault.detail + "\n";
+        INFO(part);
+        CHECK(text == "");
+        CHECK(report.cases > 0);
+    }
+}

@@ -81,7 +81,7 @@ at::Tensor FusedActivation::forward(const ActivationInputs& inputs, const Activa
         call.x = data_of<T>(x);
         call.bias = data_of<float>(bias);
         call.y = mutable_data_of<T>(y);
-        call.streams = may_stream(y, shape.width, last_cache_bytes_);
+        call.streams = may_stream(x, y, shape.width, last_cache_bytes_);
         const auto& kernels = activation_kernels<T>();
         over_rows(shape, [&](std::int64_t begin, std::int64_t end) { kernels.forward(call, begin, end); });
     });
@@ -122,7 +122,7 @@ ActivationGrads FusedActivation::backward(const ActivationParams& params, const 
         call.bias = data_of<float>(bias);
         call.grad_y = data_of<T>(dy);
         call.grad_x = mutable_data_of<T>(grads.x);
-        call.streams = needs.x && may_stream(grads.x, shape.width, last_cache_bytes_);
+        call.streams = may_stream({kept, dy}, grads.x, shape.width, last_cache_bytes_);
         const auto& kernels = activation_kernels<T>();
         if (!sums) {
             return over_rows(

@@ -20,12 +20,18 @@ struct Point {
     V value, slope;
 };
 
-// Coefficients from the highest power down.
+// Coefficients from the highest power, which is even, down. Even and odd powers apart: in one chain, each step waits for the one before, and the processor
+// cannot look far enough ahead to fill the time with other vectors.
 template <std::size_t count>
 HWY_INLINE V polynomial(F f, V s, const float (&coefficients)[count]) {
-    V y = hn::Set(f, coefficients[0]);
-    for (std::size_t i = 1; i < count; ++i) y = hn::MulAdd(y, s, hn::Set(f, coefficients[i]));
-    return y;
+    static_assert(count % 2 == 1);
+    const V square = hn::Mul(s, s);
+    V even = hn::Set(f, coefficients[0]), odd = hn::Set(f, coefficients[1]);
+    for (std::size_t i = 2; i < count; i += 2) {
+        even = hn::MulAdd(even, square, hn::Set(f, coefficients[i]));
+        if (i + 1 < count) odd = hn::MulAdd(odd, square, hn::Set(f, coefficients[i + 1]));
+    }
+    return hn::MulAdd(odd, s, even);
 }
 
 // x Phi(x), slope Phi(x) + x phi(x). Both less 1/2 are odd, so x times a function of x^2, which is smooth enough for one polynomial up to |x| = 5.5: no
@@ -125,42 +131,48 @@ struct BiasedRow {
     }
 };
 
-// The numbers of a row for dropout, or nullptr.
-class Numbers {
-public:
-    Numbers(const RowDropout& dropout, std::int64_t width) : dropout_(dropout), groups_((width + 63) / 64) {
-        if (dropout.active()) numbers_.resize(static_cast<std::size_t>(numbers_of(width)));
-    }
-    const std::uint16_t* of(std::int64_t row) {
-        if (!dropout_.active()) return nullptr;
-        draw_numbers(numbers_.data(), groups_, dropout_.seed, dropout_.positions[row]);
-        return numbers_.data();
-    }
+template <class Call>
+std::int64_t columns_of(const Call& c) {
+    return c.gated ? 2 * c.width : c.width;
+}
 
-private:
-    const RowDropout& dropout_;
-    std::int64_t groups_;
-    std::vector<std::uint16_t> numbers_;
+// What goes through the curve, and the gate where there is one.
+template <class T>
+struct InputRow {
+    BiasedRow<T> first, gate;
+
+    template <class Call>
+    InputRow(const Call& c, std::int64_t row)
+        : first(c.x + row * columns_of(c), c.bias, 0),
+          gate(c.x + row * columns_of(c), c.bias, c.gated ? c.width : 0) {}
 };
+
+// body(row, its numbers for dropout or nullptr)
+template <class Call, class Body>
+HWY_INLINE void each_row(const Call& c, std::int64_t begin, std::int64_t end, const Body& body) {
+    std::vector<std::uint16_t> numbers;
+    if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(c.width)));
+    for (std::int64_t row = begin; row < end; ++row) {
+        if (c.dropout.active())
+            draw_numbers(numbers.data(), (c.width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
+        body(row, c.dropout.active() ? numbers.data() : nullptr);
+    }
+    hwy::FlushStream();
+}
 
 template <class Curve, class T>
 void forward_rows(const ActivationForward<T>& c, std::int64_t begin, std::int64_t end) {
     const F f;
-    const std::int64_t columns = c.gated ? 2 * c.width : c.width;
-    Numbers numbers(c.dropout, c.width);
-    for (std::int64_t row = begin; row < end; ++row) {
-        const std::uint16_t* const drawn = numbers.of(row);
-        const BiasedRow<T> first(c.x + row * columns, c.bias, 0);
-        const BiasedRow<T> gate(c.x + row * columns, c.bias, c.gated ? c.width : 0);
+    each_row(c, begin, end, [&](std::int64_t row, const std::uint16_t* drawn) HWY_ATTR {
+        const InputRow<T> in(c, row);
         T* const y = c.y + row * c.width;
         over_values(c.width, [&](std::int64_t j, auto part) HWY_ATTR {
-            V v = Curve::value(f, first.at(f, j, part));
-            if (c.gated) v = hn::Mul(v, gate.at(f, j, part));
+            V v = Curve::value(f, in.first.at(f, j, part));
+            if (c.gated) v = hn::Mul(v, in.gate.at(f, j, part));
             if (drawn != nullptr) v = drop(f, v, drawn + j, c.dropout.threshold, c.dropout.keep_scale);
             store(f, v, y + j, part, c.streams);
         });
-    }
-    hwy::FlushStream();
+    });
 }
 
 template <class T, class Part>
@@ -176,28 +188,26 @@ HWY_INLINE void put(F f, V gradient, const ActivationBackward<T>& c, std::int64_
 template <class Curve, class T>
 void backward_rows(const ActivationBackward<T>& c, std::int64_t begin, std::int64_t end) {
     const F f;
-    const std::int64_t columns = c.gated ? 2 * c.width : c.width;
-    Numbers numbers(c.dropout, c.width);
-    for (std::int64_t row = begin; row < end; ++row) {
-        const std::uint16_t* const drawn = numbers.of(row);
-        const BiasedRow<T> first(c.x + row * columns, c.bias, 0);
-        const BiasedRow<T> gate(c.x + row * columns, c.bias, c.gated ? c.width : 0);
+    const std::int64_t columns = columns_of(c);
+    each_row(c, begin, end, [&](std::int64_t row, const std::uint16_t* drawn) HWY_ATTR {
+        const InputRow<T> in(c, row);
         const T* const grad_y = c.grad_y + row * c.width;
         over_values(c.width, [&](std::int64_t j, auto part) HWY_ATTR {
+            fetch_ahead(grad_y + j);
+            fetch_ahead(in.first.x + j);
             V d = load(f, grad_y + j, part);
             if (drawn != nullptr) d = drop(f, d, drawn + j, c.dropout.threshold, c.dropout.keep_scale);
-            const V x = first.at(f, j, part);
+            const V x = in.first.at(f, j, part);
             if (c.gated) {
                 const Point at = Curve::at(f, x);
                 put(f, hn::Mul(d, at.value), c, row * columns, c.width + j, part);
-                d = hn::Mul(hn::Mul(d, gate.at(f, j, part)), at.slope);
+                d = hn::Mul(hn::Mul(d, in.gate.at(f, j, part)), at.slope);
             } else {
                 d = hn::Mul(d, Curve::slope(f, x));
             }
             put(f, d, c, row * columns, j, part);
         });
-    }
-    hwy::FlushStream();
+    });
 }
 
 // What was positive has been kept, so y says all.
@@ -205,15 +215,14 @@ template <class T>
 void backward_relu(const ActivationBackward<T>& c, std::int64_t begin, std::int64_t end) {
     const F f;
     const V scale = hn::Set(f, c.dropout.keep_scale);
-    for (std::int64_t row = begin; row < end; ++row) {
+    each_row(c, begin, end, [&](std::int64_t row, const std::uint16_t*) HWY_ATTR {
         const std::int64_t at = row * c.width;
         over_values(c.width, [&](std::int64_t j, auto part) HWY_ATTR {
             const V d = hn::Mul(load(f, c.grad_y + at + j, part), scale);
             const auto off = hn::Le(load(f, c.y + at + j, part), hn::Zero(f));
             put(f, hn::IfThenZeroElse(off, d), c, at, j, part);
         });
-    }
-    hwy::FlushStream();
+    });
 }
 
 template <class T>

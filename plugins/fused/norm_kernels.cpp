@@ -2,6 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "norm_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
@@ -17,12 +18,12 @@ namespace {
 
 // Builds the row's sum as it is stored, or finds it: without bias, dropout and residual it is x.
 template <class T>
-const T* row_sum(const NormForward<T>& c, std::int64_t row, std::uint16_t* numbers) {
+const T* row_sum(const NormForward<T>& c, std::int64_t row, std::uint16_t* numbers, T* kept) {
     const F f;
     const std::int64_t width = c.shape.width;
     const T* const x = c.x + row * width;
     if (c.sum == nullptr) return x;
-    T* const sum = c.sum + row * width;
+    T* const sum = c.streams ? kept : c.sum + row * width;
     const T* const residual = c.residual == nullptr ? nullptr : c.residual + row * width;
     const bool drops = c.dropout.active();
     if (drops) draw_numbers(numbers, (width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
@@ -90,21 +91,36 @@ void normalize(const T* s, T* y, const NormForward<T>& c, const RowStatistics& r
         } else {
             v = hn::Mul(v, weight);
         }
-        store(f, v, y + j, part);
+        store(f, v, y + j, part, c.streams);
     });
+}
+
+// Whole lines as they are, around the caches.
+template <class T>
+void stream_row(const T* from, std::int64_t width, T* to) {
+    const hn::CappedTag<std::uint8_t, 64> bytes;
+    const auto* const source = reinterpret_cast<const std::uint8_t*>(from);
+    auto* const target = reinterpret_cast<std::uint8_t*>(to);
+    const auto n = static_cast<std::size_t>(width) * sizeof(T);
+    for (std::size_t i = 0; i < n; i += hn::Lanes(bytes))
+        hn::Stream(hn::LoadU(bytes, source + i), bytes, target + i);
 }
 
 template <class T>
 void forward(const NormForward<T>& c, std::int64_t begin, std::int64_t end) {
     std::vector<std::uint16_t> numbers;
     if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(c.shape.width)));
+    std::vector<T> kept;  // a sum that is not written yet: it is read twice more
+    if (c.streams) kept.resize(static_cast<std::size_t>(c.shape.width));
     for (std::int64_t row = begin; row < end; ++row) {
-        const T* const s = row_sum(c, row, numbers.data());
+        const T* const s = row_sum(c, row, numbers.data(), kept.data());
         const RowStatistics statistics =
             c.shape.reduced ? reduced_statistics(s, c.shape) : statistics_of(s, c.shape);
         if (c.statistics != nullptr) c.statistics[row] = statistics;
         normalize(s, c.y + row * c.shape.width, c, statistics);
+        if (c.streams && c.sum != nullptr) stream_row(s, c.shape.width, c.sum + row * c.shape.width);
     }
+    hwy::FlushStream();
 }
 
 // Means over the row of g = grad_y * weight and of g * x_hat; the terms of the gradients of weight and beta are added on the way.
@@ -112,12 +128,18 @@ struct RowMeans {
     float g = 0.0F, g_x_hat = 0.0F;
 };
 
+// How far ahead to fetch: the row after this one, which is read while this one is being computed, if rows are not too long for that.
+std::int64_t distance(const NormShape& shape) { return std::min<std::int64_t>(shape.width, 4096); }
+
 template <class T>
 RowMeans row_means(const NormBackward<T>& c, const T* s, const T* grad, const RowStatistics& row) {
     const F f;
     const V mean = hn::Set(f, row.mean), rstd = hn::Set(f, row.rstd);
     Sums of_g, of_g_x_hat;
+    const std::int64_t next = distance(c.shape);
     over_row(c.shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+        fetch_ahead(grad + j, next);
+        fetch_ahead(s + j, next);
         const V dy = load(f, grad + j, part);
         const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
         const V g = hn::Mul(dy, load(f, c.weight + j, part));
@@ -136,7 +158,7 @@ template <class T>
 void write_gradients(const NormBackward<T>& c, std::int64_t row, const RowMeans& means,
                      const std::uint16_t* numbers) {
     const F f;
-    const std::int64_t at = row * c.shape.width;
+    const std::int64_t at = row * c.shape.width, next = distance(c.shape);
     const T *const s = c.sum + at, *const grad = c.grad_y + at;
     const RowStatistics& statistics = c.statistics[row];
     const V mean = hn::Set(f, statistics.mean), rstd = hn::Set(f, statistics.rstd);
@@ -145,10 +167,13 @@ void write_gradients(const NormBackward<T>& c, std::int64_t row, const RowMeans&
         const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
         const V g = hn::Mul(load(f, grad + j, part), load(f, c.weight + j, part));
         V d = hn::Mul(hn::NegMulAdd(x_hat, mean_g_x_hat, hn::Sub(g, mean_g)), rstd);
-        if (c.grad_sum != nullptr) d = hn::Add(d, load(f, c.grad_sum + at + j, part));
-        if (c.grad_residual != nullptr) store(f, d, c.grad_residual + at + j, part);
+        if (c.grad_sum != nullptr) {
+            fetch_ahead(c.grad_sum + at + j, next);
+            d = hn::Add(d, load(f, c.grad_sum + at + j, part));
+        }
+        if (c.grad_residual != nullptr) store(f, d, c.grad_residual + at + j, part, c.streams);
         if (numbers != nullptr) d = drop(f, d, numbers + j, c.dropout.threshold, c.dropout.keep_scale);
-        if (c.grad_x != nullptr) store(f, d, c.grad_x + at + j, part);
+        if (c.grad_x != nullptr) store(f, d, c.grad_x + at + j, part, c.streams);
         if (c.grad_bias != nullptr)
             store(f, hn::Add(d, load(f, c.grad_bias + j, part)), c.grad_bias + j, part);
     });
@@ -167,6 +192,7 @@ void backward(const NormBackward<T>& c, std::int64_t begin, std::int64_t end) {
             draw_numbers(numbers.data(), (width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
         write_gradients(c, row, means, c.dropout.active() ? numbers.data() : nullptr);
     }
+    hwy::FlushStream();
 }
 
 template <class T>

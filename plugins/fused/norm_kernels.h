@@ -26,6 +26,7 @@ struct RowStatistics {
 template <class Storage>
 struct NormForward {
     NormShape shape;
+    bool streams = false;  // sum and y are written around the caches: rows are aligned to vectors
     RowDropout dropout;
     const Storage* x = nullptr;
     const Storage* residual = nullptr;  // or nullptr, as all below but y and weight
@@ -40,6 +41,7 @@ struct NormForward {
 template <class Storage>
 struct NormBackward {
     NormShape shape;
+    bool streams = false;
     RowDropout dropout;
     const Storage* sum = nullptr;  // what the norm was taken of
     const Storage* grad_y = nullptr;

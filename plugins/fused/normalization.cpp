@@ -71,6 +71,11 @@ void run_backward(NormBackward<T> call, const BackwardTensors& t, const RowShape
 
 }  // namespace
 
+FusedNormalization::FusedNormalization(const CreateInfo& info, bool reduced)
+    : Normalization(info),
+      reduced_(reduced),
+      last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes) {}
+
 Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& /*host*/,
                                      const Options&) {
     Verdict verdict;
@@ -107,6 +112,7 @@ NormalizationOutputs FusedNormalization::forward(const NormalizationInputs& inpu
     in_storage(storage, [&](auto type) {
         NormForward<decltype(type)> call;
         call.shape = norm_shape(params, shape.width, reduced_);
+        call.streams = may_stream({x, residual}, {out.sum, out.y}, shape.width, last_cache_bytes_);
         call.dropout = row_dropout(params.dropout, positions);
         call.bias = data_of<float>(bias);
         call.weight = data_of<float>(weight);
@@ -157,6 +163,8 @@ NormalizationGrads FusedNormalization::backward(const NormalizationParams& param
     in_storage(storage, [&](auto type) {
         NormBackward<decltype(type)> call;
         call.shape = norm_shape(params, shape.width, reduced_);
+        call.streams = may_stream({t.sum, t.grad_y, t.grad_sum}, {t.grad_x, t.grad_residual}, shape.width,
+                                  last_cache_bytes_);
         call.dropout = row_dropout(params.dropout, positions);
         run_backward(call, t, shape, sums ? &*sums : nullptr);
     });

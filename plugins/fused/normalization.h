@@ -1,6 +1,8 @@
 // LayerNorm and RMSNorm in one sweep, the wide form norm(residual + dropout(x + bias)) included, forward and backward.
 #pragma once
 
+#include <cstdint>
+
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/verdict.h>
@@ -9,7 +11,7 @@ namespace switchyard {
 
 class FusedNormalization : public Normalization {
 public:
-    using Normalization::Normalization;
+    explicit FusedNormalization(const CreateInfo& info) : FusedNormalization(info, false) {}
 
     static Verdict supports(const NormalizationRequest& request, const HostInfo& host,
                             const Options& options);
@@ -20,10 +22,11 @@ public:
                                 const NormalizationNeeds& needs) override;
 
 protected:
-    FusedNormalization(const CreateInfo& info, bool reduced) : Normalization(info), reduced_(reduced) {}
+    FusedNormalization(const CreateInfo& info, bool reduced);
 
 private:
-    bool reduced_ = false;
+    bool reduced_;
+    std::int64_t last_cache_bytes_;
 };
 
 // Parameters, mean and 1 / deviation have been through the storage dtype, as where LP-LayerNorm casts down (MosaicML Composer, Low Precision LayerNorm), and

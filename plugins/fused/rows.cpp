@@ -44,11 +44,32 @@ RowDropout row_dropout(const Dropout& dropout, const std::vector<RowPosition>& p
     return {dropout.seed, dropout.threshold(), static_cast<float>(dropout.keep_scale()), positions.data()};
 }
 
-bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes) {
+namespace {
+
+bool starts_at_lines(const at::Tensor& result, std::int64_t width) {
     constexpr std::uint64_t line = 64;
-    return last_cache_bytes > 0 && static_cast<std::int64_t>(result.nbytes()) > last_cache_bytes &&
-           static_cast<std::uint64_t>(width * result.element_size()) % line == 0 &&
+    return static_cast<std::uint64_t>(width * result.element_size()) % line == 0 &&
            reinterpret_cast<std::uintptr_t>(result.const_data_ptr()) % line == 0;
+}
+
+std::int64_t bytes_of(at::ArrayRef<at::Tensor> tensors) {
+    std::int64_t bytes = 0;
+    for (const auto& t : tensors) bytes += t.defined() ? static_cast<std::int64_t>(t.nbytes()) : 0;
+    return bytes;
+}
+
+}  // namespace
+
+bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes) {
+    return may_stream({}, result, width, last_cache_bytes);
+}
+
+bool may_stream(at::ArrayRef<at::Tensor> reads, at::ArrayRef<at::Tensor> results, std::int64_t width,
+                std::int64_t last_cache_bytes) {
+    if (last_cache_bytes <= 0 || bytes_of(reads) + bytes_of(results) <= last_cache_bytes) return false;
+    return std::all_of(results.begin(), results.end(), [width](const at::Tensor& result) {
+        return !result.defined() || starts_at_lines(result, width);
+    });
 }
 
 RowSums::RowSums(const RowShape& shape, int vectors)

@@ -48,6 +48,10 @@ RowDropout row_dropout(const Dropout& dropout, const std::vector<RowPosition>& p
 
 // True for a result that is larger than the last cache (so it would not be found there anyway) and whose rows, of `width` values, start at whole vectors.
 bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes);
+// The same for all results of a call that goes through memory once: where what it reads and writes does not fit the last cache together. Undefined tensors
+// do not count.
+bool may_stream(at::ArrayRef<at::Tensor> reads, at::ArrayRef<at::Tensor> results, std::int64_t width,
+                std::int64_t last_cache_bytes);
 
 // body(first row, end) on LibTorch's threads; for work whose rows have nothing to do with each other.
 template <class Body>

@@ -44,10 +44,11 @@ struct Made {
     Interface& operator*() const { return *handle; }
 };
 
-// `request` outlives it.
+// `request` and `host` outlive it.
 template <class Interface>
 Made<Interface> make(const std::string& plugin, const std::string& id, const Request& request,
-                     const std::string& variant = "", const Options& changed = {}) {
+                     const std::string& variant = "", const Options& changed = {},
+                     const HostInfo& host = laptop()) {
     const auto loaded = component(host::kind_of<Interface>, plugin, id);
     Made<Interface> made;
     made.counter = std::make_unique<host::ExecutionCounter>();
@@ -56,7 +57,7 @@ Made<Interface> make(const std::string& plugin, const std::string& id, const Req
     info.variant = variant;
     info.options = default_options(loaded);
     for (const auto& [name, value] : changed.values()) info.options.set(name, value);
-    info.host = &laptop();
+    info.host = &host;
     info.services = host::services();
     info.token = made.counter.get();
     made.handle = host::create<Interface>(loaded, info);

@@ -9,7 +9,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
@@ -33,10 +35,11 @@ struct Normalized {
 };
 
 // norm(residual + dropout(x + bias)) and all its gradients.
-Normalized normalize(const NormalizationInputs& inputs, const NormalizationParams& params) {
+Normalized normalize(const NormalizationInputs& inputs, const NormalizationParams& params,
+                     const HostInfo& host = test::laptop()) {
     NormalizationRequest request;
     request.needs_grad = true;
-    const auto component = test::make<Normalization>("fused", "fused", request);
+    const auto component = test::make<Normalization>("fused", "fused", request, "", {}, host);
     Saved saved;
     Normalized made;
     made.out = component->forward(inputs, params, &saved);
@@ -59,10 +62,11 @@ private:
     int before_ = at::get_num_threads();
 };
 
-at::Tensor activate(const at::Tensor& x, ActivationKind kind, at::Tensor* slope = nullptr) {
+at::Tensor activate(const at::Tensor& x, ActivationKind kind, at::Tensor* slope = nullptr,
+                    const HostInfo& host = test::laptop()) {
     ActivationRequest request;
     request.activation = kind;
-    const auto component = test::make<Activation>("fused", "fused", request);
+    const auto component = test::make<Activation>("fused", "fused", request, "", {}, host);
     ActivationParams params;
     params.activation = kind;
     Saved saved;
@@ -123,6 +127,57 @@ TEST_CASE("fused normalization: the same bits on any number of threads") {
     CHECK(one.grads.residual.equal(three.grads.residual));
     CHECK(one.grads.weight.equal(three.grads.weight));
     CHECK(one.grads.beta.equal(three.grads.beta));
+}
+
+TEST_CASE("fused: results that are written around the caches have the same bits") {
+    HostInfo without = test::laptop(), tiny = test::laptop();
+    without.l3_bytes = 0;  // nothing goes around a cache that is not known
+    tiny.l3_bytes = 1;
+    const auto dtype = GENERATE(at::kFloat, at::kBFloat16, at::kHalf);
+    const auto width = GENERATE(64, 100, 768);
+    const double p = GENERATE(0.0, 0.1);
+    INFO(dtype << ", width " << width << ", dropout " << p);
+    auto inputs = random_inputs({2, 33, width});
+    inputs.x = inputs.x.to(dtype);
+    inputs.residual = inputs.residual.to(dtype);
+    NormalizationParams params;
+    params.dropout = {p, 7};
+    const auto expected = normalize(inputs, params, without), found = normalize(inputs, params, tiny);
+    CHECK(found.out.y.equal(expected.out.y));
+    CHECK(found.out.sum.equal(expected.out.sum));
+    CHECK(found.grads.x.equal(expected.grads.x));
+    CHECK(found.grads.residual.equal(expected.grads.residual));
+    CHECK(found.grads.weight.equal(expected.grads.weight));
+    for (const auto kind : {ActivationKind::gelu_erf, ActivationKind::swiglu}) {
+        at::Tensor slope, expected_slope;
+        CHECK(
+            activate(inputs.x, kind, &slope, tiny).equal(activate(inputs.x, kind, &expected_slope, without)));
+        CHECK(slope.equal(expected_slope));
+    }
+}
+
+TEST_CASE("fused normalization: less than 60 % of what LibTorch's calls keep for backward") {
+    host::install_cpu_allocator(host::AllocatorKind::caching);
+    const auto inputs = random_inputs({1, 256, 768});
+    const auto live = [] { return host::cpu_memory_stats().live_bytes; };
+
+    NormalizationRequest request;
+    request.needs_grad = true;
+    const auto component = test::make<Normalization>("fused", "fused", request);
+    NormalizationParams params;
+    params.dropout = {0.1, 7};
+    auto before = live();
+    Saved saved;
+    const auto y = component->forward(inputs, params, &saved).y;
+    const auto kept = live() - before - static_cast<std::int64_t>(y.nbytes());
+
+    const auto x = inputs.x.detach().requires_grad_();
+    before = live();
+    const auto theirs = at::layer_norm(inputs.residual + at::dropout(x + inputs.bias, 0.1, true), {768},
+                                       inputs.weight, inputs.beta);
+    const auto theirs_kept = live() - before - static_cast<std::int64_t>(theirs.nbytes());
+    CHECK(kept > 0);
+    CHECK(kept * 10 <= theirs_kept * 6);
 }
 
 TEST_CASE("fused activation: GELU and its slope are right over the whole range") {

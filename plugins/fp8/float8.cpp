@@ -13,6 +13,8 @@
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/where.h>
 
+#include "device_cast.h"
+
 namespace switchyard::fp8 {
 namespace {
 
@@ -73,6 +75,8 @@ at::Tensor scale_of(const at::Tensor& amax, Format format, bool power_of_two) {
 }
 
 Scaled quantize(const at::Tensor& x, Format format, Grouping grouping, const at::Tensor& scale) {
+    if (x.is_cuda() && grouping == Grouping::tensor)
+        return cast_on_device(x, format, scale.defined() ? scale : scale_of(amax_of(x, grouping), format));
     const at::Tensor x_RC = x.to(at::kFloat);
     const bool blocks = grouping == Grouping::strip || grouping == Grouping::square;
     const at::Tensor amax = amax_of(x_RC, grouping);

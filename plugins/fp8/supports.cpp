@@ -14,6 +14,9 @@ void judge_device(Verdict& verdict, const PrecisionRequest& request, const HostI
     if (device != nullptr)
         REQUIRE(verdict, device->compute_capability == 90, Code::Device, "compute_capability",
                 "90 (Hopper's products in float8)", device->compute_capability, "take amp/bf16");
+    REQUIRE(verdict, SWITCHYARD_PLUGIN_CUDA == 1 || host.described, Code::Library, "cuda",
+            "a plugin built with nvcc", "built without",
+            "build it where nvcc is found: `./dev build` says what it looked for");
     REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
             "true (no device has run this yet)", "false", "set precision.options.fp8.untried_device = true");
 }

@@ -33,5 +33,6 @@ Action setup_train(CLI::App& command);
 Action setup_predict(CLI::App& command);
 Action setup_generate(CLI::App& command);
 Action setup_check(CLI::App& command);
+Action setup_precision(CLI::App& command);
 
 }  // namespace switchyard::cli

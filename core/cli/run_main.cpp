@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
     attach(commands, "check", cli::setup_check);
+    attach(commands, "precision", cli::setup_precision);
     commands.push_back(cli::arm_command());
     const int code = cli::run_program(
         commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {

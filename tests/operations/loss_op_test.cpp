@@ -3,6 +3,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/tensor.h>
 
+#include <switchyard/host/calling/call_observer.h>
 #include <switchyard/model/operations/loss_op.h>
 
 #include "../host_calling/fake_component.h"
@@ -123,6 +124,26 @@ TEST_CASE("loss: logits that are not given up stay as they are") {
     const at::Tensor loss = op({logits, {}, {}, targets({1, 2})}, {}).loss;
     loss.backward({}, true);
     loss.backward();
+    CHECK(logits.detach().equal(kept));
+}
+
+TEST_CASE("loss: an observer sees logits that are given up as they were") {
+    class Logits final : public host::CallObserver {
+    public:
+        void observe(const host::ObservedCall& call) override {
+            if (call.pass == host::Pass::forward) seen = call.inputs[0].value.clone();
+        }
+        at::Tensor seen;
+    };
+    const Fake fake(GradientMode::kernel);
+    const LossOp op = bound(fake, false, false);
+    const at::Tensor logits = leaf({2, 11}, 1).mul(1.0), kept = logits.detach().clone();
+    LossParams params;
+    params.logits_given_up = true;
+    Logits observer;
+    const host::ObserveCalls observing(observer);
+    op({logits, {}, {}, targets({1, 2})}, params).loss.backward();
+    CHECK(observer.seen.equal(kept));
     CHECK(logits.detach().equal(kept));
 }
 

@@ -127,8 +127,11 @@ LossOutputs call_component(const std::shared_ptr<host::Binding<Loss>>& binding, 
                                : "bound for logits, called with the weight of a projection");
     require(*binding, !inputs.bias.defined() || request.projection_bias,
             "a bias is given, bound for calls without it");
+    LossParams given = params;
+    // Who looks at the call when it is done is to see the logits.
+    if (host::call_observer() != nullptr) given.logits_given_up = false;
     host::Tensors outputs;
-    call<LossTraits>(binding, inputs, params, outputs);
+    call<LossTraits>(binding, inputs, given, outputs);
     const std::int64_t values = params.reduction == Reduction::none ? inputs.x.size(0) : 1;
     if (!outputs[0].defined() || outputs[0].numel() != values || !outputs[1].defined() ||
         outputs[1].numel() != 1) {

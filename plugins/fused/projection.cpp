@@ -11,6 +11,7 @@
 namespace switchyard::fused {
 namespace {
 
+constexpr std::int64_t group_rows = 256;  // of a task
 constexpr std::int64_t strip_classes =
     1024;  // a task's: their sums are joined in float32, those of strips in float64
 

@@ -2,8 +2,8 @@
 // are made transposed, [classes, rows], for then the weight is read as it lies:
 //
 //     losses     tiles of 256 classes x 64 rows, whose log-sum-exps are joined: one product
-//     gradients  some classes of all rows at a time: their logits again and the gradients of these, then the weight's rows of those classes, and what they add to
-//                the gradient of x: three products
+//     gradients  256 classes of all rows at a time: their logits again, the gradients of these, the weight's gradient of those classes, and what they add to the
+//                gradient of x: three products
 //
 // Logits are made twice, so that nothing of their size is kept, and each part of the weight's gradient is made once, so that a narrow dtype needs no wider copy of it.
 // Who adds what in which order depends on the shape alone: the same bits with any number of threads.

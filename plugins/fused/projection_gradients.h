@@ -1,8 +1,11 @@
-// Gradients of a projection's cross-entropy, some classes of all rows at a time. A piece has its gradients, [classes, rows], and its weights as right operands; first all
-// threads make these, then they multiply them: into the weight's gradient, and into that of x.
+// Gradients of a projection's cross-entropy, 256 classes a task: their logits again, the gradients of these, the weight's gradient, and what they add to the gradient
+// of x. That is added up in the order of the classes: a task waits, for each block of rows, until the one before is done with it. All that a task makes stays with its
+// thread, in the second cache; threads follow each other through the blocks at a distance and hardly ever wait.
 #pragma once
 
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <vector>
 
 #include <ATen/ops/empty.h>
@@ -15,11 +18,8 @@
 
 namespace switchyard::fused {
 
-constexpr std::int64_t group_rows = 256;  // of a task that makes logits
 constexpr std::int64_t panel_width = 64;  // columns of x and weight that a right operand has
-constexpr std::int64_t task_panels = 6;   // of a task that multiplies gradients
-constexpr std::int64_t task_rows = 128;   // of one for the gradient of x
-constexpr std::int64_t task_depth = 512;  // classes that are multiplied at once there
+constexpr std::int64_t block_rows = 128;  // of the gradient of x that are added to at once
 
 // Dense. x in the dtype that is multiplied, the weight in storage's, the bias in float.
 struct ProjectionOperands {
@@ -64,14 +64,18 @@ public:
     }
 
     LossGrads run() {
-        const std::int64_t piece = logits_.rows == 0 ? 0 : classes_at_once();
-        gradients_.fit(piece * depth_);
-        if (needs_.x) weights_.fit(tiles::even(piece) * logits_.width);
-        for (std::int64_t first = 0; piece > 0 && first < logits_.classes; first += piece) {
-            const std::int64_t count = std::min(piece, logits_.classes - first);
-            make_gradients(first, count);
-            multiply({first, count});
-        }
+        const std::int64_t tasks =
+            logits_.rows == 0 ? 0 : (logits_.classes + tile_classes - 1) / tile_classes;
+        Progress progress(static_cast<std::size_t>((logits_.rows + block_rows - 1) / block_rows));
+        const auto guarded = [&](std::int64_t task, Scratch& scratch) {
+            try {
+                run(task, progress, scratch);
+            } catch (...) {
+                progress.failed = true;  // nobody is to wait for it
+                throw;
+            }
+        };
+        tiles::run_tasks<Scratch>(tasks, guarded, 1, most_threads());
         if (needs_.x) grads_.x = x_sums_.to(type_);
         return grads_;
     }
@@ -80,18 +84,46 @@ private:
     using Tiles = LogitsTiles<Storage, Compute>;
     struct Scratch {
         typename Tiles::Scratch tiles;
+        tiles::Buffer<Compute> gradients;  // [classes][R]
+        tiles::Buffer<Compute> weights;    // [panels of D][classes][columns of the panel]
+        tiles::Buffer<Compute> rows;       // gradients of some rows, [rows][classes]
         tiles::Buffer<float> products;
-        tiles::Buffer<Compute> rows;  // gradients of some rows, [rows, classes]
     };
 
-    // A piece may have a 24th of the logits' memory.
-    std::int64_t classes_at_once() const {
-        const auto of_class =
-            (depth_ + (needs_.x ? logits_.width : 0)) * static_cast<std::int64_t>(sizeof(Compute));
+    struct Progress {
+        explicit Progress(std::size_t blocks) : turns(blocks) {}
+
+        std::vector<std::atomic<std::int64_t>> turns;  // for each block of rows, the task that may add to it
+        std::atomic<bool> failed = false;
+    };
+
+    // Threads whose memory makes a sixteenth of the logits; at least two.
+    std::int64_t most_threads() const {
+        const std::int64_t numbers = tile_classes * (depth_ + logits_.width);
+        const auto of_thread = numbers * static_cast<std::int64_t>(sizeof(Compute));
         const auto all = logits_.rows * logits_.classes * static_cast<std::int64_t>(sizeof(Storage));
-        const std::int64_t wanted =
-            std::max<std::int64_t>(all / 24 / of_class / tile_classes, 2) * tile_classes;
-        return std::min(wanted, logits_.classes);
+        return std::max<std::int64_t>(all / 16 / of_thread, 2);
+    }
+
+    void run(std::int64_t task, Progress& progress, Scratch& scratch) const {
+        const std::int64_t first = task * tile_classes;
+        const auto some =
+            logits_.operand(first, std::min(tile_classes, logits_.classes - first), scratch.tiles);
+        make_gradients(some, scratch);
+        if (needs_.x) pack_classes(some, scratch);
+        if (needs_.weight) make_weight(some, scratch);
+        if (needs_.bias) make_bias(some, scratch);
+        if (!needs_.x) return;
+        std::int64_t row = 0;
+        for (auto& turn : progress.turns) {
+            while (turn.load(std::memory_order_acquire) != task) {
+                if (progress.failed) return;
+                std::this_thread::yield();
+            }
+            add_to_x(some, row, scratch);
+            turn.store(task + 1, std::memory_order_release);
+            row += block_rows;
+        }
     }
 
     // One factor for all rows goes into them, too: they are float, or bfloat16 with float's exponents.
@@ -128,26 +160,22 @@ private:
         });
     }
 
-    void make_gradients(std::int64_t first, std::int64_t count) {
-        const std::int64_t groups = (logits_.rows + group_rows - 1) / group_rows;
-        const std::int64_t parts = (count + tile_classes - 1) / tile_classes;
-        tiles::run_tasks<Scratch>(parts * groups, [&](std::int64_t task, Scratch& scratch) {
-            const std::int64_t at = task / groups * tile_classes, begin = task % groups * group_rows;
-            const auto some = logits_.operand(first + at, std::min(tile_classes, count - at), scratch.tiles);
-            if (begin == 0 && needs_.x) pack_classes(some, at, count);
-            logits_.over_rows(begin, std::min(begin + group_rows, logits_.rows), some, scratch.tiles,
-                              [&](std::int64_t row, const LogitsTile& tile) {
-                                  gradients_of(tile, some.first, row, gradients_.data() + at * depth_ + row);
-                              });
-        });
+    void make_gradients(const Classes<Compute>& some, Scratch& scratch) const {
+        scratch.gradients.fit(tile_classes * depth_);
+        logits_.over_rows(0, logits_.rows, some, scratch.tiles,
+                          [&](std::int64_t row, const LogitsTile& tile) {
+                              gradients_of(tile, some.first, row, scratch.gradients.data() + row);
+                          });
     }
 
     // The weight as the right operand of the gradient of x.
-    void pack_classes(const Classes<Compute>& some, std::int64_t at, std::int64_t count) {
+    void pack_classes(const Classes<Compute>& some, Scratch& scratch) const {
+        const std::int64_t depth = tiles::even(some.count);
+        scratch.weights.fit(tile_classes * logits_.width);
         for (std::int64_t panel = 0; panel < panels(); ++panel) {
-            const std::int64_t column = panel * panel_width, n = width_of(panel);
+            const std::int64_t column = panel * panel_width;
             tiles::right(kernels_.panels, tiles::Source<Compute>{some.data + column, some.depth}, some.count,
-                         n, tiles::even(some.count), weights_.data() + column * tiles::even(count) + at * n);
+                         width_of(panel), depth, scratch.weights.data() + column * depth);
         }
     }
 
@@ -171,58 +199,28 @@ private:
             });
     }
 
-    // Of a piece that begins with the class `first`.
-    struct Piece {
-        std::int64_t first, count;
-    };
-    struct Panels {
-        std::int64_t begin, end;
-    };
-    Panels panels_of(std::int64_t task) const {
-        return {task * task_panels, std::min(panels(), (task + 1) * task_panels)};
-    }
-
-    void multiply(const Piece& piece) {
-        const std::int64_t groups = (panels() + task_panels - 1) / task_panels;
-        const bool by_class = needs_.weight || needs_.bias;
-        const std::int64_t of_weight =
-            by_class ? (piece.count + tile_classes - 1) / tile_classes * groups : 0;
-        const std::int64_t of_x = needs_.x ? (logits_.rows + task_rows - 1) / task_rows * groups : 0;
-        tiles::run_tasks<Scratch>(of_weight + of_x, [&](std::int64_t task, Scratch& scratch) {
-            if (task >= of_weight) {
-                const std::int64_t row = (task - of_weight) / groups * task_rows;
-                return add_to_x(piece, row, panels_of((task - of_weight) % groups), scratch);
-            }
-            const std::int64_t at = task / groups * tile_classes;
-            const Piece some{piece.first + at, std::min(tile_classes, piece.count - at)};
-            const Compute* const of_classes = gradients_.data() + at * depth_;
-            if (needs_.weight) make_weight(some, of_classes, panels_of(task % groups), scratch);
-            if (needs_.bias && task % groups == 0) make_bias(some, of_classes);
-        });
-    }
-
-    void make_weight(const Piece& some, const Compute* of_classes, const Panels& among,
-                     Scratch& scratch) const {
+    void make_weight(const Classes<Compute>& some, Scratch& scratch) const {
         auto* const to = mutable_data_of<Storage>(grads_.weight) + some.first * logits_.width;
         scratch.products.fit(tile_classes * panel_width);
-        for (std::int64_t panel = among.begin; panel < among.end; ++panel) {
+        for (std::int64_t panel = 0; panel < panels(); ++panel) {
             const std::int64_t column = panel * panel_width, n = width_of(panel);
             const Compute* const x = x_.data() + column * depth_;
             if constexpr (std::is_same_v<Storage, float>) {
-                deep_product(some.count, n, depth_, of_classes, depth_, x, to + column, logits_.width, false);
+                deep_product(some.count, n, depth_, scratch.gradients.data(), depth_, x, to + column,
+                             logits_.width, false);
             } else {
                 float* const made = scratch.products.data();
-                deep_product(some.count, n, depth_, of_classes, depth_, x, made, n, false);
+                deep_product(some.count, n, depth_, scratch.gradients.data(), depth_, x, made, n, false);
                 for (std::int64_t c = 0; c < some.count; ++c)
                     kernels_.rows.from_floats(made + c * n, n, type_, to + c * logits_.width + column);
             }
         }
     }
 
-    void make_bias(const Piece& some, const Compute* of_classes) const {
+    void make_bias(const Classes<Compute>& some, Scratch& scratch) const {
         auto* const to = mutable_data_of<float>(grads_.bias) + some.first;
         for (std::int64_t c = 0; c < some.count; ++c) {
-            const Compute* const row = of_classes + c * depth_;
+            const Compute* const row = scratch.gradients.data() + c * depth_;
             if constexpr (tiles::in_pairs<Compute>) {
                 to[c] = kernels_.sum_bfloat16s(row, logits_.rows);
             } else {
@@ -231,19 +229,15 @@ private:
         }
     }
 
-    void add_to_x(const Piece& piece, std::int64_t row, const Panels& among, Scratch& scratch) const {
-        const std::int64_t some = std::min(task_rows, logits_.rows - row);
-        scratch.rows.fit(task_rows * task_depth);
+    void add_to_x(const Classes<Compute>& some, std::int64_t row, Scratch& scratch) const {
+        const std::int64_t rows = std::min(block_rows, logits_.rows - row), depth = tiles::even(some.count);
+        scratch.rows.fit(block_rows * tile_classes);
         auto* const to = mutable_data_of<float>(x_sums_) + row * logits_.width;
-        for (std::int64_t at = 0; at < piece.count; at += task_depth) {
-            const std::int64_t k = std::min(task_depth, piece.count - at), depth = tiles::even(k);
-            transpose(gradients_.data() + at * depth_ + row, k, some, scratch.rows.data(), depth);
-            for (std::int64_t panel = among.begin; panel < among.end; ++panel) {
-                const std::int64_t column = panel * panel_width, n = width_of(panel);
-                tiles::product(some, n, depth, scratch.rows.data(), depth,
-                               weights_.data() + column * tiles::even(piece.count) + at * n, n, to + column,
-                               logits_.width, piece.first > 0 || at > 0);
-            }
+        transpose(scratch.gradients.data() + row, some.count, rows, scratch.rows.data(), depth);
+        for (std::int64_t panel = 0; panel < panels(); ++panel) {
+            const std::int64_t column = panel * panel_width, n = width_of(panel);
+            deep_product(rows, n, depth, scratch.rows.data(), depth, scratch.weights.data() + column * depth,
+                         to + column, logits_.width, some.first > 0);
         }
     }
 
@@ -271,9 +265,7 @@ private:
     std::vector<double> scales_;
     at::ScalarType type_ = at::kFloat;
     at::Tensor x_sums_;
-    tiles::Buffer<Compute> x_;          // [panels of D][R][columns of the panel]
-    tiles::Buffer<Compute> weights_;    // [panels of D][classes of a piece][columns of the panel]
-    tiles::Buffer<Compute> gradients_;  // [classes of a piece][R]
+    tiles::Buffer<Compute> x_;  // [panels of D][R][columns of the panel]
     LossGrads grads_;
 };
 

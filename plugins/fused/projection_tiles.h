@@ -17,16 +17,17 @@
 namespace switchyard::fused {
 
 constexpr std::int64_t tile_classes = 256;
-constexpr std::int64_t most_depth =
-    1024;  // of a product at once: its right operand stays in the second cache
+// Of a product at once: its right operand stays in the second cache, and a long sum in one register loses digits that float's results have.
+template <class Compute>
+constexpr std::int64_t most_depth = tiles::in_pairs<Compute> ? 1024 : 256;
 
 // c[m, n] = a[m, k] b[k, n], added to what is there where `add` says so.
 template <class Compute>
 void deep_product(std::int64_t m, std::int64_t n, std::int64_t k, const Compute* a, std::int64_t lda,
                   const Compute* b, float* c, std::int64_t ldc, bool add) {
-    for (std::int64_t begin = 0; begin < k; begin += most_depth) {
-        tiles::product(m, n, std::min(most_depth, k - begin), a + begin, lda, b + begin * n, n, c, ldc,
-                       add || begin > 0);
+    for (std::int64_t begin = 0; begin < k; begin += most_depth<Compute>) {
+        tiles::product(m, n, std::min(most_depth<Compute>, k - begin), a + begin, lda, b + begin * n, n, c,
+                       ldc, add || begin > 0);
     }
 }
 

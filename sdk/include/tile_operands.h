@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <ATen/Parallel.h>
@@ -150,12 +151,13 @@ private:
 };
 
 // Runs `body(task, scratch)` for all tasks on LibTorch's threads, `run` of them one after the other (at least one) as a thread becomes free: tasks differ in length.
-// Each thread has a Scratch of its own.
+// Each thread has a Scratch of its own. Tasks begin in their order: one may wait for what those before it do.
 template <class Scratch, class Body>
-void run_tasks(std::int64_t tasks, const Body& body, std::int64_t run = 1) {
+void run_tasks(std::int64_t tasks, const Body& body, std::int64_t run = 1,
+               std::int64_t most_threads = std::numeric_limits<std::int64_t>::max()) {
     run = std::max<std::int64_t>(run, 1);
     std::atomic<std::int64_t> next{0};
-    at::parallel_for(0, std::min<std::int64_t>(at::get_num_threads(), tasks), 1,
+    at::parallel_for(0, std::min({std::int64_t{at::get_num_threads()}, tasks, most_threads}), 1,
                      [&](std::int64_t begin, std::int64_t end) {
                          if (begin == end) return;
                          Scratch scratch;

@@ -4,19 +4,19 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
-#include <ATen/Parallel.h>
-#include <ATen/native/CPUBlas.h>
-#include <ATen/ops/empty.h>
+#include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/sdk/tile_operands.h>
 
 #include "tile_plan.h"
 
 namespace switchyard::flash {
+
+using namespace tiles;
 
 // Rows of one head: the last dimension is dense. Strides in elements.
 struct Rows {
@@ -81,44 +81,5 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params);
 
 // Rows of a tensor [B, H, N, D] or [T, H, D].
 Rows rows_of(const at::Tensor& x, Layout layout);
-
-// Memory from LibTorch's allocator, where the core counts it. Uninitialised.
-template <class T>
-class Buffer {
-public:
-    void fit(std::int64_t size) {
-        if (size > size_) {
-            tensor_ = at::empty({size * static_cast<std::int64_t>(sizeof(T))},
-                                at::TensorOptions().dtype(at::kByte));
-            size_ = size;
-        }
-    }
-    T* data() { return tensor_.defined() ? static_cast<T*>(tensor_.mutable_data_ptr()) : nullptr; }
-    const T* data() const {
-        return tensor_.defined() ? static_cast<const T*>(tensor_.const_data_ptr()) : nullptr;
-    }
-
-private:
-    at::Tensor tensor_;
-    std::int64_t size_ = 0;
-};
-
-// Runs `body(task, scratch)` for all tasks on LibTorch's threads, `run` of them one after the other (at least one) as a thread becomes free: sequences differ in length.
-// Each thread has a Scratch of its own.
-template <class Scratch, class Body>
-void run_tasks(std::int64_t tasks, const Body& body, std::int64_t run = 1) {
-    run = std::max<std::int64_t>(run, 1);
-    std::atomic<std::int64_t> next{0};
-    at::parallel_for(0, std::min<std::int64_t>(at::get_num_threads(), tasks), 1,
-                     [&](std::int64_t begin, std::int64_t end) {
-                         if (begin == end) return;
-                         Scratch scratch;
-                         for (std::int64_t first = next.fetch_add(run); first < tasks;
-                              first = next.fetch_add(run))
-                             for (std::int64_t task = first; task < std::min(first + run, tasks); ++task)
-                                 body(task, scratch);
-                         at::native::cpublas::brgemm_release();
-                     });
-}
 
 }  // namespace switchyard::flash

@@ -1,115 +1,24 @@
-// Copies of a few rows in the order that LibTorch's brgemm reads them in.
-//
-//   left(rows):         [n, d] dense, d rounded up                      the left operand of a product
-//   right(rows):        the right operand of x * rows, [n, d]
-//   right_of_transposed: the right operand of x * rows^T, [d, n]
-//
-// float: row-major. bfloat16: pairs of rows of the operand side by side, [k / 2][columns][2], which the processor's dot products read (VNNI). Rows and columns that
-// only fill up are zero.
+// Operands of a tile's product (<switchyard/sdk/tile_operands.h>), packed by the kernels here.
 #pragma once
 
 #include <cstdint>
 
-#include <algorithm>
-#include <type_traits>
+#include <switchyard/sdk/tile_operands.h>
 
-#include <ATen/native/CPUBlas.h>
-
+#include "call.h"
 #include "row_kernels.h"
 
 namespace switchyard::flash {
 
-// Contracted dimensions are even for bfloat16; other sizes go in steps of 16, for each size has its own code made at run time.
-constexpr std::int64_t even(std::int64_t n) { return (n + 1) / 2 * 2; }
-constexpr std::int64_t up16(std::int64_t n) { return (n + 15) / 16 * 16; }
-
-template <class Compute>
-constexpr bool in_pairs = !std::is_same_v<Compute, float>;
-
-// Element (k, column) of an operand with `columns` columns.
-template <class Compute>
-constexpr std::int64_t place(std::int64_t k, std::int64_t column, std::int64_t columns) {
-    return in_pairs<Compute> ? (k / 2) * columns * 2 + column * 2 + k % 2 : k * columns + column;
-}
-
-// Rows with `stride` between them, in any floating type, read as float.
-template <class Storage>
-struct Source {
-    const Storage* data;
-    std::int64_t stride;
-    const Storage* row(std::int64_t i) const { return data + i * stride; }
-};
-
-template <class Compute, class Storage>
-void left(const Source<Storage>& rows, std::int64_t n, std::int64_t d, std::int64_t padded_n, Compute* out) {
-    const std::int64_t width = even(d);
-    if constexpr (std::is_same_v<Compute, Storage>) {
-        if (width == d) {
-            for (std::int64_t i = 0; i < n; ++i) std::copy_n(rows.row(i), d, out + i * d);
-            std::fill(out + n * d, out + padded_n * d, Compute(0));
-            return;
-        }
-    }
-    for (std::int64_t i = 0; i < padded_n; ++i, out += width) {
-        std::int64_t k = 0;
-        if (i < n)
-            for (; k < d; ++k) out[k] = static_cast<Compute>(rows.row(i)[k]);
-        for (; k < width; ++k) out[k] = Compute(0);
-    }
-}
-
 template <class Compute, class Storage>
 void right(const Source<Storage>& rows, std::int64_t n, std::int64_t d, std::int64_t padded_n, Compute* out) {
-    if constexpr (std::is_same_v<Compute, Storage>) {
-        if constexpr (in_pairs<Compute>) {
-            const auto bits = [](const Storage* row) { return reinterpret_cast<const std::uint16_t*>(row); };
-            auto* const to = reinterpret_cast<std::uint16_t*>(out);
-            for (std::int64_t k = 0; k + 1 < n; k += 2)
-                row_kernels().panels.interleave(bits(rows.row(k)), bits(rows.row(k + 1)), d, to + k * d);
-        } else {
-            for (std::int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), d, out + k * d);
-        }
-        const std::int64_t done = in_pairs<Compute> ? n / 2 * 2 : n;
-        for (std::int64_t k = done; k < padded_n; ++k)
-            for (std::int64_t c = 0; c < d; ++c)
-                out[place<Compute>(k, c, d)] = k < n ? rows.row(k)[c] : Compute(0);
-        return;
-    }
-    for (std::int64_t k = 0; k < padded_n; ++k)
-        for (std::int64_t c = 0; c < d; ++c)
-            out[place<Compute>(k, c, d)] = k < n ? static_cast<Compute>(rows.row(k)[c]) : Compute(0);
+    tiles::right(row_kernels().panels, rows, n, d, padded_n, out);
 }
 
 template <class Compute, class Storage>
 void right_of_transposed(const Source<Storage>& rows, std::int64_t n, std::int64_t d, std::int64_t padded_n,
                          Compute* out) {
-    // Pairs of numbers of bfloat16 stay together: 32-bit numbers then, too.
-    constexpr std::int64_t pair = in_pairs<Compute> ? 2 : 1;
-    if constexpr (std::is_same_v<Compute, Storage>) {
-        if (d == even(d) && rows.stride % pair == 0 && reinterpret_cast<std::uintptr_t>(rows.data) % 4 == 0) {
-            auto* const to = reinterpret_cast<std::uint32_t*>(out);
-            row_kernels().panels.transpose32(reinterpret_cast<const std::uint32_t*>(rows.data), n, d / pair,
-                                      rows.stride / pair, to, padded_n);
-            for (std::int64_t k = 0; k < d / pair; ++k)
-                std::fill(to + k * padded_n + n, to + (k + 1) * padded_n, 0U);
-            return;
-        }
-    }
-    constexpr std::int64_t block = 16;  // columns that stay in the cache while k runs
-    for (std::int64_t begin = 0; begin < padded_n; begin += block)
-        for (std::int64_t k = 0; k < even(d); ++k)
-            for (std::int64_t c = begin; c < begin + block; ++c)
-                out[place<Compute>(k, c, padded_n)] =
-                    c < n && k < d ? static_cast<Compute>(rows.row(c)[k]) : Compute(0);
+    tiles::right_of_transposed(row_kernels().panels, rows, n, d, padded_n, out);
 }
-
-// c[m, n] (+)= a[m, k] * b, b as `right` or `right_of_transposed` left it with ldb columns in all. A column offset into b is offset * (bfloat16: 2) elements.
-template <class Compute>
-void product(std::int64_t m, std::int64_t n, std::int64_t k, const Compute* a, std::int64_t lda,
-             const Compute* b, std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
-    at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, in_pairs<Compute>);
-}
-template <class Compute>
-constexpr std::int64_t column_step = in_pairs<Compute> ? 2 : 1;
 
 }  // namespace switchyard::flash

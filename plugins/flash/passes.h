@@ -5,9 +5,6 @@
 
 namespace switchyard::flash {
 
-// Can brgemm multiply bfloat16 by the processor's own instructions? Otherwise bfloat16 is turned into float as it is packed, and products are float's.
-inline bool multiplies_bfloat16() { return __builtin_cpu_supports("avx512bf16") != 0; }
-
 // `out` has q's dtype and v's width, rows with a dense last dimension; lse is float32 [.., N] by sequence, head and row.
 void forward(const Call& call, const Rows& out, const Rows& lse);
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include "activation_kernels.h"
+#include "on_cuda.h"
 #include "rows.h"
 #include "serves_cpu.h"
 
@@ -53,12 +54,14 @@ void describe(Call& call, const ActivationParams& params, const RowShape& shape,
 }  // namespace
 
 FusedActivation::FusedActivation(const CreateInfo& info)
-    : Activation(info), last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes) {}
+    : Activation(info),
+      last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
+      on_cuda_(made_on_cuda<Activation>(Kind::activation, info)) {}
 
-Verdict FusedActivation::supports(const ActivationRequest& request, const HostInfo& /*host*/,
-                                  const Options&) {
+Verdict FusedActivation::supports(const ActivationRequest& request, const HostInfo& host,
+                                  const Options& options) {
     Verdict verdict;
-    require_cpu_storage(verdict, request);
+    require_storage(verdict, request, host, options, "activation.options.fused");
     REQUIRE(verdict, request.activation <= ActivationKind::reglu, Code::Algorithm, "activation",
             "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu",
             name(request.activation));
@@ -67,6 +70,7 @@ Verdict FusedActivation::supports(const ActivationRequest& request, const HostIn
 
 at::Tensor FusedActivation::forward(const ActivationInputs& inputs, const ActivationParams& params,
                                     Saved* saved) {
+    if (on_cuda_) return on_cuda_->forward(inputs, params, saved);
     const bool gated = is_gated(params.activation);
     const RowShape shape = result_shape(inputs.x, gated);
     const at::Tensor x = dense(inputs.x), bias = dense_float(inputs.bias);
@@ -102,6 +106,7 @@ at::Tensor FusedActivation::forward(const ActivationInputs& inputs, const Activa
 
 ActivationGrads FusedActivation::backward(const ActivationParams& params, const Saved& saved,
                                           const at::Tensor& grad_y, const ActivationNeeds& needs) {
+    if (on_cuda_) return on_cuda_->backward(params, saved, grad_y, needs);
     const bool by_result = params.activation == ActivationKind::relu;
     const at::Tensor kept = dense(saved[0]), dy = dense(grad_y);
     const at::Tensor bias = by_result ? at::Tensor() : dense_float(saved[1]);

@@ -1,7 +1,9 @@
 // Bias, activation, gate and dropout in one sweep, forward and backward.
+// For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/host_info.h>
@@ -20,6 +22,7 @@ public:
 
 private:
     std::int64_t last_cache_bytes_;
+    std::unique_ptr<Activation> on_cuda_;  // or nullptr
 };
 
 }  // namespace switchyard

@@ -9,6 +9,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "loss_rows.h"
+#include "on_cuda.h"
 #include "projection.h"
 #include "rows.h"
 #include "serves_cpu.h"
@@ -135,15 +136,18 @@ LossOutputs forward_projection(const LossInputs& inputs, const LossParams& param
 }  // namespace
 
 FusedLoss::FusedLoss(const CreateInfo& info)
-    : Loss(info), last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes) {}
+    : Loss(info),
+      last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
+      on_cuda_(made_on_cuda<Loss>(Kind::loss, info)) {}
 
-Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& /*host*/, const Options&) {
+Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& host, const Options& options) {
     Verdict verdict;
-    require_cpu_storage(verdict, request);
+    require_storage(verdict, request, host, options, "loss.options.fused");
     return verdict;
 }
 
 LossOutputs FusedLoss::forward(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    if (on_cuda_) return on_cuda_->forward(inputs, params, saved);
     executed();
     if (inputs.weight.defined()) return forward_projection(inputs, params, saved);
     const bool with_gradient =
@@ -154,6 +158,7 @@ LossOutputs FusedLoss::forward(const LossInputs& inputs, const LossParams& param
 
 LossGrads FusedLoss::backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                               const LossNeeds& needs) {
+    if (on_cuda_) return on_cuda_->backward(params, saved, grad_loss, needs);
     const auto kept = static_cast<Kept>(saved.integers.at(0));
     const at::Tensor grad = grad_loss.to(at::kFloat).contiguous();
     if (kept == Kept::gradient) return saved_gradient(params, saved, grad);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/loss.h>
@@ -20,6 +21,7 @@ public:
 
 private:
     std::int64_t last_cache_bytes_;
+    std::unique_ptr<Loss> on_cuda_;  // or nullptr: cuda/component.cpp
 };
 
 }  // namespace switchyard

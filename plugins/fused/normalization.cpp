@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include "norm_kernels.h"
+#include "on_cuda.h"
 #include "rows.h"
 #include "serves_cpu.h"
 
@@ -74,12 +75,13 @@ void run_backward(NormBackward<T> call, const BackwardTensors& t, const RowShape
 FusedNormalization::FusedNormalization(const CreateInfo& info, bool reduced)
     : Normalization(info),
       reduced_(reduced),
-      last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes) {}
+      last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
+      on_cuda_(made_on_cuda<Normalization>(Kind::normalization, info)) {}
 
-Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& /*host*/,
-                                     const Options&) {
+Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
+                                     const Options& options) {
     Verdict verdict;
-    require_cpu_storage(verdict, request);
+    require_storage(verdict, request, host, options, "normalization.options.fused");
     REQUIRE(verdict, request.parameter_dtype == request.dtype || request.parameter_dtype == DType::float32,
             Code::DType, "parameter_dtype", "the dtype of x, or float32", name(request.parameter_dtype));
     REQUIRE(verdict, request.width.min >= 1, Code::Width, "width", "1 or more", request.width);
@@ -88,7 +90,10 @@ Verdict FusedNormalization::supports(const NormalizationRequest& request, const 
 
 Verdict LowPrecisionNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
                                             const Options& options) {
-    Verdict verdict = FusedNormalization::supports(request, host, options);
+    Verdict verdict;
+    require_cpu_storage(verdict, request);
+    if (!verdict.ok()) return verdict;
+    verdict = FusedNormalization::supports(request, host, options);
     REQUIRE(verdict, !request.needs_grad || request.width.min >= 2, Code::Width, "width",
             "2 or more with gradients (that of one value is all cancellation)", request.width);
     return verdict;
@@ -96,6 +101,7 @@ Verdict LowPrecisionNormalization::supports(const NormalizationRequest& request,
 
 NormalizationOutputs FusedNormalization::forward(const NormalizationInputs& inputs,
                                                  const NormalizationParams& params, Saved* saved) {
+    if (on_cuda_) return on_cuda_->forward(inputs, params, saved);
     const RowShape shape = row_shape(inputs.x);
     const auto storage = inputs.x.scalar_type();
     const bool wide = inputs.bias.defined() || inputs.residual.defined() || params.dropout.active();
@@ -139,6 +145,7 @@ NormalizationOutputs FusedNormalization::forward(const NormalizationInputs& inpu
 NormalizationGrads FusedNormalization::backward(const NormalizationParams& params, const Saved& saved,
                                                 const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                                 const NormalizationNeeds& needs) {
+    if (on_cuda_) return on_cuda_->backward(params, saved, grad_y, grad_sum, needs);
     BackwardTensors t;
     t.sum = dense(saved[saved_sum]);
     t.statistics = saved[saved_statistics];

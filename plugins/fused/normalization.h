@@ -1,7 +1,9 @@
 // LayerNorm and RMSNorm in one sweep, the wide form norm(residual + dropout(x + bias)) included, forward and backward.
+// For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/normalization.h>
@@ -27,6 +29,7 @@ protected:
 private:
     bool reduced_;
     std::int64_t last_cache_bytes_;
+    std::unique_ptr<Normalization> on_cuda_;  // or nullptr
 };
 
 // Parameters, mean and 1 / deviation have been through the storage dtype, as where LP-LayerNorm casts down (MosaicML Composer, Low Precision LayerNorm), and

@@ -3,17 +3,32 @@
 #include <switchyard/sdk/plugin.h>
 #include <switchyard/sdk/serves.h>
 
+#include "activation_on_device.h"
+#include "loss_on_device.h"
+#include "norm_on_device.h"
+
 namespace switchyard::test {
 namespace {
 
 constexpr sdk::ComponentFacts facts(const char* gradient, const char* random) {
     return {"emulated", "", "", 0, gradient, random, "exact", 0.0, "{}"};
 }
-constexpr sdk::ComponentFacts of_step = facts("none", "none");
+constexpr sdk::ComponentFacts of_step = facts("none", "none"), of_rows = facts("kernel", "counter"),
+                              of_loss = facts("kernel", "none");
 const SwitchyardComponent step_entry = sdk::component<Kind::optimizer, EmulatedStep>(of_step);
+const SwitchyardComponent norm_entry = sdk::component<Kind::normalization, EmulatedNormalization>(of_rows);
+const SwitchyardComponent activation_entry = sdk::component<Kind::activation, EmulatedActivation>(of_rows);
+const SwitchyardComponent loss_entry = sdk::component<Kind::loss, EmulatedLoss>(of_loss);
 
 // Of one multiprocessor 8 blocks: they walk over several pieces each.
 constexpr device::Queue queue{nullptr, 1};
+
+Verdict for_storage(const Request& request) {
+    Verdict verdict;
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
+    return verdict;
+}
 
 const OptimizerRequest& request_of(const CreateInfo& info) {
     return *static_cast<const OptimizerRequest*>(info.request);
@@ -25,10 +40,7 @@ EmulatedStep::EmulatedStep(const CreateInfo& info)
     : Optimizer(info), device_(request_of(info).algorithm, request_of(info).unscale) {}
 
 Verdict EmulatedStep::supports(const OptimizerRequest& request, const HostInfo&, const Options&) {
-    Verdict verdict;
-    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
-            name(request.dtype));
-    return verdict;
+    return for_storage(request);
 }
 
 StepResult EmulatedStep::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
@@ -36,9 +48,59 @@ StepResult EmulatedStep::step(std::vector<ParameterGroup>& groups, const StepPar
     return device_.step(groups, params, queue);
 }
 
-conformance::ComponentUnderTest emulated_fused(Kind) {
+Verdict EmulatedNormalization::supports(const NormalizationRequest& request, const HostInfo&,
+                                        const Options&) {
+    return for_storage(request);
+}
+
+NormalizationOutputs EmulatedNormalization::forward(const NormalizationInputs& inputs,
+                                                    const NormalizationParams& params, Saved* saved) {
+    executed();
+    return fused_cuda::normalize(inputs, params, saved, queue);
+}
+
+NormalizationGrads EmulatedNormalization::backward(const NormalizationParams& params, const Saved& saved,
+                                                   const at::Tensor& grad_y, const at::Tensor& grad_sum,
+                                                   const NormalizationNeeds& needs) {
+    return fused_cuda::normalize_backward(params, saved, grad_y, grad_sum, needs, queue);
+}
+
+Verdict EmulatedActivation::supports(const ActivationRequest& request, const HostInfo&, const Options&) {
+    return for_storage(request);
+}
+
+at::Tensor EmulatedActivation::forward(const ActivationInputs& inputs, const ActivationParams& params,
+                                       Saved* saved) {
+    executed();
+    return fused_cuda::activate(inputs, params, saved, queue);
+}
+
+ActivationGrads EmulatedActivation::backward(const ActivationParams& params, const Saved& saved,
+                                             const at::Tensor& grad_y, const ActivationNeeds& needs) {
+    return fused_cuda::activate_backward(params, saved, grad_y, needs, queue);
+}
+
+Verdict EmulatedLoss::supports(const LossRequest& request, const HostInfo&, const Options&) {
+    return for_storage(request);
+}
+
+LossOutputs EmulatedLoss::forward(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    executed();
+    return fused_cuda::cross_entropy(inputs, params, saved, queue);
+}
+
+LossGrads EmulatedLoss::backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
+                                 const LossNeeds& needs) {
+    return fused_cuda::cross_entropy_backward(params, saved, grad_loss, needs, queue);
+}
+
+conformance::ComponentUnderTest emulated_fused(Kind kind) {
     static const HostInfo host;
-    return {"fused on emulated cuda", &step_entry, &host, {}, ""};
+    const SwitchyardComponent* const entry = kind == Kind::normalization ? &norm_entry
+                                             : kind == Kind::activation  ? &activation_entry
+                                             : kind == Kind::loss        ? &loss_entry
+                                                                         : &step_entry;
+    return {"fused on emulated cuda", entry, &host, {}, ""};
 }
 
 }  // namespace switchyard::test

@@ -47,3 +47,27 @@ TEST_CASE("master weights and values in 16 bits are right on the emulated device
     CHECK(faults(verify(Kind::optimizer, DType::bfloat16, "/unscale_clip/")) == "");
     CHECK(faults(verify(Kind::optimizer, DType::float16, "adamw/state/")) == "");
 }
+
+TEST_CASE("normalization is right on the emulated device") {
+    const auto report = verify(Kind::normalization, DType::float32);
+    CHECK(faults(report) == "");
+    CHECK(report.cases > 50);
+    CHECK(report.skipped == 0);
+    CHECK(faults(verify(Kind::normalization, DType::bfloat16, "dropout")) == "");
+}
+
+TEST_CASE("activation is right on the emulated device") {
+    const auto report = verify(Kind::activation, DType::float32);
+    CHECK(faults(report) == "");
+    CHECK(report.cases > 50);
+    CHECK(report.skipped == 0);
+    CHECK(faults(verify(Kind::activation, DType::float16, "swiglu")) == "");
+}
+
+TEST_CASE("cross-entropy is right on the emulated device") {
+    const auto report = verify(Kind::loss, DType::float32);
+    CHECK(faults(report) == "");
+    CHECK(report.cases > 50);
+    CHECK(report.skipped == 0);
+    CHECK(faults(verify(Kind::loss, DType::bfloat16, "smoothing")) == "");
+}

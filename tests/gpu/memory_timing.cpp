@@ -13,12 +13,22 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
 
 #include "timing.h"
@@ -158,6 +168,77 @@ void time_optimizers(host::Registry& fused, host::Registry& optim8bit, const Hos
     }
 }
 
+// What stands around the matrix products, in the shapes of BERT-base: forward and backward, against LibTorch's own kernel of the same.
+void time_normalization(host::Registry& fused, const HostInfo& host) {
+    constexpr std::int64_t rows = 65536, width = 768;
+    NormalizationRequest request;
+    request.device = Device::cuda;
+    request.dtype = DType::bfloat16;
+    request.width = width;
+    const auto norm = make<Normalization>(fused, host, Kind::normalization, "fused", request, {});
+    const at::Tensor x = at::randn({rows, width}, on_device(at::kBFloat16)), grad = at::randn_like(x);
+    const at::Tensor weight = at::randn({width}, on_device(at::kFloat)), beta = at::randn_like(weight);
+    const at::Tensor narrow_weight = weight.to(at::kBFloat16), narrow_beta = beta.to(at::kBFloat16);
+    const NormalizationInputs inputs{x, {}, {}, weight, beta};
+    Saved saved;
+    norm->forward(inputs, {}, &saved);
+    const auto library = [&] { return at::native_layer_norm(x, {width}, narrow_weight, narrow_beta, 1e-5); };
+    const auto [y, mean, rstd] = library();
+    const auto bytes = static_cast<double>(x.nbytes());
+    compare(
+        "fused LayerNorm forward, 65536 x 768, bf16", 2.0 * bytes,
+        [&] { norm->forward(inputs, {}, nullptr); }, [&] { library(); }, "native_layer_norm");
+    compare(
+        "fused LayerNorm backward", 3.0 * bytes,
+        [&] {
+            norm->backward({}, saved, grad, {}, {true, false, false, true, true});
+        },
+        [&, &mean = mean, &rstd = rstd] {
+            at::native_layer_norm_backward(grad, x, {width}, mean, rstd, narrow_weight, narrow_beta,
+                                           {true, true, true});
+        },
+        "its backward");
+    const NormalizationInputs wide{x.view({64, 1024, width}), beta, grad.view({64, 1024, width}), weight,
+                                   beta};
+    NormalizationParams params;
+    params.dropout = {0.1, 7};
+    compare(
+        "fused norm(residual + dropout(x + bias)) forward", 4.0 * bytes,
+        [&] { norm->forward(wide, params, nullptr); }, {}, "");
+}
+
+void time_activation_and_loss(host::Registry& fused, const HostInfo& host) {
+    ActivationRequest request;
+    request.device = Device::cuda;
+    request.dtype = DType::bfloat16;
+    const auto activation = make<Activation>(fused, host, Kind::activation, "fused", request, {});
+    const at::Tensor x = at::randn({16384, 3072}, on_device(at::kBFloat16));
+    const at::Tensor bias = at::randn({3072}, on_device(at::kBFloat16));
+    const auto bytes = static_cast<double>(x.nbytes());
+    compare(
+        "fused bias + GELU forward, 16384 x 3072, bf16", 2.0 * bytes,
+        [&] {
+            activation->forward({x, bias}, {}, nullptr);
+        },
+        [&] { at::gelu(x + bias); }, "add, gelu");
+
+    LossRequest of_loss;
+    of_loss.device = Device::cuda;
+    of_loss.dtype = DType::bfloat16;
+    const auto loss = make<Loss>(fused, host, Kind::loss, "fused", of_loss, {});
+    const at::Tensor logits = at::randn({8192, 50257}, on_device(at::kBFloat16));
+    const at::Tensor targets = at::randint(50257, {8192}, on_device(at::kLong));
+    const at::Tensor one = at::ones({}, on_device(at::kFloat));
+    compare(
+        "fused cross-entropy forward and backward, 8192 x 50257", 3.0 * static_cast<double>(logits.nbytes()),
+        [&] {
+            Saved saved;
+            loss->forward({logits, {}, {}, targets}, {}, &saved);
+            loss->backward({}, saved, one, {});
+        },
+        [&] { at::_log_softmax(logits, -1, false); }, "_log_softmax alone");
+}
+
 // bitsandbytes' own kernel on one tensor, against ours on the same (csrc/pythonInterface.cpp has the declaration).
 void time_bitsandbytes(const char* library, host::Registry& optim8bit, const HostInfo& host) {
     using Step = void(float*, float*, std::uint8_t*, std::uint8_t*, float, float, float, float, float,
@@ -205,6 +286,8 @@ int main(int count, char** arguments) try {
     host::Registry optim8bit = plugin_at(folder + "/liboptim8bit.so", host);
     const at::NoGradGuard no_grad;
     measure_copy();
+    time_normalization(fused, host);
+    time_activation_and_loss(fused, host);
     time_optimizers(fused, optim8bit, host);
     if (count > 2) time_bitsandbytes(arguments[2], optim8bit, host);
     return 0;

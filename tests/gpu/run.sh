@@ -48,8 +48,8 @@ step() {
 switchyard=$build/bin/switchyard
 export SWITCHYARD_PLUGIN_PATH=$PWD/$build/lib/switchyard/plugins
 
-declare -A kinds=([fused]="optimizer" [optim8bit]="optimizer")
-declare -A small=([optimizer]=/unscale_clip/)  # cases enough for compute-sanitizer
+declare -A kinds=([fused]="normalization/fused activation loss optimizer" [optim8bit]="optimizer")
+declare -A small=([optimizer]=/unscale_clip/ [normalization/fused]=dropout [activation]=dropout [loss]=smoothing)  # cases enough for compute-sanitizer
 step emulation ctest --test-dir $build -R '^cuda_emulation' --output-on-failure
 for dtype in bfloat16 float16; do
     step "verify-flash-$dtype" $switchyard plugins verify flash --device cuda --component attention --option flash.untried_device=true --dtype $dtype \
@@ -57,8 +57,8 @@ for dtype in bfloat16 float16; do
 done
 for plugin in fused optim8bit; do
     for kind in ${kinds[$plugin]}; do
-        step "verify-$plugin-$kind" $switchyard plugins verify $plugin --device cuda --component $kind --option $plugin.untried_device=true \
-            --json "$results/verify-$plugin-$kind.json"
+        step "verify-$plugin-${kind%/*}" $switchyard plugins verify $plugin --device cuda --component $kind --option $plugin.untried_device=true \
+            --json "$results/verify-$plugin-${kind%/*}.json"
     done
 done
 if [[ -e $SWITCHYARD_PLUGIN_PATH/libaten.so ]]; then
@@ -78,7 +78,7 @@ if [[ -z $quick ]]; then
         for plugin in fused optim8bit; do
             for kind in ${kinds[$plugin]}; do
                 for tool in memcheck racecheck initcheck synccheck; do
-                    step "$tool-$plugin-$kind" compute-sanitizer --tool $tool --error-exitcode 1 --target-processes all --kernel-regex kns=${plugin}_cuda \
+                    step "$tool-$plugin-${kind%/*}" compute-sanitizer --tool $tool --error-exitcode 1 --target-processes all --kernel-regex kns=${plugin}_cuda \
                         $switchyard plugins verify $plugin --device cuda --component $kind --option $plugin.untried_device=true --dtype bfloat16 \
                         --filter "${small[$kind]}"
                 done

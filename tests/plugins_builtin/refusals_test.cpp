@@ -62,6 +62,32 @@ TEST_CASE("flash's kernels for a device must be asked for until a device has run
           "false");
 }
 
+TEST_CASE("fused and 8-bit kernels for a device must be asked for, on a host that has one") {
+    NormalizationRequest normalization;
+    ActivationRequest activation;
+    LossRequest loss;
+    OptimizerRequest optimizer;
+    const std::string lacking = "device: expected cpu, or cuda on a host that has such a device, got cuda\n";
+    const std::string untried =
+        "untried_device: expected true (no device has run these kernels yet: tests/gpu/run.sh does), got "
+        "false";
+    const auto check = [&](const std::string& plugin, Kind kind, Request& request) {
+        request.device = Device::cuda;
+        INFO(plugin << " " << name(kind));
+        const auto loaded = component(kind, plugin, plugin);
+        CHECK(refusals(loaded, request, h100()) == untried);
+        const std::string on_laptop = refusals(loaded, request, laptop());
+        CHECK(on_laptop.substr(0, lacking.size()) == lacking);
+    };
+    check("fused", Kind::normalization, normalization);
+    check("fused", Kind::activation, activation);
+    check("fused", Kind::loss, loss);
+    check("fused", Kind::optimizer, optimizer);
+    check("optim8bit", Kind::optimizer, optimizer);
+    CHECK(refusals(component(Kind::normalization, "fused", "low_precision"), normalization, h100()) ==
+          "device: expected cpu, got cuda");
+}
+
 TEST_CASE("all reasons come at once") {
     AttentionRequest request;
     request.dtype = DType::float8_e4m3fn;

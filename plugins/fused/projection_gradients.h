@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -118,7 +119,8 @@ private:
         for (auto& turn : progress.turns) {
             while (turn.load(std::memory_order_acquire) != task) {
                 if (progress.failed) return;
-                std::this_thread::yield();
+                std::this_thread::sleep_for(
+                    std::chrono::microseconds(20));  // whoever is waited for may need the core
             }
             add_to_x(some, row, scratch);
             turn.store(task + 1, std::memory_order_release);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 
 #include <switchyard/cli/auto_choice.h>
@@ -43,7 +44,10 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
         set_threads(job.config.runtime.threads);
         const auto plan = model::make_plan(job.config, registry, host,
                                            auto_choice(job.config, registry, host, Missing::measure));
-        if (plan.ok()) return std::move(job.config);
+        if (plan.ok()) {
+            std::cerr << plan_warnings(plan);
+            return std::move(job.config);
+        }
         problem = plan_problems(plan);
     } catch (const Failure& failure) {
         problem = failure.what();

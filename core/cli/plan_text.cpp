@@ -74,6 +74,8 @@ void add_details(const PlanRow& row, Lines& lines) {
 
 Lines notes_of(const PlanRow& row, bool verbose) {
     Lines lines;
+    for (const auto& warning : row.warnings) lines.push_back("warning: " + warning);
+    lines.insert(lines.end(), row.notes.begin(), row.notes.end());
     if (verbose) add_details(row, lines);
     if (row.chosen && !row.chosen->composed.empty())
         lines.push_back("composed by the core: " + joined(row.chosen->composed));
@@ -198,6 +200,14 @@ std::string plan_problems(const resolver::Plan& plan) {
         const auto message = first_line(trouble.row->error) + " (" + places_text(trouble) + ")";
         const auto key = std::string(name(use.kind)) + ".backend";
         text += config::render(problem_at(use.origin, key, message)) + rest(trouble.row->error);
+    }
+    return text;
+}
+
+std::string plan_warnings(const resolver::Plan& plan) {
+    std::string text;
+    for (const auto& row : plan.rows) {
+        for (const auto& warning : row.warnings) text += "warning: " + warning + "\n";
     }
     return text;
 }

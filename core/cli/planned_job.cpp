@@ -1,5 +1,6 @@
 #include <switchyard/cli/planned_job.h>
 
+#include <iostream>
 #include <utility>
 
 #include <switchyard/cli/command.h>
@@ -30,6 +31,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
+    std::cerr << plan_warnings(planned->plan);
     return planned;
 }
 

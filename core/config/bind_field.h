@@ -20,6 +20,9 @@ template <class Enum>
 Value pack(const std::optional<Enum>& member) {
     return std::string(member ? name(*member) : "auto");
 }
+inline Value pack(const std::optional<bool>& member) {
+    return std::string(!member ? "auto" : *member ? "true" : "false");
+}
 template <class Enum>
 requires std::is_enum_v<Enum> Value pack(const std::vector<Enum>& members) {
     std::vector<std::string> texts;
@@ -33,6 +36,10 @@ void unpack(const Value& value, T& member) {
         member = *parse<T>(std::get<std::string>(value));
     else
         member = std::get<T>(value);
+}
+inline void unpack(const Value& value, std::optional<bool>& member) {
+    const auto& text = std::get<std::string>(value);
+    member = text == "auto" ? std::nullopt : std::optional(text == "true");
 }
 template <class Enum>
 void unpack(const Value& value, std::optional<Enum>& member) {
@@ -63,7 +70,10 @@ template <class T>
 Shape natural_shape() {
     using Enum = typename EnumOf<T>::type;
     Shape shape;
-    if constexpr (std::is_enum_v<Enum>) {
+    if constexpr (std::is_same_v<T, std::optional<bool>>) {
+        shape.type = Type::choice;
+        shape.limits.choices = {"auto", "true", "false"};
+    } else if constexpr (std::is_enum_v<Enum>) {
         shape.type = std::is_same_v<T, std::vector<Enum>> ? Type::choices : Type::choice;
         shape.limits.choices.assign(names<Enum>.begin(), names<Enum>.end());
     } else {

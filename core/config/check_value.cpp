@@ -26,7 +26,7 @@ std::string choices_text(const Limits& limits, bool quotes) {
     std::string text;
     for (const auto choice : limits.choices) {
         if (!text.empty()) text += ", ";
-        text += quotes ? toml_string(choice) : std::string(choice);
+        text += quotes && !is_switch_word(choice) ? toml_string(choice) : std::string(choice);
     }
     return text;
 }
@@ -58,6 +58,10 @@ std::optional<Value> check_scalar(Type type, const Limits& limits, const Node& n
     const auto* number = std::get_if<double>(&node.scalar);
     const auto* text = std::get_if<std::string>(&node.scalar);
     if (type == Type::boolean && node.kind == Node::Kind::boolean) return std::get<bool>(node.scalar);
+    if (type == Type::choice && node.kind == Node::Kind::boolean) {
+        const std::string word = std::get<bool>(node.scalar) ? "true" : "false";
+        if (std::ranges::count(limits.choices, word) > 0) return word;
+    }
     if (type == Type::integer && integer != nullptr && in_range(limits, static_cast<double>(*integer)))
         return *integer;
     if (type == Type::number && integer != nullptr && in_range(limits, static_cast<double>(*integer)))

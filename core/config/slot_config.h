@@ -64,10 +64,11 @@ struct OptimizerConfig : SlotConfig {
 };
 
 struct PrecisionConfig : SlotConfig {
-    DType parameter_dtype = DType::float32;  // in which the model stores its parameters
+    // In which the model stores its parameters; empty ("auto"): as the policy asks for.
+    std::optional<DType> parameter_dtype;
     // Of the inputs that the other slots are planned for; empty ("auto"): as the policy says.
     std::optional<DType> compute_dtype;
-    bool loss_scaling = false;  // the policy must scale the loss
+    std::optional<bool> loss_scaling;  // the policy must, or must not, scale the loss; empty: as it needs
     bool operator==(const PrecisionConfig&) const = default;
 };
 

@@ -178,14 +178,16 @@ Section optimizer_section() {
 Section precision_section() {
     auto rows = slot<&Config::precision>(Kind::precision, "In which dtypes the model computes.");
     using P = PrecisionConfig;
-    rows.add<&P::parameter_dtype>("parameter_dtype", "dtype in which the model stores its parameters",
-                                  one_of({"float32", "float64", "bfloat16", "float16"}),
-                                  {.also = "dtype torch_dtype"});
+    rows.add<&P::parameter_dtype>(
+        "parameter_dtype", "dtype in which the model stores its parameters; auto: as the policy asks for",
+        one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "dtype torch_dtype"});
     rows.add<&P::compute_dtype>(
         "compute_dtype",
         "dtype that attention, normalization, activation and loss are planned for; auto: as the policy says",
         one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "autocast amp"});
-    rows.add<&P::loss_scaling>("loss_scaling", "the policy must scale the loss", {}, {.also = "loss_scale"});
+    rows.add<&P::loss_scaling>("loss_scaling",
+                               "the policy scales the loss; auto: where its range needs that", {},
+                               {.also = "loss_scale"});
     return rows.section;
 }
 
@@ -251,6 +253,9 @@ Value default_value(const Field& field, ModelType type) {
 std::string value_text(const Field& field, const Value& value) {
     const auto* list = std::get_if<std::vector<std::string>>(&value);
     const bool single = field.shape.type == Type::backend && list != nullptr && list->size() == 1;
+    const auto* text = std::get_if<std::string>(&value);
+    const bool is_switch = field.shape.type == Type::choice && text != nullptr && is_switch_word(*text);
+    if (is_switch) return *text;
     return single ? toml_string(list->front()) : to_toml(value);
 }
 

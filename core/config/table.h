@@ -63,6 +63,8 @@ const std::vector<Section>& sections();
 const Field* find_field(std::string_view key);
 // What a field is by default in a model of that type.
 Value default_value(const Field& field, ModelType type);
+// Of a choice that is a switch or "auto": the words that are written as booleans.
+constexpr bool is_switch_word(std::string_view word) { return word == "true" || word == "false"; }
 // As TOML text; a single backend without brackets, as it is usually written.
 std::string value_text(const Field& field, const Value& value);
 // The kind whose options stand under `path` ("attention.options").

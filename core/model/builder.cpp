@@ -16,7 +16,7 @@ Builder::Builder(const config::Config& config, Parameters& parameters)
     : model_(config.model),
       parameters_(parameters),
       options_(at::TensorOptions()
-                   .dtype(to_scalar_type(config.precision.parameter_dtype))
+                   .dtype(to_scalar_type(config.precision.parameter_dtype.value_or(DType::float32)))
                    .device(to_device_type(config.run.device))),
       generator_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(config.run.seed))) {}
 

@@ -13,7 +13,7 @@ public:
         : config_(config),
           m_(config.model),
           tokens_(config.batch.size * config.batch.max_length),
-          value_bytes_(size_of(config.precision.parameter_dtype)) {}
+          value_bytes_(size_of(config.precision.parameter_dtype.value_or(DType::float32))) {}
 
     std::vector<ModelPart> all() {
         add_embeddings();

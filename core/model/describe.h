@@ -17,7 +17,7 @@ struct ModelPart {
     std::int64_t parameters = 0;  // of all of them
     double forward_flops =
         0.0;  // of all, for one batch of batch.size x batch.max_length; a multiply-add counts 2
-    std::int64_t activation_bytes = 0;  // of all, kept for backward without fusion, in the parameters' dtype
+    std::int64_t activation_bytes = 0;  // of all, kept for backward without fusion, in precision.parameter_dtype (auto: float32)
 };
 
 std::vector<ModelPart> describe(const config::Config& config);

@@ -233,7 +233,7 @@ private:
         r.gradient_dtype = r.dtype;
         r.master_weights = size_of(r.dtype) < size_of(DType::float32);
         r.clip = slot.max_grad_norm > 0;
-        r.unscale = config_.precision.loss_scaling;
+        r.unscale = config_.precision.loss_scaling.value_or(false);
         add(Kind::optimizer, "optimizer", "model", Phase::train, r);
     }
 
@@ -305,7 +305,7 @@ private:
 }  // namespace
 
 Dtypes configured_dtypes(const Config& config) {
-    const auto parameters = config.precision.parameter_dtype;
+    const auto parameters = config.precision.parameter_dtype.value_or(DType::float32);
     const auto inputs = config.precision.compute_dtype.value_or(parameters);
     return {[inputs](OpClass, const std::string&) { return inputs; },
             [parameters](OpClass, const std::string&) { return parameters; }};
@@ -313,7 +313,7 @@ Dtypes configured_dtypes(const Config& config) {
 
 SlotUse outline_precision(const Config& config) {
     auto request = std::make_shared<PrecisionRequest>();
-    request->dtype = config.precision.parameter_dtype;
+    request->dtype = config.precision.parameter_dtype.value_or(DType::float32);
     request->device = config.run.device;
     request->layout = config.batch.layout;
     request->phase = has(config.run.phases, Phase::train) || config.run.phases.empty()
@@ -322,7 +322,7 @@ SlotUse outline_precision(const Config& config) {
     request->needs_grad = request->phase == Phase::train;
     request->deterministic = config.run.deterministic;
     request->allow_reduced = config.precision.allow_reduced;
-    request->loss_scaling = config.precision.loss_scaling;
+    request->loss_scaling = config.precision.loss_scaling.value_or(false);
     const auto origin = config.origins.find("precision.backend");
     const auto phase = request->phase;
     return {Kind::precision,

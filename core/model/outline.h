@@ -20,6 +20,8 @@ struct Dtypes {
     std::function<DType(OpClass, const std::string& layer)> storage;  // of the parameters
 };
 
+// Both "auto"s of [precision] stand here for float32 and no loss scaling: auto_precision.h fills them in before.
+//
 // Everything in the parameters' dtype, unless precision.compute_dtype says otherwise.
 Dtypes configured_dtypes(const config::Config& config);
 

@@ -8,6 +8,7 @@
 #include <switchyard/host/calling/guard.h>
 #include <switchyard/host/calling/services.h>
 #include <switchyard/host/discovery/content_hash.h>
+#include <switchyard/model/auto_precision.h>
 #include <switchyard/model/outline.h>
 #include <switchyard/resolver/request_fields.h>
 
@@ -92,13 +93,23 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
     const auto loaded = registry.find(Kind::precision, chosen.plugin, chosen.component);
     if (!loaded) throw std::runtime_error("it could not be loaded");
     const auto policy = make_policy(row, *loaded, host);
-    if (policy == nullptr && config.precision.compute_dtype) return configured_dtypes(config);
+    if (policy == nullptr && config.precision.compute_dtype)
+        return configured_dtypes(with_precision_of(config, row));
     if (policy == nullptr)
         throw std::runtime_error(
             "it cannot be asked for its dtypes without the device; write precision.compute_dtype");
     const auto site = [plugin = chosen.plugin, component = chosen.component](const char* call) {
         return host::CallSite{plugin.c_str(), component.c_str(), call};
     };
+    const auto stored = host::guarded(site("precision.storage"), [&] {
+        return policy->handle->storage(OpClass::linear, "model");
+    });
+    if (stored != chosen.request->dtype) {
+        throw std::runtime_error("it stores parameters in " + std::string(name(stored)) +
+                                 ", but serves a model that stores them in " +
+                                 std::string(name(chosen.request->dtype)) + "; write precision.parameter_dtype = \"" +
+                                 std::string(name(stored)) + "\"");
+    }
     return {[=](OpClass op, const std::string& layer) {
                 return host::guarded(site("precision.compute"),
                                      [&] { return policy->handle->compute(op, layer); });
@@ -114,7 +125,7 @@ std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config,
                                                    host::Registry& registry, const HostInfo& host) {
     if (precision.chosen) {
         try {
-            return outline(config, dtypes_of(config, precision, registry, host));
+            return outline(with_precision_of(config, precision), dtypes_of(config, precision, registry, host));
         } catch (const std::exception& error) {
             precision.error =
                 precision.chosen->plugin + "/" + precision.chosen->component + ": " + error.what();
@@ -159,7 +170,7 @@ std::vector<resolver::Candidate> candidates(host::Registry& registry) {
 resolver::Plan make_plan(const config::Config& config, host::Registry& registry, const HostInfo& host,
                          const resolver::ResolveOptions& options) {
     const auto all = candidates(registry);
-    auto precision = resolver::resolve(outline_precision(config), all, host, options);
+    auto precision = resolve_precision(config, all, host, options);
     const auto uses = outline_with_policy(config, precision, registry, host);
     auto plan = resolver::resolve(uses, all, host, options);
     plan.rows.insert(plan.rows.begin(), std::move(precision));

@@ -91,6 +91,8 @@ struct PlanRow {
     std::string how;                           // "named", "choice 1 of 2 listed", "auto: by rank"
     std::optional<Measurement> measured;       // for "auto": what was chosen by
     std::string error;  // if nothing was chosen: what to tell the user, without the place
+    std::vector<std::string> notes;     // what "auto" in the configuration became, in words
+    std::vector<std::string> warnings;  // what is served as it was asked for, but is likely not what is wanted
 };
 
 struct Plan {

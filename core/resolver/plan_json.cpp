@@ -81,6 +81,8 @@ Json json_of(const PlanRow& row) {
             {"measured", row.measured ? to_json(*row.measured) : Json(nullptr)},
             {"chosen", row.chosen ? json_of(row.use.kind, *row.chosen) : Json(nullptr)},
             {"error", row.error.empty() ? Json(nullptr) : Json(row.error)},
+            {"notes", row.notes},
+            {"warnings", row.warnings},
             {"request", json_of(row.use.kind, *row.use.request)},
             {"request_in_words", in_words(row.use.kind, *row.use.request)},
             {"candidates", candidates}};

@@ -7,6 +7,7 @@
 #include <switchyard/data/language_data.h>
 #include <switchyard/data/open_tokenizer.h>
 #include <switchyard/data/pair_samples.h>
+#include <switchyard/model/auto_precision.h>
 #include <switchyard/model/operations/bind.h>
 #include <switchyard/model/weights/huggingface_config.h>
 
@@ -71,7 +72,7 @@ InputError::InputError(const std::vector<std::string>& problems)
 
 Session::Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
                  const HostInfo& host)
-    : config_(checked(std::move(config))),
+    : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
       model_(model::make_model(config_, parameters_)),

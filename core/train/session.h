@@ -50,6 +50,7 @@ public:
     // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
     const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
 
+    // With what "auto" in [precision] became.
     const config::Config& config() const { return config_; }
     const model::BoundPlan& plan() const { return plan_; }
     const model::Model& model() const { return *model_; }

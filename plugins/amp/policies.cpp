@@ -11,8 +11,7 @@ namespace {
 
 void require_parameters(Verdict& verdict, const PrecisionRequest& request, DType dtype) {
     REQUIRE(verdict, request.dtype == dtype, Code::DType, "dtype",
-            std::string(name(dtype)) + " (parameters as the model stores them)", name(request.dtype),
-            "set precision.parameter_dtype = \"" + std::string(name(dtype)) + "\"");
+            std::string(name(dtype)) + " (parameters as the model stores them)", name(request.dtype));
 }
 
 void require_no_scaling(Verdict& verdict, const PrecisionRequest& request) {

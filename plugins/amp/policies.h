@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    std::optional<LossScaler> scaler_;  // where scaling was asked for
+    std::optional<LossScaler> scaler_;  // unless scaling was switched off
 };
 
 class AmpBf16Pure final : public AmpPolicy {

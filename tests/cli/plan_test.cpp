@@ -121,6 +121,50 @@ TEST_CASE("the precision policy that is chosen decides the dtypes of the other s
                contains("  bfloat16  torch/torch"));
 }
 
+TEST_CASE("one word changes precision, and the plan shows what followed from it") {
+    const auto facts = [](const std::string& policy) {
+        std::string text;
+        for (const auto& slot : plan({"--set", "precision.backend=" + policy}).at("slots")) {
+            const auto& request = slot.at("request");
+            if (slot.at("slot") == "precision") {
+                text += request.at("dtype").get<std::string>() +
+                        (request.at("loss_scaling").get<bool>() ? " scaled: " : ": ") +
+                        slot.at("notes").at(0).get<std::string>();
+            }
+            if (slot.at("slot") != "optimizer") continue;
+            text += "; optimizer " + request.at("dtype").get<std::string>() +
+                    (request.at("master_weights").get<bool>() ? " masters" : "") +
+                    (request.at("unscale").get<bool>() ? " unscale" : "");
+        }
+        return text;
+    };
+    CHECK(facts("amp/fp32") ==
+          "float32: parameters in float32 (auto), no loss scaling (auto); optimizer float32");
+    CHECK(facts("amp/bf16") ==
+          "float32: parameters in float32 (auto), no loss scaling (auto); optimizer float32");
+    CHECK(facts("amp/fp16") ==
+          "float32 scaled: parameters in float32 (auto), the loss is scaled (auto); optimizer float32 unscale");
+    CHECK(facts("amp/bf16_pure") ==
+          "bfloat16: parameters in bfloat16 (auto) with float32 masters, no loss scaling (auto); optimizer "
+          "bfloat16 masters");
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/bf16_pure"}).out,
+               contains("parameters in bfloat16 (auto) with float32 masters, no loss scaling (auto)\n"));
+}
+
+TEST_CASE("what contradicts the policy is refused with what to do, and float16 without scaling warned of") {
+    const auto refused = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/bf16_pure", "--set",
+                              "precision.parameter_dtype=float32"});
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, contains("precision.parameter_dtype = \"float32\" (--set) contradicts "
+                                     "amp/bf16_pure, which stores parameters in bfloat16: leave it out, or "
+                                     "write \"auto\""));
+    const auto warned = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/fp16", "--set",
+                             "precision.loss_scaling=false"});
+    CHECK(warned.code == 0);
+    CHECK_THAT(warned.out, contains("warning: precision.loss_scaling = false (--set): amp/fp16 scales the loss "
+                                    "because small gradients do not fit its dtype"));
+}
+
 TEST_CASE("a plan for a GPU host is made without a device") {
     const auto text = run({"plan", "configs/llama-decode.toml", "--host", "h100"});
     INFO(text.err);

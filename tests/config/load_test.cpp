@@ -122,7 +122,7 @@ drop_last = true
            config.optimizer.max_grad_norm == 0));
     CHECK((config.precision.parameter_dtype == DType::bfloat16 &&
            config.precision.compute_dtype == DType::float16));
-    CHECK(config.precision.loss_scaling);
+    CHECK(config.precision.loss_scaling == true);
     CHECK((!config.data_loader.shuffle && config.data_loader.drop_last));
 }
 
@@ -163,6 +163,11 @@ TEST_CASE("a model knows its stacks") {
 
 TEST_CASE("\"auto\" leaves the computing dtype to the policy") {
     CHECK_FALSE(good("").precision.compute_dtype);
+    CHECK_FALSE(good("").precision.parameter_dtype);
+    CHECK_FALSE(good("precision.parameter_dtype = \"auto\"").precision.parameter_dtype);
+    CHECK_FALSE(good("").precision.loss_scaling);
+    CHECK_FALSE(good("precision.loss_scaling = \"auto\"").precision.loss_scaling);
+    CHECK(good("precision.loss_scaling = false").precision.loss_scaling == false);
     CHECK_FALSE(good("precision.compute_dtype = \"auto\"").precision.compute_dtype);
     CHECK(good("precision.compute_dtype = \"bfloat16\"").precision.compute_dtype == DType::bfloat16);
 }

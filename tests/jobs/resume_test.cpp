@@ -69,8 +69,7 @@ std::optional<bool> kill_somewhere(const TinyJob& job, const std::string& name, 
 
 TEST_CASE("parameters in bfloat16 are resumed with their float32 masters") {
     const TinyJob job;
-    const Words sets{"precision.backend=amp/bf16_pure", "precision.parameter_dtype=bfloat16",
-                     "train.steps=7"};
+    const Words sets{"precision.backend=amp/bf16_pure", "train.steps=7"};
     job.trained("whole", sets);
     auto cut = sets;
     cut.push_back("train.steps=3");

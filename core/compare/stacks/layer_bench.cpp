@@ -14,6 +14,7 @@
 #include <switchyard/compare/measure/peak_meter.h>
 #include <switchyard/compare/measure/text_table.h>
 #include <switchyard/host/calling/guard.h>
+#include <switchyard/model/auto_precision.h>
 #include <switchyard/model/layer.h>
 #include <switchyard/model/planning.h>
 
@@ -38,6 +39,7 @@ public:
                const resolver::ResolveOptions& choice)
         : config_(one_layer(config, stack, dropout)),
           plan_(model::make_plan(config_, registry, host, choice)) {
+        config_ = model::with_precision_of(config_, plan_);
         for (const auto& row : plan_.rows) {
             const bool ours = std::find(std::begin(layer_kinds), std::end(layer_kinds), row.use.kind) !=
                               std::end(layer_kinds);

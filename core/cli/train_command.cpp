@@ -185,7 +185,7 @@ model::SpecialTokens special_tokens(const train::Session& session) {
 }
 
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
-             const OptimizerState& state, Clock::time_point begun) {
+             const train::TrainingState& state, Clock::time_point begun) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
         const auto tokens = special_tokens(session);
@@ -241,8 +241,7 @@ int train_job(const TrainOptions& options) {
         write_file(run.vocabulary(), vocabulary);
     write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
 
-    return conclude(session, run_training(session, trainer, run, stop), run, trainer.state().optimizer,
-                    begun);
+    return conclude(session, run_training(session, trainer, run, stop), run, trainer.state(), begun);
 }
 
 }  // namespace

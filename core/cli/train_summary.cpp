@@ -46,13 +46,15 @@ ordered_json last_loss(const std::vector<train::StepReport>& steps) {
 
 }  // namespace
 
-TrainingMemory training_memory(train::Session& session, const OptimizerState& state) {
+TrainingMemory training_memory(train::Session& session, const train::TrainingState& state) {
     TrainingMemory memory;
     memory.peak = host::cpu_memory_stats().peak_bytes;
     memory.parameters = session.parameters().bytes();
     memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
-    for (const auto& entry : state.entries)
+    for (const auto& entry : state.optimizer.entries)
         memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());
+    for (const auto& [name, master] : state.masters)
+        memory.masters += static_cast<std::int64_t>(master.nbytes());
     return memory;
 }
 
@@ -81,8 +83,10 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                           {{"parameters", memory.parameters},
                            {"gradients", memory.gradients},
                            {"optimizer", memory.optimizer},
+                           {"masters", memory.masters},
                            {"other", std::max<std::int64_t>(0, memory.peak - memory.parameters -
-                                                                   memory.gradients - memory.optimizer)}}},
+                                                                   memory.gradients - memory.optimizer -
+                                                                   memory.masters)}}},
                          {"train_loss", last_loss(result.steps)},
                          {"eval", nullptr},
                          {"skipped_steps", result.progression.skipped_steps},

@@ -14,10 +14,11 @@ struct TrainingMemory {
     std::int64_t parameters = 0;
     std::int64_t gradients = 0;
     std::int64_t optimizer = 0;
+    std::int64_t masters = 0;  // float32 copies of parameters of lower precision
 };
 
-// Of the parameters and the optimizer's state, and the allocator's peak.
-TrainingMemory training_memory(train::Session& session, const OptimizerState& state);
+// Of the parameters, their masters and the optimizer's state, and the allocator's peak.
+TrainingMemory training_memory(train::Session& session, const train::TrainingState& state);
 
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                                      const TrainingMemory& memory, double wall_seconds);

@@ -176,6 +176,26 @@ std::string losses(const ComparisonRecord& comparison) {
            loss_figure("Trained to the end, the first seed.", seeds) + final_losses(comparison);
 }
 
+std::string stability(const ComparisonRecord& comparison) {
+    HtmlTable table({{"Arm"}, {"Loss drift", true}, {"Skipped steps", true}, {"Stable"}});
+    bool any = false;
+    for (const auto& arm : comparison.arms) {
+        any = any || arm.judged;
+        const std::string answer = !arm.stable ? "–" : *arm.stable ? "yes" : "<span class=\"bad\">no</span>";
+        const std::string drift =
+            arm.loss_drift ? (*arm.loss_drift > 0.0 ? "+" : "") + digits(100.0 * *arm.loss_drift, 2) + " %"
+                           : "–";
+        table.row({escape(arm.name), drift, number(arm.skipped_steps, 1),
+                   answer + (arm.stability_reason.empty()
+                                 ? ""
+                                 : " <span class=\"why\">" + escape(shortened(arm.stability_reason, 400)) +
+                                       "</span>")});
+    }
+    return any ? table.html() + note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
+                                     base_of(comparison) + " over the same steps.")
+               : "";
+}
+
 std::string memory(const ComparisonRecord& comparison) {
     BarPlot plot{"Peak memory", "", "", {}};
     double largest = 0.0;
@@ -261,6 +281,7 @@ std::string comparison_page(const ComparisonRecord& comparison) {
     std::string body = head(comparison);
     body += section("Speed", ratios(comparison) + speeds(comparison));
     body += section("Loss", losses(comparison));
+    body += section("Stability", stability(comparison));
     body += section("Memory", memory(comparison));
     body += section("Blocks", blocks(comparison));
     body += section("First step", drift(comparison));

@@ -82,6 +82,12 @@ ArmRecord arm_of(const Json& json) {
     arm.drift_gradient = number_of(drift, "gradient");
     arm.allowed_output = number_of(member(json, "drift_allowed"), "output");
     arm.allowed_gradient = number_of(member(json, "drift_allowed"), "gradient");
+    arm.skipped_steps = number_of(json, "skipped_steps");
+    const Json& stability = member(json, "stability");
+    arm.judged = stability.is_object();
+    arm.loss_drift = number_of(stability, "loss_drift");
+    arm.stability_reason = text_of(stability, "reason");
+    if (member(stability, "stable").is_boolean()) arm.stable = flag(stability, "stable");
     arm.losses = over_steps(member(json, "losses"));
     for (const auto& seed : member(json, "seed_losses")) arm.seed_losses.push_back(over_steps(seed));
     arm.final_losses = numbers(member(json, "final_losses"));

@@ -21,7 +21,11 @@ struct ArmRecord {
     std::optional<double> samples_per_second, tokens_per_second, peak_bytes;
     std::optional<double> drift_loss, drift_output, drift_gradient;
     std::optional<double> allowed_output, allowed_gradient;
-    Points losses;  // over the step, from 1
+    std::optional<double> skipped_steps, loss_drift;
+    std::optional<bool> stable;  // nothing: cannot be told
+    std::string stability_reason;
+    bool judged = false;  // the record says something of stability
+    Points losses;        // over the step, from 1
     std::vector<Points> seed_losses;
     std::vector<double> final_losses;
     Points blocks, spoilt;  // ms of a step over the number of the block, from 1

@@ -51,6 +51,26 @@ TEST_CASE("an arm against itself computes the same bits; another precision drift
     CHECK(json["pairs"][1]["verdict"] != "WRONG");
 }
 
+TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and stability of each") {
+    const TinyJob job;
+    const Words words{"--vary", "precision.backend=amp/fp32,amp/bf16,amp/bf16_pure,amp/fp16", "--blocks", "2",
+                      "--steps-per-block", "12", "--time", "0.5"};
+    const auto json = run_json(compare_words(job, words));
+    const JsonSchema schema(source_dir() / "docs/schema/compare.json");
+    CHECK(schema.faults(json) == Words{});
+    CHECK(json["arms"].size() == 4);
+    for (const auto& arm : json["arms"]) {
+        INFO(arm["name"]);
+        CHECK(arm["status"] == "ok");
+        CHECK(arm["stability"]["stable"].is_boolean());
+        CHECK(arm["peak_memory_bytes"].get<std::int64_t>() > 0);
+        CHECK(arm["skipped_steps"].get<int>() <= 16);
+    }
+    CHECK(json["arms"][0]["stability"]["loss_drift"].is_null());
+    CHECK(json["arms"][2]["stability"]["loss_drift"].is_number());
+    CHECK(json["arms"][3]["dtype"] == "float16");
+}
+
 TEST_CASE("own arms of the configuration, which is named from elsewhere") {
     const TinyJob job;
     const std::string path = job.file("job.toml");

@@ -28,6 +28,7 @@ TEST_CASE("a turn goes through its message and back") {
     turn.tokens = 100;
     turn.step_samples = {4, 4};
     turn.step_tokens = {60, 40};
+    turn.step_skipped = {1, 0};
     turn.peak_memory_bytes = 1000;
     turn.executed = {{"attention", {{{"component", "torch"}}}}};
     const auto answer = read_turn(to_message(turn).dump(), 2);
@@ -37,6 +38,7 @@ TEST_CASE("a turn goes through its message and back") {
     CHECK(read.loss[0] == 0.7);
     CHECK(std::isnan(read.loss[1]));
     CHECK(read.step_tokens == turn.step_tokens);
+    CHECK(read.step_skipped == turn.step_skipped);
     CHECK(read.peak_memory_bytes == 1000);
     CHECK(read.lost_slices == -1);
     CHECK(read.executed == turn.executed);

@@ -71,6 +71,11 @@ TEST_CASE("parameters in bfloat16 are resumed with their float32 masters") {
     const TinyJob job;
     const Words sets{"precision.backend=amp/bf16_pure", "train.steps=7"};
     job.trained("whole", sets);
+    const auto memory = json_of(fs::path(job.run_folder("whole")) / "summary.json").at("memory");
+    CHECK(memory.at("parameters") == 21410 * 2);
+    CHECK(memory.at("gradients") == 21410 * 2);
+    CHECK(memory.at("masters") == 21410 * 4);
+    CHECK(memory.at("optimizer") == 2 * 21410 * 4);
     auto cut = sets;
     cut.push_back("train.steps=3");
     job.trained("cut", cut);

@@ -35,6 +35,12 @@ ordered_json arm(const std::string& name, double ms) {
             {"executed",
              {{"attention",
                {{{"component", "torch"}, {"plugin", "torch"}, {"variant", "math"}, {"phase", "train"}}}}}},
+            {"skipped_steps", 3},
+            {"stability",
+             {{"stable", name != "wild"},
+              {"reason", name == "wild" ? "the loss rose from 1 to <2>" : ""},
+              {"loss_drift", 0.0123},
+              {"late_skipped_steps", 1}}},
             {"blocks", blocks},
             {"losses", losses},
             {"seed_losses", ordered_json::array({losses})},
@@ -106,6 +112,19 @@ TEST_CASE("arms that failed, a comparison that was forced or stopped are told fi
             "No fair comparison, it was forced: attention=torch differs in model.layers: 1, the base has 2"));
     CHECK_THAT(html, contains("broken: crashed: was killed by signal 11 &lt;b&gt;"));
     CHECK(switchyard::test::unbalanced(html) == "");
+}
+
+TEST_CASE("each arm has its loss drift, its skipped steps and whether it stayed stable") {
+    auto json = comparison();
+    json["arms"].push_back(arm("wild", 100));
+    const auto html = page_of(json);
+    CHECK_THAT(html, contains("<h2>Stability</h2>"));
+    CHECK_THAT(html, contains("+1.2 %"));
+    CHECK_THAT(html, contains("yes"));
+    CHECK_THAT(html, contains("<span class=\"bad\">no</span> <span class=\"why\">the loss rose from 1 to &lt;2&gt;</span>"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+    for (auto& one : json["arms"]) one.erase("stability");
+    CHECK(page_of(json).find("Stability") == std::string::npos);
 }
 
 TEST_CASE("what is unknown is left out; what is no comparison is refused with its place") {

@@ -121,6 +121,7 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
         turn.skipped = count(object, "skipped", 0, false);
         turn.step_samples = counts(object, "step_samples", steps);
         turn.step_tokens = counts(object, "step_tokens", steps);
+        turn.step_skipped = counts(object, "step_skipped", steps);
         turn.samples = count(object, "samples", 0, true);
         turn.tokens = count(object, "tokens", 0, true);
         if (turn.samples <= 0 || turn.tokens < 0) throw Misfit("counts no samples");
@@ -157,6 +158,7 @@ Json to_message(const Turn& turn) {
             {"tokens", turn.tokens},
             {"step_samples", turn.step_samples},
             {"step_tokens", turn.step_tokens},
+            {"step_skipped", turn.step_skipped},
             {"peak_memory_bytes", turn.peak_memory_bytes},
             {"lost_slices", turn.lost_slices},
             {"executed", turn.executed}};

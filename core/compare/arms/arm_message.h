@@ -49,6 +49,7 @@ struct Turn {
     std::int64_t samples = 0;  // of all steps together
     std::int64_t tokens = 0;   // likewise, real ones
     std::vector<std::int64_t> step_samples, step_tokens;  // empty, or one for each step
+    std::vector<std::int64_t> step_skipped;  // likewise: 1 for a step that changed nothing
     std::int64_t peak_memory_bytes = -1;  // most live tensor bytes in this turn; -1: not known
     std::int64_t lost_slices = -1;        // involuntary context switches; -1: not known
     nlohmann::ordered_json executed;      // object, by slot

@@ -183,6 +183,7 @@ Turn OwnArm::run(std::int64_t steps) {
         const auto report = trainer_.step(group);
         turn.step_ms.push_back(clock_.now_ms() - start);
         turn.skipped += report.skipped ? 1 : 0;
+        turn.step_skipped.push_back(report.skipped ? 1 : 0);
         // A step that was skipped has done what it should with what was not finite.
         turn.loss.push_back(report.skipped && !std::isfinite(report.loss) ? 0.0 : report.loss);
         turn.step_samples.push_back(report.samples);

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/compare/arms/arm_message.h>
+#include <switchyard/compare/experiment/stability.h>
 #include <switchyard/compare/measure/equivalence.h>
 #include <switchyard/compare/measure/statistics.h>
 #include <switchyard/compare/measure/timing.h>
@@ -58,8 +59,10 @@ struct ArmResult {
     std::vector<double> losses;                    // of each step, warm-up included
     std::vector<std::vector<double>> seed_losses;  // by seed
     std::vector<double> final_losses;              // by seed: the mean over the last tenth of the steps
+    std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
     int spoilt = 0;
-    std::int64_t skipped_steps = 0;
+    std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
+    Stability stability;             // of the timed run
     // Its own clock leaves out much of the time that its turns took: they were timed by the conductor's.
     bool by_conductor = false;
 

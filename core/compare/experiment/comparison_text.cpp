@@ -69,12 +69,29 @@ std::string speeds(const Comparison& comparison) {
                    arm.peak_memory_bytes < 0 ? "-" : bytes_text(static_cast<double>(arm.peak_memory_bytes))});
         if (arm.by_conductor)
             table.note("timed from outside: the times that it says leave out much of its turns");
-        if (arm.skipped_steps > 0)
-            table.note(std::to_string(arm.skipped_steps) +
-                       " of its steps changed nothing: a gradient was not finite");
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
     }
     return table.render("  ", width) + failures;
+}
+
+std::string percent_text(double share) {
+    if (std::isnan(share)) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.2g %%", 100.0 * share);
+    return text;
+}
+
+std::string stability(const Comparison& comparison) {
+    TextTable table({{"stability", Align::left}, {"loss drift"}, {"skipped steps"}, {"stable"}});
+    for (const auto& arm : comparison.arms) {
+        const auto& found = arm.stability;
+        const std::string late =
+            found.late_skips > 0 ? " (" + std::to_string(found.late_skips) + " late)" : "";
+        table.row({arm.spec.name, percent_text(found.loss_drift), std::to_string(arm.skipped_steps) + late,
+                   !found.stable ? "-" : *found.stable ? "yes" : "NO"});
+        if (!found.reason.empty()) table.note(found.reason);
+    }
+    return "\n" + table.render("  ", width);
 }
 
 std::string drifts(const Comparison& comparison) {
@@ -195,7 +212,7 @@ std::string to_text(const Comparison& comparison) {
         text += "; " + std::to_string(spoilt) + " of " + std::to_string(samples) +
                 " samples spoilt and thrown away";
     if (comparison.stopped) text += "; STOPPED before its end";
-    text += "\n" + drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
+    text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
     return text;
 }
 

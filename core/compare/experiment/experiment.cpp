@@ -50,6 +50,7 @@ public:
                 contenders_[at].link->end();
         }
         judge_pairs(result_, settings_.margin);
+        judge_stabilities(result_);
         result_.elapsed_ms = elapsed_ms_;
         return std::move(result_);
     }
@@ -199,6 +200,15 @@ private:
         return std::move(turn);
     }
 
+    // Where an arm says only how many, they are taken for the first of the turn: a loss scale backs off at once.
+    void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
+        auto& skipped = result_.arms[at].skipped;
+        for (std::int64_t step = 0; step < steps; ++step) {
+            skipped.push_back(turn.step_skipped.empty() ? step < turn.skipped
+                                                        : turn.step_skipped[static_cast<std::size_t>(step)] > 0);
+        }
+    }
+
     // In turns, as later. The last turn's times are what is planned with.
     void warm_up() {
         tell("warming up");
@@ -211,6 +221,7 @@ private:
                 double wall = 0.0;
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
                 if (!done) continue;
+                keep_skips(at, *done, steps);
                 last[at] = wall / static_cast<double>(steps);
                 fastest = std::min(fastest, last[at]);
                 if (turn > 0) spent[at] += wall;
@@ -283,6 +294,7 @@ private:
         const auto turn =
             take_turn(at, lead + steps, "in block " + std::to_string(result_.blocks + 1), wall, arm.losses);
         if (!turn) return std::nullopt;
+        keep_skips(at, *turn, lead + steps);
         arm.peak_memory_bytes = std::max(arm.peak_memory_bytes, turn->peak_memory_bytes);
         arm.executed = turn->executed;
         ArmBlock block;

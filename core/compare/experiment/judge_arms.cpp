@@ -115,6 +115,21 @@ void judge_pairs(Comparison& comparison, double margin) {
     }
 }
 
+void judge_stabilities(Comparison& comparison) {
+    const auto base = std::find_if(comparison.arms.begin(), comparison.arms.end(),
+                                   [](const ArmResult& arm) { return arm.ok(); });
+    for (auto& arm : comparison.arms) {
+        if (!arm.ok()) {
+            if (arm.status == ArmStatus::nan) arm.stability.stable = false;
+            arm.stability.reason = arm.status == ArmStatus::nan ? arm.reason : "it did not run to the end";
+            continue;
+        }
+        const bool alone = &arm == &*base || !arm.spec.differs.empty();
+        const StepRecord bases{base->losses, base->skipped};
+        arm.stability = judge_stability({arm.losses, arm.skipped}, alone ? nullptr : &bases);
+    }
+}
+
 double final_loss(std::span<const double> losses) {
     const std::size_t count = std::max<std::size_t>(1, losses.size() / 10);
     const auto last = losses.last(std::min(count, losses.size()));

@@ -16,6 +16,9 @@ void summarise_arms(Comparison& comparison);
 // Every arm that is ok against the first that is. `margin`: within which two are the SAME.
 void judge_pairs(Comparison& comparison, double margin);
 
+// Whether each arm's training stayed stable, against the first that is ok where they may be compared.
+void judge_stabilities(Comparison& comparison);
+
 // The mean over the last tenth of the steps: a single step's loss says little.
 double final_loss(std::span<const double> losses);
 

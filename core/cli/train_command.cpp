@@ -1,5 +1,6 @@
 // switchyard train CONFIG
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -50,7 +51,8 @@ std::string quality_text(const train::EvalResult& result) {
 class Record {
 public:
     Record(const train::RunDirectory& run, const train::Trainer& trainer, std::int64_t log_every)
-        : metrics_(run.file("metrics.jsonl"), trainer.state().progression.step, trainer.evaluates_first()),
+        : path_(run.file("metrics.jsonl")),
+          metrics_(path_, trainer.state().progression.step, trainer.evaluates_first()),
           board_(run.file("tensorboard"), wall_time()),
           log_every_(log_every) {}
 
@@ -58,7 +60,13 @@ public:
         smooth(report);
         const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
         progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left});
-        if (report.step % log_every_ != 0 && report.step != report.total_steps) return;
+        if (!report.nonfinite.empty()) {
+            progress_.finish();
+            std::cerr << "step " << report.step << ": " << report.nonfinite
+                      << (report.skipped ? "; skipped" : "") << '\n';
+        }
+        const bool due = report.step % log_every_ == 0 || report.step == report.total_steps;
+        if (!due && report.nonfinite.empty()) return;
         nlohmann::ordered_json line{{"step", report.step},
                                     {"epoch", report.epoch},
                                     {"loss", report.loss},
@@ -67,6 +75,7 @@ public:
                                     {"samples_per_second", samples_per_second_}};
         if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
         if (report.skipped) line["skipped"] = true;
+        if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
         metrics_.write(line);
         board_.scalars(wall_time(), report.step,
                        {{"train/loss", report.loss},
@@ -74,6 +83,15 @@ public:
                         {"train/grad_norm", report.grad_norm},
                         {"train/samples_per_second", samples_per_second_}});
         board_.flush();
+    }
+
+    // What was written of the steps that are done again goes, as when a run is resumed.
+    void rewound(const train::Rewind& rewind) {
+        progress_.finish();
+        std::cerr << "step " << rewind.from << ": back to the checkpoint of step " << rewind.to
+                  << ", the data go on\n";
+        metrics_ = train::MetricsLog(path_, rewind.to, false);
+        metrics_.write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
     }
 
     void eval(std::int64_t step, const train::EvalResult& result) {
@@ -105,12 +123,13 @@ private:
         const double rate =
             static_cast<double>(report.samples) / std::max(report.milliseconds / 1000.0, 1e-9);
         const double keep = started_ ? 0.95 : 0.0;
-        loss_ = keep * loss_ + (1.0 - keep) * report.loss;
+        if (std::isfinite(report.loss)) loss_ = keep * loss_ + (1.0 - keep) * report.loss;
         samples_per_second_ = keep * samples_per_second_ + (1.0 - keep) * rate;
         seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * report.milliseconds / 1000.0;
         started_ = true;
     }
 
+    std::string path_;
     train::MetricsLog metrics_;
     train::TensorBoardWriter board_;
     train::Progress progress_ = train::Progress::for_stderr();
@@ -168,6 +187,12 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
                                       session.config().train.keep_checkpoints)
             .value_or("");
     };
+    hooks.reload = [&]() -> train::LoadedCheckpoint {
+        const auto newest = train::newest_checkpoint(run.checkpoints());
+        if (!newest) return {std::nullopt, run.checkpoints() + " holds none"};
+        return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+    };
+    hooks.on_rewind = [&](const train::Rewind& rewind) { record.rewound(rewind); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
     auto result = trainer.run(hooks);
     record.finish();
@@ -200,7 +225,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
         (void)host::write_file_atomically(run.file("summary.json"), summary);
-        throw Failure(result.error, Exit::run_failed);
+        throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
     }
     write_file(run.file("summary.json"), summary);
     if (result.outcome == train::Outcome::stopped) {

@@ -1,6 +1,7 @@
 #include <switchyard/cli/train_summary.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,13 @@ ordered_json rows_json(const data::RowCounts& rows) {
         {"read", rows.read}, {"used", rows.used}, {"truncated", rows.truncated}, {"skipped", rows.skipped}};
 }
 
+ordered_json rewinds_json(const std::vector<train::Rewind>& rewinds) {
+    ordered_json list = ordered_json::array();
+    for (const auto& rewind : rewinds)
+        list.push_back({{"from", rewind.from}, {"to", rewind.to}, {"what", rewind.what}});
+    return list;
+}
+
 const char* status_of(train::Outcome outcome) {
     switch (outcome) {
         case train::Outcome::finished:
@@ -36,12 +44,16 @@ const char* status_of(train::Outcome outcome) {
 
 // The mean of the last tenth: a single step's loss says little. null: this process made no step.
 ordered_json last_loss(const std::vector<train::StepReport>& steps) {
-    if (steps.empty()) return nullptr;
     const auto count = std::max<std::size_t>(1, steps.size() / 10);
     double sum = 0.0;
-    for (std::size_t i = steps.size() - std::min(count, steps.size()); i < steps.size(); ++i)
+    int taken = 0;
+    for (std::size_t i = steps.size() - std::min(count, steps.size()); i < steps.size(); ++i) {
+        if (!std::isfinite(steps[i].loss)) continue;
         sum += steps[i].loss;
-    return sum / static_cast<double>(std::min(count, steps.size()));
+        ++taken;
+    }
+    if (taken == 0) return nullptr;
+    return sum / taken;
 }
 
 }  // namespace
@@ -90,6 +102,8 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                          {"train_loss", last_loss(result.steps)},
                          {"eval", nullptr},
                          {"skipped_steps", result.progression.skipped_steps},
+                         {"nonfinite_steps", result.progression.nonfinite_steps},
+                         {"rewinds", rewinds_json(result.rewinds)},
                          {"executed", compare::executed_json(session.executed())},
                          {"rows", rows_json(session.data().train_rows)},
                          {"eval_rows", rows_json(session.data().eval_rows)}};

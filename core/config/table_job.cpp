@@ -108,6 +108,12 @@ Section train_section() {
         "what runs again in backward instead of being kept: less memory for more time, the same gradients", {},
         {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
     rows.add<&T::recompute_every>("recompute_every", "recompute in every n-th layer only", within(1, 1000));
+    rows.add<&T::nonfinite>(
+        "nonfinite",
+        "where a loss or gradient is not finite: stop with an error, skip the step, or rewind to the last checkpoint "
+        "and go on with the data after it; what a loss scale skips is its own",
+        {}, {.also = "nan on_nan skip_nonfinite terminate_on_nan"});
+    rows.add<&T::max_rewinds>("max_rewinds", "rewinds of a run before it stops with an error", within(1, 1000));
     rows.add<&T::log_every>("log_every", "steps between two lines of metrics", at_least(1));
     rows.add<&T::eval_every>("eval_every", "steps between two evaluations; 0: at the end only", at_least(0));
     rows.add<&T::checkpoint_every>("checkpoint_every",

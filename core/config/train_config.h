@@ -16,6 +16,9 @@ enum class ScheduleKind : std::uint8_t { constant, linear, cosine };
 // What runs again in backward instead of being kept (activation checkpointing): nothing, whole layers, or one of their two parts.
 enum class Recompute : std::uint8_t { none, layers, attention, feed_forward };
 
+// What is done where a loss or a gradient is not finite, and no loss scale is there to answer for it.
+enum class Nonfinite : std::uint8_t { stop, skip, rewind };
+
 struct TrainConfig {
     double epochs = 1.0;                       // over the training samples; a part of one is allowed
     std::int64_t steps = 0;                    // optimizer steps; 0: as many as `epochs` needs
@@ -27,6 +30,8 @@ struct TrainConfig {
         weights;  // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
     Recompute recompute = Recompute::none;
     std::int64_t recompute_every = 1;  // in every n-th layer
+    Nonfinite nonfinite = Nonfinite::stop;
+    std::int64_t max_rewinds = 3;  // in a run
     std::int64_t log_every = 10;
     std::int64_t eval_every = 0;        // steps; 0: at the end only
     std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
@@ -42,4 +47,6 @@ inline constexpr std::array<std::string_view, 3> names<config::ScheduleKind>{"co
 template <>
 inline constexpr std::array<std::string_view, 4> names<config::Recompute>{"none", "layers", "attention",
                                                                           "feed_forward"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::Nonfinite>{"stop", "skip", "rewind"};
 }  // namespace switchyard

@@ -92,6 +92,8 @@ json to_json(const TrainingState& state) {
                 {"samples", p.samples},
                 {"tokens", p.tokens},
                 {"skipped_steps", p.skipped_steps},
+                {"nonfinite_steps", p.nonfinite_steps},
+                {"rewinds", p.rewinds},
                 {"loader", {{"epoch", p.loader.epoch}, {"batch", p.loader.batch}}},
                 {"optimizer", {{"algorithm", state.optimizer.algorithm}, {"step", state.optimizer.step}}},
                 {"plan", state.plan}};
@@ -176,11 +178,14 @@ private:
             p.samples = object_.at("samples").get<std::int64_t>();
             p.tokens = object_.at("tokens").get<std::int64_t>();
             p.skipped_steps = object_.at("skipped_steps").get<std::int64_t>();
+            p.nonfinite_steps = object_.value("nonfinite_steps", std::int64_t{0});
+            p.rewinds = object_.value("rewinds", std::int64_t{0});
             p.loader.epoch = object_.at("loader").at("epoch").get<std::int64_t>();
             p.loader.batch = object_.at("loader").at("batch").get<std::int64_t>();
             state.optimizer.algorithm = object_.at("optimizer").at("algorithm").get<std::string>();
             state.optimizer.step = object_.at("optimizer").at("step").get<std::int64_t>();
-            if (std::min({p.step, p.samples, p.tokens, p.skipped_steps, state.optimizer.step}) < 0)
+            if (std::min({p.step, p.samples, p.tokens, p.skipped_steps, p.nonfinite_steps, p.rewinds,
+                          state.optimizer.step}) < 0)
                 return "state.json is damaged: a count in it is negative";
             for (const auto& entry : object_.at("optimizer").at("entries")) {
                 state.optimizer.entries.push_back(

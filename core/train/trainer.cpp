@@ -9,6 +9,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <switchyard/train/nonfinite.h>
+
 namespace switchyard::train {
 namespace {
 
@@ -192,6 +194,37 @@ void Trainer::collect_gradients() {
     }
 }
 
+// The optimizer's part of a step, unless something is not finite.
+void Trainer::update(StepReport& report) {
+    const auto& precision = parts_.plan.precision();
+    const bool scaled = parts_.config.precision.loss_scaling.value_or(false);
+    const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
+    collect_gradients();
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
+    StepParams params;
+    params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
+    params.grad_scale = precision.loss_scale();
+    if (!scaled) {
+        report.nonfinite = nonfinite_loss(report.loss);
+        // A step that clips looks itself.
+        if (report.nonfinite.empty() && params.max_grad_norm <= 0.0)
+            report.nonfinite = nonfinite_gradients(groups_);
+        report.skipped = skips && !report.nonfinite.empty();
+        if (!report.nonfinite.empty()) return;
+    }
+    const auto result = parts_.optimizer.step(groups_, params);
+    const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
+    if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
+    if (scaled) {
+        report.skipped = unchanged;
+        if (!unchanged) report.nonfinite = nonfinite_loss(report.loss);
+    } else if (unchanged || !std::isfinite(report.grad_norm)) {
+        report.nonfinite = nonfinite_gradients(groups_);
+        report.skipped = skips && !report.nonfinite.empty();
+    }
+    precision.update(unchanged);
+}
+
 StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
 
 std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
@@ -207,15 +240,7 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
         return std::nullopt;
     }
     report.loss = *loss;
-    collect_gradients();
-    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
-    StepParams params;
-    params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
-    params.grad_scale = precision.loss_scale();
-    const auto result = parts_.optimizer.step(groups_, params);
-    report.skipped = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
-    if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
-    precision.update(report.skipped);
+    update(report);
     precision.end_step();
     parts_.parameters.zero_gradients();
 
@@ -227,6 +252,7 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     now_.samples += report.samples;
     now_.tokens += report.tokens;
     now_.skipped_steps += report.skipped ? 1 : 0;
+    now_.nonfinite_steps += report.nonfinite.empty() ? 0 : 1;
     report.step = now_.step;
     report.total_steps = schedule_.total_steps;
     report.milliseconds =
@@ -267,6 +293,42 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) const 
     return result.error.empty();
 }
 
+// Goes back to the newest checkpoint, but for the data. An error text if that cannot be.
+std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
+    const auto most = parts_.config.train.max_rewinds;
+    if (now_.rewinds >= most) {
+        return "; the run was rewound " + std::to_string(now_.rewinds) +
+               (now_.rewinds == 1 ? " time" : " times") + " before, train.max_rewinds allows no more";
+    }
+    if (!hooks.reload) return "; there is no checkpoint to rewind to";
+    auto loaded = hooks.reload();
+    if (!loaded.state) return "; cannot rewind: " + loaded.error;
+    const auto counted = now_;
+    restore(*loaded.state);
+    parts_.train_loader.seek(counted.loader);
+    now_.loader = counted.loader;
+    now_.rewinds = counted.rewinds + 1;
+    now_.nonfinite_steps = counted.nonfinite_steps;
+    result.rewinds.push_back({report.step, now_.step, report.nonfinite});
+    if (hooks.on_rewind) hooks.on_rewind(result.rewinds.back());
+    return "";
+}
+
+// Does training go on after a step in which something was not finite?
+bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
+    if (report.skipped) return true;
+    std::string why;
+    if (parts_.config.train.nonfinite == config::Nonfinite::rewind) {
+        why = rewind(report, hooks, result);
+        if (why.empty()) return true;
+    }
+    result.numerics = true;
+    result.error = report.nonfinite + " at step " + std::to_string(report.step) + why +
+                   ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; "
+                   "`switchyard train` with --resume --trace-nonfinite names the layer and operation";
+    return false;
+}
+
 TrainingResult Trainer::run(const TrainerHooks& hooks) {
     TrainingResult result;
     const auto end = [&](Outcome outcome) {
@@ -275,6 +337,8 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
         return std::move(result);
     };
     if (evaluates_first() && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    const bool rewinds = parts_.config.train.nonfinite == config::Nonfinite::rewind;
+    if (rewinds && now_.step == 0 && !save_now(hooks, result)) return end(Outcome::failed);
     std::vector<Batch> group;
     while (now_.step < schedule_.total_steps) {
         std::optional<StepReport> done;
@@ -286,11 +350,9 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
                        static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);
         result.steps.push_back(report);
         if (hooks.on_step) hooks.on_step(report);
-        if (!std::isfinite(report.loss) && !report.skipped) {
-            result.error = "the loss is " + std::to_string(report.loss) + " at step " +
-                           std::to_string(report.step) +
-                           ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`";
-            return end(Outcome::failed);
+        if (!report.nonfinite.empty()) {
+            if (!survives(report, hooks, result)) return end(Outcome::failed);
+            if (!report.skipped) continue;
         }
         const bool last = now_.step == schedule_.total_steps;
         if (due(parts_.config.train.checkpoint_every) && !save_now(hooks, result))

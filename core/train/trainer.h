@@ -1,5 +1,9 @@
 // The training loop: optimizer steps over micro-batches, evaluation, checkpoints, a clean stop.
 //
+// Where a loss or a gradient is not finite nothing is changed and train.nonfinite decides: the run stops; or the step counts and its batches are left out; or
+// everything goes back to the last checkpoint, bit for bit as a resumption does, but for the data, which go on after the batches that did it. A step that a
+// loss scale skips is its own affair.
+//
 // One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over all of them in one batch: each micro-batch's loss is
 // a sum divided by the labels of the whole step, and dropout knows a sequence by its number in the step, not in the micro-batch.
 #pragma once
@@ -16,6 +20,7 @@
 #include <switchyard/model/operations/data_loader_op.h>
 #include <switchyard/model/operations/optimizer_op.h>
 #include <switchyard/model/parameters.h>
+#include <switchyard/train/checkpoint.h>
 #include <switchyard/train/evaluate.h>
 #include <switchyard/train/schedule.h>
 #include <switchyard/train/training_state.h>
@@ -42,10 +47,18 @@ struct StepReport {
     double loss = 0.0;  // mean over the step's labels
     double lr_factor = 1.0;
     double grad_norm = -1.0;   // before clipping; < 0: not measured
-    bool skipped = false;      // a gradient was not finite: nothing was changed
+    bool skipped = false;      // something was not finite: nothing was changed, and training goes on
+    std::string nonfinite;     // what was not finite, where train.nonfinite says what follows; nothing was changed
     std::int64_t samples = 0;  // of this step
     std::int64_t tokens = 0;   // real ones
     double milliseconds = 0.0;
+};
+
+// Back to a checkpoint, as train.nonfinite = "rewind" does.
+struct Rewind {
+    std::int64_t from = 0;  // the step in which something was not finite
+    std::int64_t to = 0;    // steps done at the checkpoint
+    std::string what;       // was not finite
 };
 
 enum class Outcome : std::uint8_t { finished, stopped, failed };
@@ -53,6 +66,8 @@ enum class Outcome : std::uint8_t { finished, stopped, failed };
 struct TrainingResult {
     Outcome outcome = Outcome::finished;
     std::string error;  // failed: what and where
+    bool numerics = false;  // failed, for something was not finite
+    std::vector<Rewind> rewinds;  // of this process
     Progression progression;
     std::vector<StepReport> steps;  // of this process
     EvalResult eval;                // the last one
@@ -64,6 +79,9 @@ struct TrainerHooks {
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // Saves a checkpoint; a text is an error, after which training stops.
     std::function<std::string(const TrainingState&)> save;
+    // Sets the parameters from the newest checkpoint and gives the rest of it.
+    std::function<LoadedCheckpoint()> reload;
+    std::function<void(const Rewind&)> on_rewind;
     std::function<bool()> stop;  // looked at between micro-batches and between evaluation batches
 };
 
@@ -101,6 +119,9 @@ private:
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;
+    void update(StepReport& report);
+    bool survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
+    std::string rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
 
     TrainingParts parts_;
     std::vector<ParameterGroup> groups_;

@@ -19,7 +19,9 @@ struct Progression {
     std::int64_t step = 0;     // optimizer steps done
     std::int64_t samples = 0;  // seen
     std::int64_t tokens = 0;
-    std::int64_t skipped_steps = 0;  // gradients were not finite
+    std::int64_t skipped_steps = 0;    // changed nothing, for something was not finite
+    std::int64_t nonfinite_steps = 0;  // where the rule of train.nonfinite held, and no loss scale's
+    std::int64_t rewinds = 0;          // to a checkpoint, on this way here
     LoaderPosition loader;
     at::Tensor generator;  // LibTorch's CPU generator, uint8; the core's own dropout needs none
 };

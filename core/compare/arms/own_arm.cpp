@@ -1,6 +1,7 @@
 #include <switchyard/compare/arms/own_arm.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <ATen/Context.h>
@@ -185,7 +186,10 @@ Turn OwnArm::run(std::int64_t steps) {
         turn.skipped += report.skipped ? 1 : 0;
         turn.step_skipped.push_back(report.skipped ? 1 : 0);
         // A step that was skipped has done what it should with what was not finite.
-        turn.loss.push_back(report.skipped && !std::isfinite(report.loss) ? 0.0 : report.loss);
+        const double stopped = std::numeric_limits<double>::quiet_NaN();
+        turn.loss.push_back(report.skipped && !std::isfinite(report.loss)   ? 0.0
+                            : !report.skipped && !report.nonfinite.empty() ? stopped
+                                                                           : report.loss);
         turn.step_samples.push_back(report.samples);
         turn.step_tokens.push_back(report.tokens);
         turn.samples += report.samples;

@@ -32,6 +32,7 @@ struct TrainOptions {
     JobOptions job;
     std::string run = "runs/train";
     bool resume = false;
+    bool trace_nonfinite = false;
 };
 
 double wall_time() {
@@ -255,6 +256,11 @@ int train_job(const TrainOptions& options) {
     if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
         throw Failure(error);
     describe_data(session);
+    train::NonfiniteTrace trace;
+    if (options.trace_nonfinite) {
+        trainer.set_trace(&trace);
+        std::cerr << "tracing: inputs, outputs and gradients of every operation are looked at, which is slow\n";
+    }
     if (options.resume)
         std::cerr << (checkpoint ? "going on from " + *checkpoint
                                  : run.path() + " has no checkpoint: beginning anew")
@@ -278,6 +284,9 @@ Action setup_train(CLI::App& command) {
         ->type_name("DIR")
         ->capture_default_str();
     command.add_flag("--resume", options->resume, "go on from the newest checkpoint in that folder");
+    command.add_flag("--trace-nonfinite", options->trace_nonfinite,
+                     "look at every operation of every layer, forward and backward, and end at the first NaN or Inf with its "
+                     "name; with --resume from the newest checkpoint");
     return telling_input_errors([options] { return train_job(*options); });
 }
 

@@ -210,7 +210,7 @@ void Trainer::update(StepReport& report) {
         if (report.nonfinite.empty() && params.max_grad_norm <= 0.0)
             report.nonfinite = nonfinite_gradients(groups_);
         report.skipped = skips && !report.nonfinite.empty();
-        if (!report.nonfinite.empty()) return;
+        if (!report.nonfinite.empty()) return precision.update(true);
     }
     const auto result = parts_.optimizer.step(groups_, params);
     const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
@@ -225,6 +225,20 @@ void Trainer::update(StepReport& report) {
     precision.update(unchanged);
 }
 
+// Small gradients are scaled until some are Inf: that alone is no fault.
+void Trainer::add_finding(StepReport& report) const {
+    if (trace_ == nullptr) return;
+    const auto finding = trace_->first();
+    const bool scaled = report.skipped && report.nonfinite.empty();
+    if (finding && (finding->forward || !scaled)) {
+        report.nonfinite = finding->text;
+        report.traced = true;
+    } else if (!report.nonfinite.empty()) {
+        report.nonfinite += " (inputs, outputs and gradients of all operations are finite: it arose in a sum of gradients)";
+        report.traced = true;
+    }
+}
+
 StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
 
 std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
@@ -233,6 +247,11 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     StepReport report;
     report.lr_factor = schedule_.factor(now_.step);
     precision.begin_step();
+    std::optional<host::ObserveCalls> tracing;
+    if (trace_ != nullptr) {
+        trace_->begin_step();
+        tracing.emplace(*trace_);
+    }
     const auto loss = accumulate_until(batches, stop);
     if (!loss) {
         precision.end_step();
@@ -241,6 +260,7 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     }
     report.loss = *loss;
     update(report);
+    add_finding(report);
     precision.end_step();
     parts_.parameters.zero_gradients();
 
@@ -316,13 +336,17 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
 
 // Does training go on after a step in which something was not finite?
 bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
-    if (report.skipped) return true;
+    if (report.skipped && !report.traced) return true;
     std::string why;
-    if (parts_.config.train.nonfinite == config::Nonfinite::rewind) {
+    if (!report.traced && parts_.config.train.nonfinite == config::Nonfinite::rewind) {
         why = rewind(report, hooks, result);
         if (why.empty()) return true;
     }
     result.numerics = true;
+    if (report.traced) {
+        result.error = "step " + std::to_string(report.step) + ": " + report.nonfinite;
+        return false;
+    }
     result.error = report.nonfinite + " at step " + std::to_string(report.step) + why +
                    ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; "
                    "`switchyard train` with --resume --trace-nonfinite names the layer and operation";

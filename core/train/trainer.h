@@ -22,6 +22,7 @@
 #include <switchyard/model/parameters.h>
 #include <switchyard/train/checkpoint.h>
 #include <switchyard/train/evaluate.h>
+#include <switchyard/train/nonfinite_trace.h>
 #include <switchyard/train/schedule.h>
 #include <switchyard/train/training_state.h>
 
@@ -48,6 +49,7 @@ struct StepReport {
     double lr_factor = 1.0;
     double grad_norm = -1.0;   // before clipping; < 0: not measured
     bool skipped = false;      // something was not finite: nothing was changed, and training goes on
+    bool traced = false;       // `nonfinite` names the operation
     std::string nonfinite;     // what was not finite, where train.nonfinite says what follows; nothing was changed
     std::int64_t samples = 0;  // of this step
     std::int64_t tokens = 0;   // real ones
@@ -103,6 +105,9 @@ public:
     // Off: batches are learnt by heart, as `check` does.
     void set_dropout(bool on) { dropout_on_ = on; }
 
+    // Every step from now on is traced; nullptr: none. A finding ends `run`, but where a loss scale answers for it. The trace outlives the trainer.
+    void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
+
     // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
     StepReport step(std::vector<Batch>& batches);
     // Forward and backward only, gradients left in the parameters; the mean loss.
@@ -120,6 +125,7 @@ private:
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;
     void update(StepReport& report);
+    void add_finding(StepReport& report) const;
     bool survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
     std::string rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
 
@@ -129,6 +135,7 @@ private:
     Schedule schedule_;
     std::int64_t batches_per_epoch_ = 0;
     bool dropout_on_ = true;
+    NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
     Progression now_;  // at the last boundary between two steps
 };

@@ -1,0 +1,233 @@
+// Steps in which something is not finite: a parameter's gradient is made so by a hook. To add a case: which steps, which rule, and by another way the same parameters.
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include <unistd.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/full_like.h>
+
+#include <switchyard/config/load.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/discovery/discovery.h>
+#include <switchyard/model/planning.h>
+#include <switchyard/train/checkpoint.h>
+#include <switchyard/train/session.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+const HostInfo& this_host() {
+    static const HostInfo info = [] {
+        HostInfo made;
+        made.cores = 1;
+        return made;
+    }();
+    return info;
+}
+
+host::Registry& registry() {
+    static host::Registry found([] {
+        at::set_num_threads(1);
+        host::DiscoveryOptions options;
+        options.run_probes = false;
+        const auto folder = test::build_dir() / "lib/switchyard/plugins";
+        options.path.entries = {{(folder / "libtorch.so").string(), "test", true}};
+        return host::discover(options, this_host());
+    }());
+    return found;
+}
+
+// Twelve texts of words that are to be told, each a batch.
+class Texts final : public SampleSource {
+public:
+    std::int64_t size() const override { return 12; }
+    std::int64_t length(std::int64_t) const override { return 5; }
+    Sample get(std::int64_t index, std::int64_t) const override {
+        Sample sample;
+        for (std::int64_t i = 0; i < 5; ++i) {
+            sample.ids.push_back((index * 7 + i * 3) % 20);
+            sample.labels.push_back((index + i) % 20);
+        }
+        return sample;
+    }
+};
+
+config::Config configured(const std::vector<std::string>& more) {
+    config::LoadRequest request;
+    request.overrides = {"model.type=bert", "model.layers=1", "model.hidden_size=8", "model.heads=2",
+                         "model.intermediate_size=16", "model.vocab_size=20", "model.max_positions=8",
+                         "batch.max_length=8", "batch.size=1", "train.steps=6", "train.schedule=constant",
+                         "train.warmup_share=0", "train.checkpoint_every=2", "optimizer.lr=0.01",
+                         "data_loader.shuffle=false", "precision.backend=torch/fp32", "runtime.auto=rank"};
+    for (const std::string slot : {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
+        request.overrides.push_back(slot + ".backend=torch");
+    request.overrides.insert(request.overrides.end(), more.begin(), more.end());
+    request.preset_dirs = {(test::source_dir() / "configs/presets").string()};
+    const auto result = config::load(request);
+    INFO(config::render(result.problems));
+    REQUIRE(result.config);
+    return *result.config;
+}
+
+// A trainer whose gradients of one parameter are Inf in the tries of `bad`, counted from 1.
+struct Job {
+    explicit Job(const std::vector<std::string>& more = {}, std::set<int> bad_tries = {})
+        : config(configured(more)),
+          plan(model::make_plan(config, registry(), this_host())),
+          session(config, plan, registry(), this_host()),
+          trainer(session.make_trainer(texts)),
+          bad(std::move(bad_tries)),
+          folder((std::filesystem::temp_directory_path() /
+                  ("switchyard-nonfinite-" + std::to_string(::getpid()) + "-" + std::to_string(next++)))
+                     .string()) {
+        session.parameters().all()[3].value.register_hook([this](const at::Tensor& gradient) {
+            if (!bad.contains(++tries)) return gradient;
+            return at::full_like(gradient, std::numeric_limits<float>::infinity());
+        });
+    }
+    ~Job() { std::filesystem::remove_all(folder); }
+
+    train::TrainingResult run() {
+        train::TrainerHooks hooks;
+        hooks.save = [this](const train::TrainingState& state) {
+            return train::save_checkpoint(folder, state, session.parameters(), 10).value_or("");
+        };
+        hooks.reload = [this] { return load(); };
+        return trainer.run(hooks);
+    }
+    train::LoadedCheckpoint load() {
+        return train::load_checkpoint(*train::newest_checkpoint(folder), session.plan_text(), session.parameters());
+    }
+    std::vector<at::Tensor> values() const {
+        std::vector<at::Tensor> all;
+        for (const auto& parameter : session.parameters().all()) all.push_back(parameter.value.detach().clone());
+        return all;
+    }
+    std::string bad_name() { return session.parameters().all()[3].name; }
+
+    static inline int next = 0;
+    Texts texts;
+    config::Config config;
+    resolver::Plan plan;
+    mutable train::Session session;
+    train::Trainer trainer;
+    std::set<int> bad;
+    int tries = 0;
+    std::string folder;
+};
+
+bool equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (!a[i].equal(b[i])) return false;
+    }
+    return a.size() == b.size();
+}
+
+constexpr const char* advice =
+    ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; `switchyard train` with "
+    "--resume --trace-nonfinite names the layer and operation";
+
+}  // namespace
+
+TEST_CASE("stop: nothing is changed by the step, and the error says what was not finite") {
+    for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
+        INFO(norm);
+        Job job({norm}, {3}), before({norm, "train.steps=2", "train.schedule=constant"});
+        const auto result = job.run();
+        CHECK(result.outcome == train::Outcome::failed);
+        CHECK(result.numerics);
+        const auto count = std::to_string(job.session.parameters().all()[3].value.numel());
+        CHECK(result.error == "the gradient of " + job.bad_name() + " (" + count + " Inf of " + count +
+                                  " values) is not finite at step 3" + advice);
+        (void)before.run();
+        CHECK(equal(job.values(), before.values()));
+    }
+}
+
+TEST_CASE("skip: the step counts, its batch is left out") {
+    for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
+        INFO(norm);
+        Job job({norm, "train.nonfinite=skip", "model.dropout=0", "model.attention_dropout=0"}, {3});
+        const auto result = job.run();
+        CHECK(result.outcome == train::Outcome::finished);
+        CHECK(result.progression.step == 6);
+        CHECK(result.progression.skipped_steps == 1);
+        CHECK(result.progression.nonfinite_steps == 1);
+        // The same without that batch, step by step.
+        Job other({norm, "model.dropout=0", "model.attention_dropout=0"});
+        for (int batch = 1; batch <= 6; ++batch) {
+            std::vector<Batch> group(1);
+            REQUIRE(other.session.train_loader().next(group[0]));
+            if (batch != 3) (void)other.trainer.step(group);
+        }
+        CHECK(equal(job.values(), other.values()));
+    }
+}
+
+TEST_CASE("rewind: as a resumption from the checkpoint whose data begin after the batch that did it") {
+    Job job({"train.nonfinite=rewind"}, {4});
+    const auto result = job.run();
+    CHECK(result.outcome == train::Outcome::finished);
+    REQUIRE(result.rewinds.size() == 1);
+    CHECK(result.rewinds[0].from == 4);
+    CHECK(result.rewinds[0].to == 2);
+    CHECK(result.progression.step == 6);
+    CHECK(result.progression.rewinds == 1);
+    CHECK(result.progression.loader.batch == 8);
+
+    Job first({"train.steps=2"});
+    (void)first.run();
+    Job other;
+    std::filesystem::remove_all(other.folder);
+    std::filesystem::rename(first.folder, other.folder);
+    auto loaded = other.load();
+    INFO(loaded.error);
+    REQUIRE(loaded.state);
+    loaded.state->progression.loader.batch = 4;
+    other.trainer.restore(*loaded.state);
+    (void)other.run();
+    CHECK(equal(job.values(), other.values()));
+}
+
+TEST_CASE("rewind: before the first checkpoint the beginning is one") {
+    Job job({"train.nonfinite=rewind"}, {1});
+    const auto result = job.run();
+    CHECK(result.outcome == train::Outcome::finished);
+    REQUIRE(result.rewinds.size() == 1);
+    CHECK(result.rewinds[0].to == 0);
+}
+
+TEST_CASE("rewind: not without end, and not without a checkpoint") {
+    Job job({"train.nonfinite=rewind", "train.max_rewinds=2"}, {3, 4, 5});
+    const auto result = job.run();
+    CHECK(result.outcome == train::Outcome::failed);
+    CHECK(result.rewinds.size() == 2);
+    CHECK_THAT(result.error, test::contains(" is not finite at step 3; the run was rewound 2 times before, "
+                                            "train.max_rewinds allows no more: lower optimizer.lr"));
+    Job bare({"train.nonfinite=rewind"}, {1});
+    CHECK_THAT(bare.trainer.run({}).error,
+               test::contains(" is not finite at step 1; there is no checkpoint to rewind to: lower optimizer.lr"));
+}
+
+TEST_CASE("a trace names a parameter that is not finite where it is used first") {
+    Job job;
+    train::NonfiniteTrace trace;
+    job.trainer.set_trace(&trace);
+    {
+        at::NoGradGuard no_grad;
+        for (const auto& parameter : job.session.parameters().all()) {
+            if (parameter.name == "encoder.0.attention.k.weight")
+                parameter.value.view({-1})[5].fill_(std::numeric_limits<float>::quiet_NaN());
+        }
+    }
+    const auto result = job.run();
+    CHECK(result.numerics);
+    CHECK(result.error ==
+          "step 1: encoder.0.attention.k: linear (torch/fp32), forward input weight: 1 NaN of 64 values, float32 "
+          "[8, 8]");
+}

@@ -151,6 +151,10 @@ std::optional<std::string> starting_point(const TrainOptions& options, const tra
 void resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
     const auto loaded = train::load_checkpoint(checkpoint, session.plan_text(), session.parameters());
     if (!loaded.state) throw Failure(loaded.error);
+    if (!loaded.state->other_policy.empty()) {
+        std::cerr << checkpoint << " was saved under precision " << loaded.state->other_policy
+                  << ": parameters are made of its float32 values\n";
+    }
     try {
         trainer.restore(*loaded.state);
     } catch (const std::exception& error) {

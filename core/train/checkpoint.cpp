@@ -146,6 +146,28 @@ std::string differing_lines(const std::string& saved, const std::string& now) {
     }
 }
 
+constexpr std::string_view precision_line = "precision ";
+
+// The plan without the line of its precision policy, and whose that is.
+struct SplitPlan {
+    std::string rest, policy;
+};
+
+SplitPlan split_plan(const std::string& plan) {
+    SplitPlan split;
+    std::istringstream lines(plan);
+    for (std::string line; std::getline(lines, line);) {
+        const auto value = line.rfind(": ");
+        if (line.starts_with(precision_line) && value != std::string::npos)
+            split.policy = line.substr(value + 2);
+        else
+            split.rest += line + "\n";
+    }
+    return split;
+}
+
+bool is_low(const at::Tensor& tensor) { return tensor.element_size() < 4; }
+
 class Reader {
 public:
     Reader(std::string path, const std::string& plan, model::Parameters& parameters)
@@ -157,7 +179,7 @@ public:
             return {std::nullopt, path_ + ": " + damage + way_on(path_)};
         std::string error = read_state(state);
         if (error.empty()) error = read_optimizer(state);
-        if (error.empty()) error = read_parameters();
+        if (error.empty()) error = read_parameters(state);
         if (!error.empty()) return {std::nullopt, path_ + ": " + error};
         return {std::move(state), ""};
     }
@@ -195,6 +217,11 @@ private:
             return std::string("state.json is damaged: ") + error.what();
         }
         if (state.plan == plan_) return "";
+        const auto saved = split_plan(state.plan), now = split_plan(plan_);
+        if (saved.rest == now.rest && !saved.policy.empty() && !now.policy.empty()) {
+            state.other_policy = saved.policy;
+            return "";
+        }
         return "was saved under another model or plan:" + differing_lines(state.plan, plan_);
     }
 
@@ -209,7 +236,7 @@ private:
         for (const auto& stored : opened.file->tensors()) {
             const auto value = model::view_stored(opened.file, stored).clone();
             if (stored.name == generator_name) state.progression.generator = value;
-            if (stored.name.starts_with(precision_prefix)) {
+            if (stored.name.starts_with(precision_prefix) && state.other_policy.empty()) {
                 state.precision.entries.push_back({stored.name.substr(std::strlen(precision_prefix)), value});
             }
             if (stored.name.starts_with(master_prefix))
@@ -218,7 +245,18 @@ private:
         return "";
     }
 
-    std::string read_parameters() {
+    // From float32 to the dtype in which the model stores now, with masters where that is a lower one.
+    static void convert(const model::ModelParameter& parameter, const at::Tensor& stored, TrainingState& state) {
+        const auto found = state.masters.find(parameter.name);
+        const auto exact = (found == state.masters.end() ? stored : found->second).to(at::kFloat, false, true);
+        parameter.value.copy_(exact);
+        if (is_low(parameter.value))
+            state.masters[parameter.name] = exact;
+        else
+            state.masters.erase(parameter.name);
+    }
+
+    std::string read_parameters(TrainingState& state) {
         const auto opened = model::SafetensorsFile::open(path_ + "/model.safetensors");
         if (!opened.file) return opened.error;
         for (const auto& parameter : parameters_.all()) {
@@ -233,7 +271,11 @@ private:
         }
         const at::NoGradGuard no_grad;
         for (const auto& parameter : parameters_.all()) {
-            parameter.value.copy_(model::view_stored(opened.file, *opened.file->find(parameter.name)));
+            const auto stored = model::view_stored(opened.file, *opened.file->find(parameter.name));
+            if (state.other_policy.empty())
+                parameter.value.copy_(stored);
+            else
+                convert(parameter, stored, state);
         }
         return "";
     }

@@ -30,7 +30,8 @@ struct LoadedCheckpoint {
     std::string error;  // names the file and what does not fit; then no parameter was changed
 };
 
-// Compares every file with its checksum, reads the state and sets the parameters. `plan`: see TrainingState::plan; another one is an error that shows the differing lines.
+// Compares every file with its checksum, reads the state and sets the parameters. `plan`: see TrainingState::plan; another one is an error that shows the differing lines,
+// unless the precision policy is all that differs: then parameters and their float32 masters come from what the checkpoint has in float32.
 LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
                                  model::Parameters& parameters);
 

@@ -128,7 +128,7 @@ void Trainer::restore(const TrainingState& state) {
         }
     }
     parts_.optimizer.load(state.optimizer);
-    parts_.plan.precision().load(state.precision);
+    if (state.other_policy.empty()) parts_.plan.precision().load(state.precision);
     parts_.train_loader.seek(state.progression.loader);
     if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
     for (auto& group : groups_) {

@@ -88,6 +88,24 @@ TEST_CASE("parameters in bfloat16 are resumed with their float32 masters") {
     CHECK(same);
 }
 
+TEST_CASE("a run goes on under another precision policy, and says where its parameters come from") {
+    const TinyJob job;
+    job.trained("run", {"precision.backend=amp/fp32", "train.steps=2"});
+    std::string before = "amp/fp32";
+    std::string step = "2";
+    for (const std::string policy : {"amp/bf16_pure", "amp/fp16", "amp/bf16", "amp/fp32"}) {
+        INFO(policy);
+        const auto next = std::to_string(std::stoi(step) + 1);
+        const auto outcome = resumed(job, "run", {"precision.backend=" + policy, "train.steps=" + next});
+        CHECK(outcome.code == 0);
+        CHECK_THAT(outcome.err, contains("step-0000000" + step + " was saved under precision " + before +
+                                         ": parameters are made of its float32 values\n"));
+        before = policy;
+        step = next;
+    }
+    CHECK(step_losses(job.run_folder("run")).size() == 6);
+}
+
 TEST_CASE("a run of a few steps and its resumption equal one run") {
     const TinyJob job;
     const Words evaluated{"train.eval_every=2"};

@@ -3,6 +3,8 @@
 #include <fstream>
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <switchyard/train/checkpoint.h>
 
@@ -35,6 +37,54 @@ TEST_CASE("a folder that is not named like a checkpoint is none") {
         folder_with({"step-00000002", "step-00000009.bak", "step-", "step--5", "step-9x", "steps"});
     fs::create_directory(folder + "/step-00000003");  // without a state.json
     CHECK(train::newest_checkpoint(folder) == folder + "/step-00000002");
+}
+
+TEST_CASE("under another precision policy parameters come from the float32 values of the checkpoint") {
+    const std::string full = "model: m\nprecision model train: amp/fp32\noptimizer model train: torch/torch\n";
+    const std::string pure = "model: m\nprecision model train: amp/bf16_pure\noptimizer model train: torch/torch\n";
+    const auto exact = at::arange(6, at::kFloat).add(0.001F);  // not exact in bfloat16
+    model::Parameters wide, low, back;
+    wide.add("weight", exact.clone());
+    low.add("weight", at::zeros({6}, at::kBFloat16));
+    back.add("weight", at::zeros({6}, at::kFloat));
+    train::TrainingState state;
+    state.plan = full;
+    state.precision.entries.push_back({"loss_scale", at::full({}, 4.0F)});
+    const auto folder = test::temporary_dir("checkpoints").string();
+    CHECK(train::save_checkpoint(folder, state, wide, 2) == std::nullopt);
+    auto down = train::load_checkpoint(folder + "/step-00000000", pure, low);
+    INFO(down.error);
+    REQUIRE(down.state);
+    CHECK(down.state->other_policy == "amp/fp32");
+    CHECK(down.state->precision.entries.empty());
+    CHECK(down.state->masters.at("weight").equal(exact));
+    CHECK(low.find("weight")->value.equal(exact.to(at::kBFloat16)));
+
+    // And up again: nothing was lost on the way.
+    down.state->plan = pure;
+    down.state->progression.step = 1;
+    CHECK(train::save_checkpoint(folder, *down.state, low, 2) == std::nullopt);
+    const auto up = train::load_checkpoint(folder + "/step-00000001", full, back);
+    REQUIRE(up.state);
+    CHECK(up.state->masters.empty());
+    CHECK(back.find("weight")->value.equal(exact));
+}
+
+TEST_CASE("where more than the policy differs the lines are shown") {
+    model::Parameters parameters;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    train::TrainingState state;
+    state.plan = "precision model train: amp/fp32\noptimizer model train: torch/torch\n";
+    const auto folder = test::temporary_dir("checkpoints").string();
+    CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
+    const auto read =
+        train::load_checkpoint(folder + "/step-00000000",
+                               "precision model train: amp/bf16\noptimizer model train: fused/fused\n", parameters);
+    CHECK(read.error == folder + "/step-00000000: was saved under another model or plan:"
+                                 "\n  saved: precision model train: amp/fp32"
+                                 "\n  now:   precision model train: amp/bf16"
+                                 "\n  saved: optimizer model train: torch/torch"
+                                 "\n  now:   optimizer model train: fused/fused");
 }
 
 TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit") {

@@ -3,8 +3,6 @@
 #include <limits>
 #include <set>
 
-#include <unistd.h>
-
 #include <ATen/Parallel.h>
 #include <ATen/ops/full_like.h>
 
@@ -82,15 +80,12 @@ struct Job {
           session(config, plan, registry(), this_host()),
           trainer(session.make_trainer(texts)),
           bad(std::move(bad_tries)),
-          folder((std::filesystem::temp_directory_path() /
-                  ("switchyard-nonfinite-" + std::to_string(::getpid()) + "-" + std::to_string(next++)))
-                     .string()) {
+          folder(test::temporary_dir("nonfinite").string()) {
         session.parameters().all()[3].value.register_hook([this](const at::Tensor& gradient) {
             if (!bad.contains(++tries)) return gradient;
             return at::full_like(gradient, std::numeric_limits<float>::infinity());
         });
     }
-    ~Job() { std::filesystem::remove_all(folder); }
 
     train::TrainingResult run() {
         train::TrainerHooks hooks;
@@ -110,7 +105,6 @@ struct Job {
     }
     std::string bad_name() { return session.parameters().all()[3].name; }
 
-    static inline int next = 0;
     Texts texts;
     config::Config config;
     resolver::Plan plan;

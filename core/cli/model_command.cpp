@@ -62,8 +62,9 @@ int show_model(const ModelOptions& options) {
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << table.render() << "\nforward and kept: for one batch of " << batch.size << " x "
               << batch.max_length
-              << " tokens; kept: for backward, without fusion. A training step takes about three times the "
-                 "forward.\n";
+              << " tokens; kept: for backward, without fusion, in "
+              << name(job.config.precision.parameter_dtype.value_or(DType::float32))
+              << ". A training step takes about three times the forward.\n";
     return Exit::fine;
 }
 

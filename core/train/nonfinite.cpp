@@ -15,6 +15,12 @@ bool is_finite(const at::Tensor& tensor) {
     return std::isfinite(tensor.sum(dtype).item<double>()) || tensor.isfinite().all().item<bool>();
 }
 
+// An optimizer that clips in place may have made NaN of Inf, so these are not told apart.
+std::string how_many(const at::Tensor& gradient) {
+    const auto bad = gradient.isfinite().logical_not().sum().item<std::int64_t>();
+    return std::to_string(bad) + " of " + std::to_string(gradient.numel()) + " values";
+}
+
 }  // namespace
 
 std::string nonfinite_loss(double loss) {
@@ -39,7 +45,7 @@ std::string nonfinite_gradients(const std::vector<ParameterGroup>& groups) {
             if (!parameter.gradient.defined()) continue;
             ++all;
             if (is_finite(parameter.gradient)) continue;
-            if (bad++ == 0) first = parameter.name + " (" + nonfinite_counts(parameter.gradient) + ")";
+            if (bad++ == 0) first = parameter.name + " (" + how_many(parameter.gradient) + ")";
         }
     }
     if (bad == 0) return "";

@@ -124,7 +124,8 @@ TEST_CASE("the precision policy that is chosen decides the dtypes of the other s
 TEST_CASE("one word changes precision, and the plan shows what followed from it") {
     const auto facts = [](const std::string& policy) {
         std::string text;
-        for (const auto& slot : plan({"--set", "precision.backend=" + policy}).at("slots")) {
+        const auto json = plan({"--set", "precision.backend=" + policy});
+        for (const auto& slot : json.at("slots")) {
             const auto& request = slot.at("request");
             if (slot.at("slot") == "precision") {
                 text += request.at("dtype").get<std::string>() +
@@ -155,13 +156,13 @@ TEST_CASE("what contradicts the policy is refused with what to do, and float16 w
     const auto refused = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/bf16_pure", "--set",
                               "precision.parameter_dtype=float32"});
     CHECK(refused.code == 2);
-    CHECK_THAT(refused.err, contains("precision.parameter_dtype = \"float32\" (--set) contradicts "
+    CHECK_THAT(refused.err, contains("precision.parameter_dtype = \"float32\" (--set #2) contradicts "
                                      "amp/bf16_pure, which stores parameters in bfloat16: leave it out, or "
                                      "write \"auto\""));
     const auto warned = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/fp16", "--set",
                              "precision.loss_scaling=false"});
     CHECK(warned.code == 0);
-    CHECK_THAT(warned.out, contains("warning: precision.loss_scaling = false (--set): amp/fp16 scales the loss "
+    CHECK_THAT(warned.out, contains("warning: precision.loss_scaling = false (--set #2): amp/fp16 scales the loss "
                                     "because small gradients do not fit its dtype"));
 }
 

@@ -53,8 +53,8 @@ TEST_CASE("the text says what was compared, the ratio and the verdict in words, 
     CHECK_THAT(text, contains("diverges: not a number\n    the loss is not finite at step 5"));
     CHECK_THAT(text, contains("final losses after 40 steps, 5 seeds: difference from the base [90 %]"));
     CHECK_THAT(text, contains("final loss EQUIVALENT: +0.002 ["));
-    CHECK_THAT(text, contains("stability                              loss drift  skipped steps  stable\n"));
-    CHECK_THAT(text, contains("diverges                                        -              0      NO\n"));
+    CHECK_THAT(text, contains(" loss drift  skipped steps  stable\n"));
+    CHECK_THAT(text, contains("-              0      NO\n"));
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         INFO(line);

@@ -135,7 +135,9 @@ TEST_CASE("the trace names the layer and the operation, forward and backward, an
     const auto clean = trained(job, sets, {"--trace-nonfinite"});
     INFO(clean.err);
     CHECK(clean.code == 0);
-    CHECK(step_losses(job.run_folder("run")) == losses);
+    const auto traced = step_losses(job.run_folder("run"));
+    CHECK(traced.size() == losses.size());
+    for (const auto& [step, loss] : traced) CHECK(loss == Approx(losses.at(step)).epsilon(1e-4));
 }
 
 TEST_CASE("a run that was stopped is traced from its checkpoint") {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 
 #include <switchyard/config/load.h>
@@ -131,13 +132,14 @@ constexpr const char* advice =
 TEST_CASE("stop: nothing is changed by the step, and the error says what was not finite") {
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
         INFO(norm);
-        Job job({norm}, {3}), before({norm, "train.steps=2", "train.schedule=constant"});
+        Job job({norm}, {3});
         const auto result = job.run();
         CHECK(result.outcome == train::Outcome::failed);
         CHECK(result.numerics);
         const auto count = std::to_string(job.session.parameters().all()[3].value.numel());
-        CHECK(result.error == "the gradient of " + job.bad_name() + " (" + count + " Inf of " + count +
+        CHECK(result.error == "the gradient of " + job.bad_name() + " (" + count + " of " + count +
                                   " values) is not finite at step 3" + advice);
+        Job before({norm, "train.steps=2"});
         (void)before.run();
         CHECK(equal(job.values(), before.values()));
     }

@@ -20,7 +20,9 @@ public:
     static switchyard::Verdict supports(const switchyard::ActivationRequest& request,
                                         const switchyard::HostInfo& host,
                                         const switchyard::Options& options) {
-        return PlainRelu::supports(request, host, options);
+        auto verdict = PlainRelu::supports(request, host, options);
+        if (request.input_bias) verdict.reject(switchyard::Code::Fusion, "input_bias", "false", "true");
+        return verdict;
     }
     at::Tensor forward(const switchyard::ActivationInputs& inputs, const switchyard::ActivationParams&,
                        switchyard::Saved* saved) override {

@@ -265,7 +265,7 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
     command.add_option("--norm", options.norm, "layer_norm or rms_norm")->type_name("NAME")->group(rows);
     command
         .add_option("--activation", options.activation,
-                    "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu")
+                    "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity")
         ->type_name("NAME")
         ->group(rows);
     command.add_flag("--bias", options.input_bias, "a bias is added to the input first")->group(rows);

@@ -90,7 +90,7 @@ Section model_section() {
     rows.add<&M::norm_position>("norm_position", "pre: x + f(norm(x)); post: norm(x + f(x))", {},
                                 {.usual = {"post", "pre", "pre"}, .also = "pre_norm post_norm"});
     rows.add<&M::activation>(
-        "activation", "activation of the feed-forward; the glu kinds are gated", {},
+        "activation", "activation of the feed-forward; the glu kinds are gated, identity is none", {},
         {.usual = {"gelu_erf", "gelu_tanh", "relu"}, .also = "hidden_act activation_function act"});
     rows.add<&M::positions>(
         "positions", "how the model knows the order of tokens", {},

@@ -67,7 +67,7 @@ enum class Accuracy : std::uint8_t { exact, reduced };
 enum class NormKind : std::uint8_t { layer_norm, rms_norm };
 
 // Gated kinds work on a packed projection [..., 2 * width]: act(first half) * second half
-// (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202).
+// (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202). identity is what dropout(x + bias) needs that stands alone.
 enum class ActivationKind : std::uint8_t {
     gelu_erf,
     gelu_tanh,
@@ -76,7 +76,8 @@ enum class ActivationKind : std::uint8_t {
     swiglu,
     geglu_erf,
     geglu_tanh,
-    reglu
+    reglu,
+    identity
 };
 
 enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
@@ -122,8 +123,8 @@ inline constexpr std::array<std::string_view, 2> names<Accuracy>{"exact", "reduc
 template <>
 inline constexpr std::array<std::string_view, 2> names<NormKind>{"layer_norm", "rms_norm"};
 template <>
-inline constexpr std::array<std::string_view, 8> names<ActivationKind>{
-    "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu"};
+inline constexpr std::array<std::string_view, 9> names<ActivationKind>{
+    "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu", "identity"};
 template <>
 inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd",
                                                                       "lion",  "lamb", "muon"};
@@ -149,7 +150,9 @@ constexpr std::optional<Enum> parse(std::string_view text) {
     return std::nullopt;
 }
 
-constexpr bool is_gated(ActivationKind kind) { return kind >= ActivationKind::swiglu; }
+constexpr bool is_gated(ActivationKind kind) {
+    return kind >= ActivationKind::swiglu && kind <= ActivationKind::reglu;
+}
 
 constexpr bool is_floating(DType dtype) { return dtype <= DType::float8_e5m2; }
 

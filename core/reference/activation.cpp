@@ -26,6 +26,8 @@ at::Tensor plain(ActivationKind kind, const at::Tensor& x) {
         case ActivationKind::relu:
         case ActivationKind::reglu:
             return x.relu();
+        case ActivationKind::identity:
+            return x;
     }
     throw std::invalid_argument("activation: unknown kind");
 }

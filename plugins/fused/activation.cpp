@@ -25,6 +25,8 @@ Curve curve_of(ActivationKind kind) {
         case ActivationKind::silu:
         case ActivationKind::swiglu:
             return Curve::silu;
+        case ActivationKind::identity:
+            return Curve::identity;
         default:
             return Curve::gelu_erf;
     }
@@ -62,8 +64,9 @@ Verdict FusedActivation::supports(const ActivationRequest& request, const HostIn
                                   const Options& options) {
     Verdict verdict;
     require_storage(verdict, request, host, options, "activation.options.fused");
-    REQUIRE(verdict, request.activation <= ActivationKind::reglu, Code::Algorithm, "activation",
-            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu",
+    const auto last = request.device == Device::cpu ? ActivationKind::identity : ActivationKind::reglu;
+    REQUIRE(verdict, request.activation <= last, Code::Algorithm, "activation",
+            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or, on the CPU, identity",
             name(request.activation));
     return verdict;
 }
@@ -91,10 +94,9 @@ at::Tensor FusedActivation::forward(const ActivationInputs& inputs, const Activa
     });
     if (saved != nullptr) {
         // A relu is known by its result, which the layer after it keeps anyway.
-        const bool by_result = params.activation == ActivationKind::relu;
-        if (by_result) {
+        if (params.activation == ActivationKind::relu) {
             saved->output(y);
-        } else {
+        } else if (params.activation != ActivationKind::identity) {
             saved->input(inputs.x);
             saved->input(inputs.bias);
         }
@@ -108,8 +110,9 @@ ActivationGrads FusedActivation::backward(const ActivationParams& params, const 
                                           const at::Tensor& grad_y, const ActivationNeeds& needs) {
     if (on_cuda_) return on_cuda_->backward(params, saved, grad_y, needs);
     const bool by_result = params.activation == ActivationKind::relu;
-    const at::Tensor kept = dense(saved[0]), dy = dense(grad_y);
-    const at::Tensor bias = by_result ? at::Tensor() : dense_float(saved[1]);
+    const bool by_gradient = params.activation == ActivationKind::identity;
+    const at::Tensor dy = dense(grad_y), kept = by_gradient ? dy : dense(saved[0]);
+    const at::Tensor bias = by_result || by_gradient ? at::Tensor() : dense_float(saved[1]);
     const RowShape of_x = row_shape(kept), shape = result_shape(kept, is_gated(params.activation));
     const auto positions =
         by_result ? std::vector<RowPosition>() : positions_of(params.dropout, params.tokens, kept.sizes());
@@ -123,11 +126,12 @@ ActivationGrads FusedActivation::backward(const ActivationParams& params, const 
         ActivationBackward<T> call;
         describe(call, params, shape, positions);
         if (by_result) call.dropout.positions = nullptr;
-        (by_result ? call.y : call.x) = data_of<T>(kept);
+        if (!by_gradient) (by_result ? call.y : call.x) = data_of<T>(kept);
         call.bias = data_of<float>(bias);
         call.grad_y = data_of<T>(dy);
         call.grad_x = mutable_data_of<T>(grads.x);
-        call.streams = may_stream({kept, dy}, grads.x, shape.width, last_cache_bytes_);
+        call.streams =
+            may_stream({dy, by_gradient ? at::Tensor() : kept}, grads.x, shape.width, last_cache_bytes_);
         const auto& kernels = activation_kernels<T>();
         if (!sums) {
             return over_rows(

@@ -116,6 +116,10 @@ struct Relu {
     HWY_INLINE static V slope(F f, V x) { return at(f, x).slope; }
 };
 
+struct Identity {
+    HWY_INLINE static V value(F /*f*/, V x) { return x; }
+};
+
 // A row's columns from `first` on, with the bias.
 template <class T>
 struct BiasedRow {
@@ -225,6 +229,20 @@ void backward_relu(const ActivationBackward<T>& c, std::int64_t begin, std::int6
     });
 }
 
+// Neither x nor y is read.
+template <class T>
+void backward_identity(const ActivationBackward<T>& c, std::int64_t begin, std::int64_t end) {
+    const F f;
+    each_row(c, begin, end, [&](std::int64_t row, const std::uint16_t* drawn) HWY_ATTR {
+        const std::int64_t at = row * c.width;
+        over_values(c.width, [&](std::int64_t j, auto part) HWY_ATTR {
+            V d = load(f, c.grad_y + at + j, part);
+            if (drawn != nullptr) d = drop(f, d, drawn + j, c.dropout.threshold, c.dropout.keep_scale);
+            put(f, d, c, at, j, part);
+        });
+    });
+}
+
 template <class T>
 void forward(const ActivationForward<T>& c, std::int64_t begin, std::int64_t end) {
     switch (c.curve) {
@@ -236,6 +254,8 @@ void forward(const ActivationForward<T>& c, std::int64_t begin, std::int64_t end
             return forward_rows<Relu>(c, begin, end);
         case Curve::silu:
             return forward_rows<Silu>(c, begin, end);
+        case Curve::identity:
+            return forward_rows<Identity>(c, begin, end);
     }
 }
 
@@ -250,6 +270,8 @@ void backward(const ActivationBackward<T>& c, std::int64_t begin, std::int64_t e
             return c.gated ? backward_rows<Relu>(c, begin, end) : backward_relu(c, begin, end);
         case Curve::silu:
             return backward_rows<Silu>(c, begin, end);
+        case Curve::identity:
+            return backward_identity(c, begin, end);
     }
 }
 

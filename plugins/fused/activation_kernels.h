@@ -10,7 +10,7 @@
 
 namespace switchyard::fused {
 
-enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu };
+enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, identity };
 
 template <class Storage>
 struct ActivationForward {
@@ -33,7 +33,7 @@ struct ActivationBackward {
     RowDropout dropout;
     const Storage* x = nullptr;
     const float* bias = nullptr;
-    const Storage* y = nullptr;  // read instead of x, bias and dropout by a relu that is not gated
+    const Storage* y = nullptr;  // read instead of x, bias and dropout by a relu that is not gated; identity reads neither
     const Storage* grad_y = nullptr;
     Storage* grad_x = nullptr;   // or nullptr
     float* grad_bias = nullptr;  // or nullptr; the rows' terms are added

@@ -25,8 +25,11 @@ at::Tensor activate(const at::Tensor& x, ActivationKind kind) {
         case ActivationKind::silu:
         case ActivationKind::swiglu:
             return at::silu(x);
-        default:
+        case ActivationKind::relu:
+        case ActivationKind::reglu:
             return at::relu(x);
+        default:
+            return x;
     }
 }
 
@@ -35,8 +38,8 @@ at::Tensor activate(const at::Tensor& x, ActivationKind kind) {
 Verdict TorchActivation::supports(const ActivationRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
     require_native(verdict, request, host);
-    REQUIRE(verdict, request.activation <= ActivationKind::reglu, Code::Algorithm, "activation",
-            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh or reglu",
+    REQUIRE(verdict, request.activation <= ActivationKind::identity, Code::Algorithm, "activation",
+            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity",
             name(request.activation));
     return verdict;
 }

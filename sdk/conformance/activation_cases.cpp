@@ -134,8 +134,10 @@ std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOpti
                 spec.only = only;
                 specs.push_back(spec);
             }
-            if (spec.activation != ActivationKind::relu && spec.activation != ActivationKind::reglu) continue;
-            // relu(1) is 1, so that the output shows the mask.
+            if (spec.activation != ActivationKind::relu && spec.activation != ActivationKind::reglu &&
+                spec.activation != ActivationKind::identity)
+                continue;
+            // Of these kinds act(1) is 1, so that the output shows the mask.
             ActivationSpec shown;
             shown.family = "dropout";
             shown.dtype = dtype;

@@ -37,7 +37,8 @@ ActivationOp bound(const Fake& fake, ActivationKind kind, const resolver::Compos
 
 TEST_CASE("activation composed of narrower parts equals the reference of the whole, gradients too") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
-    const auto kind = GENERATE(ActivationKind::gelu_erf, ActivationKind::relu, ActivationKind::swiglu);
+    const auto kind = GENERATE(ActivationKind::gelu_erf, ActivationKind::relu, ActivationKind::swiglu,
+                               ActivationKind::identity);
     const Fake fake(mode);
     ActivationParams params;
     params.activation = kind;

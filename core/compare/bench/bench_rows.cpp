@@ -171,11 +171,13 @@ public:
         return bench_use(Kind::activation, request);
     }
 
-    // Forward reads x and writes y; backward reads x and the gradient of y, and writes the gradient of x.
+    // Forward reads x and writes y; backward reads the gradient of y and, if its slope is not the same everywhere, x, and writes the gradient of x.
     Work work(Pass pass) const override {
         if (pass == Pass::backward) return without_forward(work(Pass::forward_backward), work(Pass::forward));
         const double forward = bytes_of(in_width(), 1) + bytes_of(width_, 1);
-        return {0.0, pass == Pass::forward ? forward : 2.0 * forward + bytes_of(in_width(), 1), true};
+        const bool reads_x = settings_.activation != ActivationKind::identity;
+        const double backward = bytes_of(in_width(), reads_x ? 2 : 1) + bytes_of(width_, 1);
+        return {0.0, pass == Pass::forward ? forward : forward + backward, true};
     }
 
     std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
@@ -218,6 +220,8 @@ private:
             case ActivationKind::silu:
             case ActivationKind::swiglu:
                 return at::silu(x);
+            case ActivationKind::identity:
+                return x;
         }
         return x;
     }

@@ -36,8 +36,9 @@ const json& tensor(const json& operation, const std::string& name) {
     return operation;
 }
 
+// Of the tables: the first line has the configuration's path, however long that is.
 std::size_t longest_line(const std::string& text) {
-    std::istringstream lines(text);
+    std::istringstream lines(text.substr(text.find('\n') + 1));
     std::string line;
     std::size_t longest = 0;
     while (std::getline(lines, line)) longest = std::max(longest, line.size());

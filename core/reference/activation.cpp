@@ -27,7 +27,7 @@ at::Tensor plain(ActivationKind kind, const at::Tensor& x) {
         case ActivationKind::reglu:
             return x.relu();
         case ActivationKind::identity:
-            return x;
+            return x.clone();  // a result is never its input
     }
     throw std::invalid_argument("activation: unknown kind");
 }

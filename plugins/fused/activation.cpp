@@ -64,9 +64,8 @@ Verdict FusedActivation::supports(const ActivationRequest& request, const HostIn
                                   const Options& options) {
     Verdict verdict;
     require_storage(verdict, request, host, options, "activation.options.fused");
-    const auto last = request.device == Device::cpu ? ActivationKind::identity : ActivationKind::reglu;
-    REQUIRE(verdict, request.activation <= last, Code::Algorithm, "activation",
-            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or, on the CPU, identity",
+    REQUIRE(verdict, request.activation <= ActivationKind::identity, Code::Algorithm, "activation",
+            "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity",
             name(request.activation));
     return verdict;
 }

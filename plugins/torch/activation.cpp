@@ -54,7 +54,8 @@ at::Tensor TorchActivation::forward(const ActivationInputs& inputs, const Activa
     } else {
         y = activate(x, params.activation);
     }
-    return params.dropout.active() ? at::dropout(y, params.dropout.p, true) : y;
+    if (params.dropout.active()) return at::dropout(y, params.dropout.p, true);
+    return y.is_same(inputs.x) ? y.clone() : y;  // identity of x alone: a result is never its input
 }
 
 }  // namespace switchyard

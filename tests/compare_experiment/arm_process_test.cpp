@@ -133,7 +133,9 @@ TEST_CASE("an arm that floods: a line without end, lines without being asked") {
     ArmGuard guard("");
     const auto arm = shell("while :; do echo tick; done", guard);
     exchange = arm->ask(question, 20'000.0);
-    if (exchange.end == Exchange::End::answered) exchange = arm->ask(question, 20'000.0);
+    // A tick that comes while it is asked is an answer; sooner or later there are two.
+    for (int i = 0; i < 1000 && exchange.end == Exchange::End::answered; ++i)
+        exchange = arm->ask(question, 20'000.0);
     CHECK(exchange.end == Exchange::End::babbling);
     CHECK(exchange.text == "it spoke without being asked: 'tick'");
 }

@@ -50,7 +50,7 @@ Curve curve(ActivationKind kind, const at::Tensor& x) {
             return {x * s, s * (x * (1.0 - s) + 1.0)};
         }
         case ActivationKind::identity:
-            return {x, at::ones_like(x)};
+            return {x * 1.0, at::ones_like(x)};
         default:
             return {x.clamp_min(0.0), x.gt(0.0).to(x.scalar_type())};
     }

@@ -5,7 +5,7 @@
 
 namespace switchyard::fused_cuda {
 
-enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu };
+enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, identity };
 
 // Rows are dense. What is not there is nullptr.
 struct ActivationCall {

@@ -19,6 +19,8 @@ Curve curve_of(ActivationKind kind) {
         case ActivationKind::silu:
         case ActivationKind::swiglu:
             return Curve::silu;
+        case ActivationKind::identity:
+            return Curve::identity;
         default:
             return Curve::gelu_erf;
     }

@@ -88,6 +88,10 @@ __device__ __forceinline__ void on_curve(Curve curve, const float (&x)[8], const
 #pragma unroll
             for (int i = 0; i < 8; ++i) body(i, silu(x[i]));
             break;
+        case Curve::identity:
+#pragma unroll
+            for (int i = 0; i < 8; ++i) body(i, Point{x[i], 1.0F});
+            break;
     }
 }
 

@@ -1,4 +1,4 @@
-// All that kernels bound by memory ask of a device: the same sources are compiled by nvcc (device_cuda.h) and, as plain C++, for an emulator, which runs them without a device and finds
+// What kernels ask of a device: the same sources are compiled by nvcc (device_cuda.h) and, as plain C++, for an emulator, which runs them without a device and finds
 // missing barriers, lanes that do not meet, unaligned access. Included by kernel sources and by nothing else. Since 0.1.
 //
 // In namespace switchyard::device, blocks and grids one-dimensional:
@@ -12,7 +12,9 @@
 //   multiply add fused root quotient                   float32, each with one rounding, never contracted
 //   pack<T>(low, high) unpack<T>(pair, low, high)      two floats and two elements in 32 bits
 //   exp2(x)                                            the device's own, off by 2 units at most
-//   launch(kernel, geometry, stream)                   runs kernel(shared memory) in every thread; Kernel::threads
+//   launch(kernel, geometry, stream, who)              runs kernel(shared memory) in every thread; Kernel::threads; `who` begins what an error says
+//
+// A plugin whose kernels ask for more adds it in a namespace of its own (plugins/flash/cuda/device.h).
 #pragma once
 
 #ifdef __CUDACC__

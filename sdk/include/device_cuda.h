@@ -96,18 +96,24 @@ __global__ void __launch_bounds__(Kernel::threads) run(const __grid_constant__ K
     kernel(shared);
 }
 
-inline void check(cudaError_t status, const char* what) {
+inline void check(cudaError_t status, const char* what, const char* who) {
     if (status == cudaSuccess) return;
-    throw std::runtime_error(std::string("cuda kernel: ") + what + ": " + cudaGetErrorString(status));
+    throw std::runtime_error(std::string(who) + ": " + what + ": " + cudaGetErrorString(status));
 }
 
-// Kernels here ask for at most 48 KB of shared memory, which every launch may have.
+// `who` begins what an error says.
 template <class Kernel>
-void launch(const Kernel& kernel, const Launch& geometry, void* stream) {
+void launch(const Kernel& kernel, const Launch& geometry, void* stream, const char* who = "cuda kernel") {
     if (geometry.blocks == 0) return;
+    // More has to be asked for (CUDA C++ Programming Guide, dynamic shared memory).
+    if (geometry.shared_bytes > 48U * 1024U) {
+        check(cudaFuncSetAttribute(run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(geometry.shared_bytes)),
+              "asking for shared memory", who);
+    }
     run<Kernel><<<static_cast<unsigned>(geometry.blocks), geometry.threads, geometry.shared_bytes,
                   static_cast<cudaStream_t>(stream)>>>(kernel);
-    check(cudaGetLastError(), "launch");
+    check(cudaGetLastError(), "launch", who);
 }
 
 }  // namespace switchyard::device

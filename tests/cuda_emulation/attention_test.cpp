@@ -2,7 +2,7 @@
 // bfloat16 run here, of float16 those whose numbers differ in more than rounding.
 #include "emulated_attention.h"
 
-#include "device_emulation.h"
+#include "grid_emulation.h"
 
 #include <switchyard_test.h>
 

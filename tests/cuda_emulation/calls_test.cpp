@@ -8,7 +8,7 @@
 #include <switchyard/reference/attention.h>
 
 #include "attention_on_device.h"
-#include "device_emulation.h"
+#include "grid_emulation.h"
 
 #include <switchyard_test.h>
 

@@ -1,11 +1,9 @@
-// The device layer of plugins/flash/cuda/device.h for the host: what its kernel sources include where they are compiled as plain C++.
+// What plugins/flash/cuda/device.h adds to the SDK's device layer, for the host: included by it where kernel sources are compiled as plain C++.
 //
 // Fragment layouts are those of PTX ISA 8.7, sections 9.7.14.5.8 (mma.m16n8k16) and 9.7.14.5.15 (ldmatrix); device_test.cpp holds them against an independent statement.
 #pragma once
 
 #include "grid_emulation.h"
-#include "launch_geometry.h"
-#include "number.h"
 
 namespace switchyard::flash_cuda {
 
@@ -16,15 +14,6 @@ using std::min;
 
 namespace switchyard::flash_cuda::device {
 
-inline int thread() { return emulation::current_thread(); }
-inline int block() { return emulation::current_block(); }
-inline int lane() { return thread() % 32; }
-inline int warp() { return thread() / 32; }
-
-inline void sync_block() { emulation::wait_for_block(); }
-inline void sync_warp() {
-    emulation::meet(emulation::Meeting::sync, {}, [](auto&) {});
-}
 inline bool any_lane(bool value) {
     emulation::Lane own{};
     own.flag = value;
@@ -35,18 +24,6 @@ inline bool any_lane(bool value) {
                                for (auto& one : lanes) one.flag = any;
                            })
         .flag;
-}
-inline float shuffle_xor(float value, int mask) {
-    emulation::Lane own{};
-    own.value = value;
-    own.mask = mask;
-    return emulation::meet(emulation::Meeting::shuffle, own,
-                           [](auto& lanes) {
-                               float values[32];
-                               for (int i = 0; i < 32; ++i) values[i] = lanes[i].value;
-                               for (int i = 0; i < 32; ++i) lanes[i].value = values[i ^ lanes[i].mask];
-                           })
-        .value;
 }
 
 inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
@@ -84,20 +61,6 @@ void wait_copies() {
     emulation::wait(kLeft);
 }
 
-template <class T>
-std::uint32_t pack(float low, float high) {
-    T pair[2];
-    emulation::round_to(low, pair[0]);
-    emulation::round_to(high, pair[1]);
-    return static_cast<std::uint32_t>(pair[0].bits) | (static_cast<std::uint32_t>(pair[1].bits) << 16U);
-}
-template <class T>
-void unpack(std::uint32_t pair, float& low, float& high) {
-    low = emulation::to_float(T{static_cast<std::uint16_t>(pair & 0xFFFFU)});
-    high = emulation::to_float(T{static_cast<std::uint16_t>(pair >> 16U)});
-}
-
-inline float exp2(float x) { return std::exp2(x); }
 inline float log2(float x) { return std::log2(x); }
 inline float tanh(float x) { return std::tanh(x); }
 
@@ -107,11 +70,8 @@ inline void visit_tile(int sequence, int head, int row_tile, int column_tile) {
 }
 
 template <class Kernel>
-void launch(const Kernel& kernel, const Launch& geometry, void*) {
-    if (geometry.blocks == 0) return;
-    if (geometry.threads != Kernel::threads)
-        emulation::violate("launched with other threads than the kernel's");
-    emulation::run_grid(geometry, [&](unsigned char* shared) { kernel(shared); });
+void launch(const Kernel& kernel, const Launch& geometry, void* stream) {
+    switchyard::device::launch(kernel, geometry, stream);
 }
 
 }  // namespace switchyard::flash_cuda::device

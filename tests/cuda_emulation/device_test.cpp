@@ -10,9 +10,9 @@
 
 namespace device = switchyard::flash_cuda::device;
 using switchyard::emulation::Violation;
-using switchyard::flash_cuda::Bf16;
-using switchyard::flash_cuda::Fp16;
-using switchyard::flash_cuda::Launch;
+using device::Bf16;
+using device::Fp16;
+using device::Launch;
 
 namespace {
 

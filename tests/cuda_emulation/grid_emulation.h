@@ -1,5 +1,5 @@
 // What every emulated device layer stands on: a grid of blocks whose threads are fibers, shared memory, meetings of a warp's lanes, asynchronous copies, and the 16-bit number formats.
-// device_emulation.h is the layer of plugins/flash/cuda/device.h, sdk_device_emulation.h that of <switchyard/sdk/device.h>.
+// sdk_device_emulation.h is the layer of <switchyard/sdk/device.h>, device_emulation.h what plugins/flash/cuda/device.h adds to it.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,6 @@ struct Lane {
     std::array<std::uint32_t, 2> b;
     std::array<float, 4> c;
     const unsigned char* row;
-    float value;
     int mask;
     bool flag;
 };

@@ -9,7 +9,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "attention_on_device.h"
-#include "device_emulation.h"
+#include "grid_emulation.h"
 #include "tiles.h"
 
 #include <switchyard_test.h>

@@ -1,29 +1,14 @@
-// The device layer (device.h says what each does) in PTX, for sm_80 and newer.
+// What device.h adds to the SDK's device layer, in PTX, for sm_80 and newer.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
-
-#include "launch_geometry.h"
-#include "number.h"
 
 namespace switchyard::flash_cuda::device {
 
-__device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
-__device__ __forceinline__ int block() { return static_cast<int>(blockIdx.x); }
-__device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x & 31U); }
-__device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x >> 5U); }
-
-__device__ __forceinline__ void sync_block() { __syncthreads(); }
-__device__ __forceinline__ void sync_warp() { __syncwarp(); }
 __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(0xFFFFFFFFU, value) != 0; }
-__device__ __forceinline__ float shuffle_xor(float value, int mask) {
-    return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
-}
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* shared) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
@@ -74,36 +59,7 @@ __device__ __forceinline__ void wait_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-// The first source operand of cvt goes to the upper half (PTX ISA 8.7, section 9.7.9.21).
-template <class T>
-__device__ __forceinline__ std::uint32_t pack(float low, float high) {
-    std::uint32_t pair = 0;
-    if constexpr (std::is_same_v<T, Bf16>) {
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    } else {
-        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    }
-    return pair;
-}
-
-template <class T>
-__device__ __forceinline__ void unpack(std::uint32_t pair, float& low, float& high) {
-    if constexpr (std::is_same_v<T, Bf16>) {
-        low = __uint_as_float(pair << 16U);
-        high = __uint_as_float(pair & 0xFFFF0000U);
-    } else {
-        asm("{.reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h;}"
-            : "=f"(low), "=f"(high)
-            : "r"(pair));
-    }
-}
-
-// ex2.approx gives 0 for -infinity and is off by 2 units in the last place at most, like lg2.approx (section 9.7.3).
-__device__ __forceinline__ float exp2(float x) {
-    float y = 0.0F;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
+// lg2.approx is off by 2 units in the last place at most (section 9.7.3).
 __device__ __forceinline__ float log2(float x) { return __log2f(x); }
 // Off by 2^-23 at most, not relative to its size: it is taken of scores, whose exponentials only see that.
 __device__ __forceinline__ float tanh(float x) {
@@ -114,28 +70,8 @@ __device__ __forceinline__ void atomic_add(float* place, float value) { atomicAd
 __device__ __forceinline__ void visit_tile(int, int, int, int) {}
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run(const __grid_constant__ Kernel kernel) {
-    extern __shared__ __align__(128) unsigned char shared[];
-    kernel(shared);
-}
-
-inline void check(cudaError_t status, const char* what) {
-    if (status == cudaSuccess) return;
-    throw std::runtime_error(std::string("flash attention: ") + what + ": " + cudaGetErrorString(status));
-}
-
-template <class Kernel>
 void launch(const Kernel& kernel, const Launch& geometry, void* stream) {
-    if (geometry.blocks == 0) return;
-    if (geometry.shared_bytes >
-        48U * 1024U) {  // more has to be asked for (CUDA C++ Programming Guide, dynamic shared memory)
-        check(cudaFuncSetAttribute(run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(geometry.shared_bytes)),
-              "asking for shared memory");
-    }
-    run<Kernel><<<static_cast<unsigned>(geometry.blocks), geometry.threads, geometry.shared_bytes,
-                  static_cast<cudaStream_t>(stream)>>>(kernel);
-    check(cudaGetLastError(), "launch");
+    switchyard::device::launch(kernel, geometry, stream, "flash attention");
 }
 
 }  // namespace switchyard::flash_cuda::device

@@ -125,14 +125,11 @@ __device__ __forceinline__ void store_rows(const float (&c)[kBlocks][kColumns][4
         }
     }
     device::sync_warp();
-    struct alignas(16) Chunk {
-        std::uint32_t words[4];
-    };
     for (int i = lane; i < 16 * kBlocks * kColumns; i += 32) {
         const int row = first + i / kColumns, chunk = i % kColumns, column = first_column + 8 * chunk;
         if (row >= real_rows || column >= real_dim) continue;
-        *reinterpret_cast<Chunk*>(global + row * stride + column) =
-            *reinterpret_cast<const Chunk*>(shared + chunk_offset<kDim>(row, chunk));
+        device::store16(global + row * stride + column,
+                        device::load16(shared + chunk_offset<kDim>(row, chunk)));
     }
 }
 

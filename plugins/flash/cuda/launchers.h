@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "launch_geometry.h"
 #include "params.h"
+#include "tiles.h"
 
 namespace switchyard::flash_cuda {
 

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "launch_geometry.h"
+#include <switchyard/sdk/device_launch.h>
 
 namespace switchyard::flash_cuda {
+
+using switchyard::device::Launch;
 
 constexpr int tile_keys = 64;  // columns of a tile of scores: one group of the dropout generator
 constexpr int tile_warps = 4;

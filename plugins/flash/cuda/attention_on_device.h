@@ -5,13 +5,11 @@
 #include <vector>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/sdk/queue.h>
 
 namespace switchyard::flash_cuda {
 
-struct Queue {
-    void* stream = nullptr;
-    int multiprocessors = 1;
-};
+using switchyard::device::Queue;
 
 // What depends on a relative-bias table's shape and bucketing alone, kept from call to call.
 struct DistanceBuckets {

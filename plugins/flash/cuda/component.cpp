@@ -1,10 +1,8 @@
 // The component for a CUDA device, and what the plugin's base library asks this one for.
-#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
-#include <cuda_runtime_api.h>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/sdk/cuda_queue.h>
 #include <switchyard/sdk/plugin.h>
 
 #include "attention_on_device.h"
@@ -21,28 +19,18 @@ public:
         TORCH_CHECK_VALUE(inputs.q.defined() && inputs.q.is_cuda(), "attention: q is not on a CUDA device");
         const c10::cuda::CUDAGuard guard(inputs.q.device());
         executed();
-        return device_.forward(inputs, params, saved, queue_of(inputs.q.device().index()));
+        return device_.forward(inputs, params, saved, queues_.of(inputs.q.device().index()));
     }
 
     AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
                             const AttentionNeeds& needs) override {
         const c10::cuda::CUDAGuard guard(grad_out.device());
-        return device_.backward(params, saved, grad_out, needs, queue_of(grad_out.device().index()));
+        return device_.backward(params, saved, grad_out, needs, queues_.of(grad_out.device().index()));
     }
 
 private:
-    Queue queue_of(c10::DeviceIndex device) {
-        if (device != known_device_) {
-            C10_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount,
-                                                  static_cast<int>(device)));
-            known_device_ = device;
-        }
-        return {c10::cuda::getCurrentCUDAStream(device).stream(), multiprocessors_};
-    }
-
     AttentionOnDevice device_;
-    c10::DeviceIndex known_device_ = -1;
-    int multiprocessors_ = 1;
+    device::CudaQueues queues_;
 };
 
 }  // namespace

@@ -2,23 +2,15 @@
 
 #include <string>
 
-#include <switchyard/sdk/serves.h>
+#include <switchyard/sdk/serves_cuda.h>
 
 #include "tiles.h"
 
 namespace switchyard::flash_cuda {
 namespace {
 
-// Kernels are machine code for 8.0, which runs on all of 8.x, and for 9.0a, which runs on 9.0 alone.
-bool has_code_for(int capability) { return capability / 10 == 8 || capability == 90; }
-
-std::string text_of(int capability) {
-    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
-}
-
 void judge_device(Verdict& verdict, const AttentionRequest& request, const DeviceInfo& device) {
-    REQUIRE(verdict, has_code_for(device.compute_capability), Code::Device, "compute_capability",
-            "8.0 to 8.9, or 9.0", text_of(device.compute_capability));
+    require_cuda_code(verdict, device);
     const int dim = padded_dim(request.head_dim.max, request.v_head_dim.max);
     if (dim == 0 || device.shared_memory_per_block_bytes == 0) return;  // 0: not known
     const bool distances = request.bias_gradient && request.masks.has(MaskKind::relative_bias);
@@ -37,12 +29,7 @@ void judge_dim(Verdict& verdict, const char* field, const Range& dim) {
 
 Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, bool built) {
     Verdict verdict;
-    const DeviceInfo* const device = host.first(Device::cuda);
-    REQUIRE(verdict, device != nullptr, Code::Device, "device",
-            "cpu, or cuda on a host that has such a device", name(request.device),
-            "set run.device = \"cpu\", or plan for a host with a device");
-    REQUIRE(verdict, built || host.described, Code::Library, "cuda", "a plugin built with nvcc",
-            "built without", "build it where nvcc is found: `./dev build` says what it looked for");
+    require_cuda_device(verdict, request, host, built);
     REQUIRE(verdict, request.dtype == DType::bfloat16 || request.dtype == DType::float16, Code::DType,
             "dtype", "bfloat16 or float16 on cuda", name(request.dtype));
     judge_dim(verdict, "head_dim", request.head_dim);
@@ -53,7 +40,7 @@ Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, boo
             "false on cuda with the gradient of a dense bias (where that is broadcast, it is added up "
             "atomically)",
             "true");
-    if (device != nullptr) judge_device(verdict, request, *device);
+    if (const DeviceInfo* const device = host.first(Device::cuda)) judge_device(verdict, request, *device);
     return verdict;
 }
 

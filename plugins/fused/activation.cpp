@@ -14,24 +14,6 @@ namespace {
 
 using namespace fused;
 
-Curve curve_of(ActivationKind kind) {
-    switch (kind) {
-        case ActivationKind::gelu_tanh:
-        case ActivationKind::geglu_tanh:
-            return Curve::gelu_tanh;
-        case ActivationKind::relu:
-        case ActivationKind::reglu:
-            return Curve::relu;
-        case ActivationKind::silu:
-        case ActivationKind::swiglu:
-            return Curve::silu;
-        case ActivationKind::identity:
-            return Curve::identity;
-        default:
-            return Curve::gelu_erf;
-    }
-}
-
 // Rows of y; those of x are as many, twice as wide where gated.
 RowShape result_shape(const at::Tensor& x, bool gated) {
     const RowShape of_x = row_shape(x);

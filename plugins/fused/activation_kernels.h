@@ -6,11 +6,10 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
+#include "curve.h"
 #include "dropout_row.h"
 
 namespace switchyard::fused {
-
-enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, identity };
 
 template <class Storage>
 struct ActivationForward {

@@ -1,11 +1,12 @@
 // What the host calls to start the kernels of activation.
 #pragma once
 
+#include "curve.h"
 #include "norm_launch.h"
 
 namespace switchyard::fused_cuda {
 
-enum class Curve : std::uint8_t { gelu_erf, gelu_tanh, relu, silu, identity };
+using fused::Curve;
 
 // Rows are dense. What is not there is nullptr.
 struct ActivationCall {

@@ -8,30 +8,12 @@
 namespace switchyard::fused_cuda {
 namespace {
 
-Curve curve_of(ActivationKind kind) {
-    switch (kind) {
-        case ActivationKind::gelu_tanh:
-        case ActivationKind::geglu_tanh:
-            return Curve::gelu_tanh;
-        case ActivationKind::relu:
-        case ActivationKind::reglu:
-            return Curve::relu;
-        case ActivationKind::silu:
-        case ActivationKind::swiglu:
-            return Curve::silu;
-        case ActivationKind::identity:
-            return Curve::identity;
-        default:
-            return Curve::gelu_erf;
-    }
-}
-
 bool saves_result(ActivationKind kind) { return kind == ActivationKind::relu; }
 
 // `x`: the input, or a relu's result.
 ActivationCall call_for(const ActivationParams& params, const at::Tensor& x) {
     ActivationCall call;
-    call.curve = curve_of(params.activation);
+    call.curve = fused::curve_of(params.activation);
     call.gated = is_gated(params.activation);
     const std::int64_t columns = x.size(-1);
     call.width = call.gated ? columns / 2 : columns;

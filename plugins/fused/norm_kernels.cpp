@@ -106,8 +106,10 @@ void stream_row(const T* from, std::int64_t width, T* to) {
         hn::Stream(hn::LoadU(bytes, source + i), bytes, target + i);
 }
 
+// HWY_FLATTEN here and in backward: what runs over a row is too long for the compiler to put it in place by itself, and then takes up to 1.6 times as long.
 template <class T>
-void forward(const NormForward<T>& c, std::int64_t begin, std::int64_t end) {
+HWY_FLATTEN void forward(const NormForward<T>& call, std::int64_t begin, std::int64_t end) {
+    const NormForward<T> c = call;  // known to nobody else, so that stores of vectors leave it in registers
     std::vector<std::uint16_t> numbers;
     if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(c.shape.width)));
     std::vector<T> kept;  // a sum that is not written yet: it is read twice more
@@ -123,75 +125,113 @@ void forward(const NormForward<T>& c, std::int64_t begin, std::int64_t end) {
     hwy::FlushStream();
 }
 
-// Means over the row of g = grad_y * weight and of g * x_hat; the terms of the gradients of weight and beta are added on the way.
+// Means over a row of g = grad_y * weight and of g * x_hat.
 struct RowMeans {
     float g = 0.0F, g_x_hat = 0.0F;
 };
 
-// How far ahead to fetch: the row after this one, which is read while this one is being computed, if rows are not too long for that.
-std::int64_t distance(const NormShape& shape) { return std::min<std::int64_t>(shape.width, 4096); }
+// Rows that backward does side by side: what is read and written once a column - the weight, the sums of parameter gradients - serves all of them. More are
+// no faster in float32, and slower in bfloat16.
+constexpr int side_by_side = 2;
 
-template <class T>
-RowMeans row_means(const NormBackward<T>& c, const T* s, const T* grad, const RowStatistics& row) {
-    const F f;
-    const V mean = hn::Set(f, row.mean), rstd = hn::Set(f, row.rstd);
-    Sums of_g, of_g_x_hat;
-    const std::int64_t next = distance(c.shape);
-    over_row(c.shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
-        fetch_ahead(grad + j, next);
-        fetch_ahead(s + j, next);
-        const V dy = load(f, grad + j, part);
-        const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
-        const V g = hn::Mul(dy, load(f, c.weight + j, part));
-        of_g.parts[turn] = hn::Add(of_g.parts[turn], g);
-        of_g_x_hat.parts[turn] = hn::MulAdd(g, x_hat, of_g_x_hat.parts[turn]);
-        if (c.grad_weight != nullptr)
-            store(f, hn::MulAdd(dy, x_hat, load(f, c.grad_weight + j, part)), c.grad_weight + j, part);
-        if (c.grad_beta != nullptr)
-            store(f, hn::Add(dy, load(f, c.grad_beta + j, part)), c.grad_beta + j, part);
-    });
-    const auto count = static_cast<float>(c.shape.width);
-    return {c.shape.centered ? of_g.total() / count : 0.0F, of_g_x_hat.total() / count};
+// How far ahead to fetch: the rows after these, which are read while these are being computed, if rows are not too long for that.
+std::int64_t distance(const NormShape& shape, int rows) {
+    return std::min<std::int64_t>(rows * shape.width, 4096);
 }
 
-template <class T>
-void write_gradients(const NormBackward<T>& c, std::int64_t row, const RowMeans& means,
-                     const std::uint16_t* numbers) {
+// Of `rows` rows from `row` on; the terms of the gradients of weight and beta are added on the way.
+template <int rows, class T>
+HWY_INLINE void row_means(const NormBackward<T>& c, std::int64_t row, RowMeans (&found)[rows]) {
     const F f;
-    const std::int64_t at = row * c.shape.width, next = distance(c.shape);
-    const T *const s = c.sum + at, *const grad = c.grad_y + at;
-    const RowStatistics& statistics = c.statistics[row];
-    const V mean = hn::Set(f, statistics.mean), rstd = hn::Set(f, statistics.rstd);
-    const V mean_g = hn::Set(f, means.g), mean_g_x_hat = hn::Set(f, means.g_x_hat);
-    over_row(c.shape.width, [&](std::int64_t j, auto part, int) HWY_ATTR {
-        const V x_hat = hn::Mul(hn::Sub(load(f, s + j, part), mean), rstd);
-        const V g = hn::Mul(load(f, grad + j, part), load(f, c.weight + j, part));
-        V d = hn::Mul(hn::NegMulAdd(x_hat, mean_g_x_hat, hn::Sub(g, mean_g)), rstd);
-        if (c.grad_sum != nullptr) {
-            fetch_ahead(c.grad_sum + at + j, next);
-            d = hn::Add(d, load(f, c.grad_sum + at + j, part));
-        }
-        if (c.grad_residual != nullptr) store(f, d, c.grad_residual + at + j, part, c.streams);
-        if (numbers != nullptr) d = drop(f, d, numbers + j, c.dropout.threshold, c.dropout.keep_scale);
-        if (c.grad_x != nullptr) store(f, d, c.grad_x + at + j, part, c.streams);
-        if (c.grad_bias != nullptr)
-            store(f, hn::Add(d, load(f, c.grad_bias + j, part)), c.grad_bias + j, part);
-    });
-}
-
-template <class T>
-void backward(const NormBackward<T>& c, std::int64_t begin, std::int64_t end) {
-    const bool further = c.grad_residual != nullptr || c.grad_x != nullptr || c.grad_bias != nullptr;
-    std::vector<std::uint16_t> numbers;
-    const std::int64_t width = c.shape.width;
-    if (c.dropout.active()) numbers.resize(static_cast<std::size_t>(numbers_of(width)));
-    for (std::int64_t row = begin; row < end; ++row) {
-        const RowMeans means = row_means(c, c.sum + row * width, c.grad_y + row * width, c.statistics[row]);
-        if (!further) continue;
-        if (c.dropout.active())
-            draw_numbers(numbers.data(), (width + 63) / 64, c.dropout.seed, c.dropout.positions[row]);
-        write_gradients(c, row, means, c.dropout.active() ? numbers.data() : nullptr);
+    const std::int64_t width = c.shape.width, next = distance(c.shape, rows);
+    const T *const s = c.sum + row * width, *const grad = c.grad_y + row * width;
+    V mean[rows], rstd[rows], of_g[rows][2], of_g_x_hat[rows][2];
+    for (int r = 0; r < rows; ++r) {
+        mean[r] = hn::Set(f, c.statistics[row + r].mean);
+        rstd[r] = hn::Set(f, c.statistics[row + r].rstd);
+        of_g[r][0] = of_g[r][1] = of_g_x_hat[r][0] = of_g_x_hat[r][1] = hn::Zero(f);
     }
+    over_row(width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
+        const V weight = load(f, c.weight + j, part);
+        V grad_weight = c.grad_weight == nullptr ? hn::Zero(f) : load(f, c.grad_weight + j, part);
+        V grad_beta = c.grad_beta == nullptr ? hn::Zero(f) : load(f, c.grad_beta + j, part);
+        for (int r = 0; r < rows; ++r) {
+            const std::int64_t at = r * width + j;
+            fetch_ahead(grad + at, next);
+            fetch_ahead(s + at, next);
+            const V dy = load(f, grad + at, part);
+            const V x_hat = hn::Mul(hn::Sub(load(f, s + at, part), mean[r]), rstd[r]);
+            const V g = hn::Mul(dy, weight);
+            of_g[r][turn & 1] = hn::Add(of_g[r][turn & 1], g);
+            of_g_x_hat[r][turn & 1] = hn::MulAdd(g, x_hat, of_g_x_hat[r][turn & 1]);
+            grad_weight = hn::MulAdd(dy, x_hat, grad_weight);
+            grad_beta = hn::Add(dy, grad_beta);
+        }
+        if (c.grad_weight != nullptr) store(f, grad_weight, c.grad_weight + j, part);
+        if (c.grad_beta != nullptr) store(f, grad_beta, c.grad_beta + j, part);
+    });
+    const auto mean_of = [&](const V(&parts)[2]) HWY_ATTR {
+        return hn::GetLane(hn::SumOfLanes(f, hn::Add(parts[0], parts[1]))) / static_cast<float>(width);
+    };
+    for (int r = 0; r < rows; ++r)
+        found[r] = {c.shape.centered ? mean_of(of_g[r]) : 0.0F, mean_of(of_g_x_hat[r])};
+}
+
+// `numbers`: of each row, `space` after the row before; nullptr without dropout.
+template <int rows, class T>
+HWY_INLINE void write_gradients(const NormBackward<T>& c, std::int64_t row, const RowMeans (&means)[rows],
+                                const std::uint16_t* numbers, std::int64_t space) {
+    const F f;
+    const std::int64_t width = c.shape.width, first = row * width, next = distance(c.shape, rows);
+    V mean[rows], rstd[rows], mean_g[rows], mean_g_x_hat[rows];
+    for (int r = 0; r < rows; ++r) {
+        mean[r] = hn::Set(f, c.statistics[row + r].mean);
+        rstd[r] = hn::Set(f, c.statistics[row + r].rstd);
+        mean_g[r] = hn::Set(f, means[r].g);
+        mean_g_x_hat[r] = hn::Set(f, means[r].g_x_hat);
+    }
+    over_row(width, [&](std::int64_t j, auto part, int) HWY_ATTR {
+        const V weight = load(f, c.weight + j, part);
+        V grad_bias = c.grad_bias == nullptr ? hn::Zero(f) : load(f, c.grad_bias + j, part);
+        for (int r = 0; r < rows; ++r) {
+            const std::int64_t at = first + r * width + j;
+            const V x_hat = hn::Mul(hn::Sub(load(f, c.sum + at, part), mean[r]), rstd[r]);
+            const V g = hn::Mul(load(f, c.grad_y + at, part), weight);
+            V d = hn::Mul(hn::NegMulAdd(x_hat, mean_g_x_hat[r], hn::Sub(g, mean_g[r])), rstd[r]);
+            if (c.grad_sum != nullptr) {
+                fetch_ahead(c.grad_sum + at, next);
+                d = hn::Add(d, load(f, c.grad_sum + at, part));
+            }
+            if (c.grad_residual != nullptr) store(f, d, c.grad_residual + at, part, c.streams);
+            if (numbers != nullptr)
+                d = drop(f, d, numbers + r * space + j, c.dropout.threshold, c.dropout.keep_scale);
+            if (c.grad_x != nullptr) store(f, d, c.grad_x + at, part, c.streams);
+            grad_bias = hn::Add(d, grad_bias);
+        }
+        if (c.grad_bias != nullptr) store(f, grad_bias, c.grad_bias + j, part);
+    });
+}
+
+template <int rows, class T>
+HWY_INLINE void backward_of(const NormBackward<T>& c, std::int64_t row, std::uint16_t* numbers) {
+    RowMeans means[rows];
+    row_means(c, row, means);
+    if (c.grad_residual == nullptr && c.grad_x == nullptr && c.grad_bias == nullptr) return;
+    const std::int64_t width = c.shape.width, space = numbers_of(width);
+    for (int r = 0; numbers != nullptr && r < rows; ++r)
+        draw_numbers(numbers + r * space, (width + 63) / 64, c.dropout.seed, c.dropout.positions[row + r]);
+    write_gradients(c, row, means, numbers, space);
+}
+
+template <class T>
+HWY_FLATTEN void backward(const NormBackward<T>& call, std::int64_t begin, std::int64_t end) {
+    const NormBackward<T> c = call;  // as in forward
+    std::vector<std::uint16_t> space;
+    if (c.dropout.active()) space.resize(static_cast<std::size_t>(side_by_side * numbers_of(c.shape.width)));
+    std::uint16_t* const numbers = c.dropout.active() ? space.data() : nullptr;
+    std::int64_t row = begin;
+    for (; row + side_by_side <= end; row += side_by_side) backward_of<side_by_side>(c, row, numbers);
+    for (; row < end; ++row) backward_of<1>(c, row, numbers);
     hwy::FlushStream();
 }
 

@@ -148,9 +148,13 @@ HWY_INLINE V exp(F f, V x) {
     y = hn::MulAdd(y, rest, hn::Set(f, 4.9999993e-1F));
     y = hn::MulAdd(hn::Mul(y, rest), rest, rest);
     y = hn::Add(y, hn::Set(f, 1.0F));
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    return V{_mm512_scalef_ps(y.raw, whole.raw)};
+#else
     const I i;
     const auto exponent = hn::Add(hn::ConvertTo(i, whole), hn::Set(i, 127));
     return hn::Mul(y, hn::BitCast(f, hn::ShiftLeft<23>(exponent)));
+#endif
 }
 
 // The 16-bit numbers of `groups` groups of 64 columns in the order of the columns (<switchyard/interfaces/dropout.h>). A 64-bit lane makes one of a group's

@@ -19,10 +19,6 @@ using fused::optimizer_rows;
 using fused::Rows;
 using fused::StepNumbers;
 
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
 float* row_of(const at::Tensor& moment, std::int64_t begin) {
     return moment.defined() ? moment.mutable_data_ptr<float>() + begin : nullptr;
 }
@@ -45,8 +41,8 @@ void do_step(OptimizerKind algorithm, const Rows& rows, const StepNumbers& numbe
 
 FusedOptimizer::FusedOptimizer(const CreateInfo& info)
     : Optimizer(info),
-      algorithm_(request_of(info).algorithm),
-      unscale_(request_of(info).unscale),
+      algorithm_(optimizer_request(info).algorithm),
+      unscale_(optimizer_request(info).unscale),
       state_(algorithm_),
       on_cuda_(fused::made_on_cuda<Optimizer>(Kind::optimizer, info)) {}
 

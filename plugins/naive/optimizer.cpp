@@ -1,18 +1,12 @@
 #include "optimizer.h"
 
+#include <switchyard/sdk/optimizer_groups.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
-namespace {
-
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
-}  // namespace
 
 NaiveOptimizer::NaiveOptimizer(const CreateInfo& info)
-    : Optimizer(info), unscale_(request_of(info).unscale), steps_(request_of(info).algorithm) {}
+    : Optimizer(info), unscale_(optimizer_request(info).unscale), steps_(optimizer_request(info).algorithm) {}
 
 Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;

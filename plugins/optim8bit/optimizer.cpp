@@ -18,10 +18,6 @@ using optim8bit::Codes;
 using optim8bit::Moment;
 using optim8bit::StepNumbers;
 
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
 Codes codes_from(const Moment& moment, std::int64_t begin) {
     if (!moment.values.defined()) return {};
     return {moment.values.mutable_data_ptr<std::uint8_t>() + begin,
@@ -32,8 +28,8 @@ Codes codes_from(const Moment& moment, std::int64_t begin) {
 
 Optim8Bit::Optim8Bit(const CreateInfo& info)
     : Optimizer(info),
-      algorithm_(request_of(info).algorithm),
-      unscale_(request_of(info).unscale),
+      algorithm_(optimizer_request(info).algorithm),
+      unscale_(optimizer_request(info).unscale),
       state_(algorithm_, {info.options.integer("min_8bit_size"), info.options.list("keep_32bit")}) {
     chance_.on = info.options.boolean("stochastic_rounding");
     chance_.seed = static_cast<std::uint64_t>(info.options.integer("seed"));

@@ -68,6 +68,41 @@ struct NormKernel {
     }
 };
 
+// What the rules of a step need of a group, where the step is the t-th: products and sums are rounded where those of the CPU's rows are.
+struct StepNumbers {
+    float gradient_factor, lr, keep;   // keep: 1 - lr * weight_decay
+    float beta1, rest1, beta2, rest2;  // rest: 1 - beta
+    float unbias2, eps;                // 1 / sqrt(1 - beta2^t)
+};
+
+__device__ __forceinline__ StepNumbers step_numbers(const GroupOfStep& group, double step, double lr,
+                                                    float gradient_factor) {
+    StepNumbers n;
+    n.gradient_factor = gradient_factor;
+    n.lr = static_cast<float>(lr);
+    n.keep = static_cast<float>(1.0 - lr * group.weight_decay);
+    n.beta1 = static_cast<float>(group.beta1);
+    n.rest1 = static_cast<float>(1.0 - group.beta1);
+    n.beta2 = static_cast<float>(group.beta2);
+    n.rest2 = static_cast<float>(1.0 - group.beta2);
+    n.unbias2 = static_cast<float>(1.0 / sqrt(1.0 - pow(group.beta2, step)));
+    n.eps = static_cast<float>(group.eps);
+    return n;
+}
+
+// A gradient into Adam's two moments.
+__device__ __forceinline__ void take_in(const StepNumbers& n, float g, float& m, float& v) {
+    m = fused(m, n.beta1, multiply(g, n.rest1));
+    v = fused(v, n.beta2, multiply(multiply(g, g), n.rest2));
+}
+
+__device__ __forceinline__ void lion(const StepNumbers& n, float& w, float g, float& m) {
+    g = multiply(g, n.gradient_factor);
+    const float c = fused(m, n.beta1, multiply(g, n.rest1));
+    m = fused(m, n.beta2, multiply(g, n.rest2));
+    w = add(multiply(w, n.keep), -(c == 0.0F ? 0.0F : copysignf(n.lr, c)));
+}
+
 __device__ __forceinline__ bool refused(const StepCall& c) { return c.looked && c.memory->found_inf != 0.0F; }
 
 // body(number of the piece, tensor, first value, end, numbers), where `numbers` are what make(group, step, lr_factor, gradient_factor) returns, computed by one

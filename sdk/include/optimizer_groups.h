@@ -26,6 +26,10 @@
 
 namespace switchyard {
 
+inline const OptimizerRequest& optimizer_request(const CreateInfo& info) {
+    return *static_cast<const OptimizerRequest*>(info.request);
+}
+
 template <class... Parts>
 [[noreturn]] void refuse_optimizer(const char* who, const Parts&... parts) {
     std::ostringstream text;

@@ -1,8 +1,9 @@
 // The host's part of an optimizer's step on a device (device_optimizer.h): the list of its tensors, sent only where it has changed, and what stays there from step to step. LibTorch on one
 // side, no CUDA header on the other: streams and launches are the caller's, so the same code runs with emulated kernels. Since 0.1.
 //
-//     auto begun = on_device_.begin("mine", groups, params, unscale, queue, describe, launch_norm);
-//     launch_step(begun.call, step_launch(begun.call.table, queue), queue.stream);
+//     class StepOnDevice : public device::StepWithMoments<MyMoments> ...
+//     auto begun = begin(groups, params, queue, describe, launch_norm);
+//     launch_step(begun.call, optimizer_launch(begun.call.table.piece_count, queue, shared_bytes), queue.stream);
 #pragma once
 
 #include <algorithm>
@@ -217,5 +218,48 @@ private:
     at::Tensor memory_;  // a StepMemory
     SentBytes list_, groups_;
 };
+
+// A step with the moments of a plugin's own kind: what is no matter of launches. Moments: bind, state and load as Optimizer's. Used from one thread at a time, like the component that has it.
+template <class Moments>
+class StepWithMoments {
+public:
+    void bind(const std::vector<ParameterGroup>& groups) {
+        moments_.bind(groups);
+        on_device_.bind(who_, groups);
+    }
+    OptimizerState state() const {
+        OptimizerState state = moments_.state();
+        state.step = on_device_.step();
+        return state;
+    }
+    void load(const OptimizerState& state) {
+        moments_.load(state);
+        on_device_.set_step(state.step);
+    }
+    const char* who() const { return who_; }
+    at::Device where() const { return on_device_.where(); }
+
+protected:
+    StepWithMoments(const char* who, const OptimizerRequest& request, Moments moments)
+        : algorithm_(request.algorithm), moments_(std::move(moments)), who_(who), unscale_(request.unscale) {}
+
+    template <class Describe, class LaunchNorm>
+    BegunOnDevice begin(const std::vector<ParameterGroup>& groups, const StepParams& params,
+                        const Queue& queue, const Describe& describe, const LaunchNorm& launch_norm) {
+        return on_device_.begin(who_, groups, params, unscale_, queue, describe, launch_norm);
+    }
+
+    OptimizerKind algorithm_;
+    Moments moments_;
+
+private:
+    const char* who_;
+    bool unscale_;
+    OptimizerOnDevice on_device_;
+};
+
+inline void* place_of(const at::Tensor& moment) {
+    return moment.defined() ? moment.mutable_data_ptr() : nullptr;
+}
 
 }  // namespace switchyard::device

@@ -20,7 +20,6 @@ const SwitchyardComponent norm_entry = sdk::component<Kind::normalization, Emula
 const SwitchyardComponent activation_entry = sdk::component<Kind::activation, EmulatedActivation>(of_rows);
 const SwitchyardComponent loss_entry = sdk::component<Kind::loss, EmulatedLoss>(of_loss);
 
-// Of one multiprocessor 8 blocks: they walk over several pieces each.
 constexpr device::Queue queue{nullptr, 1};
 
 Verdict for_storage(const Request& request) {
@@ -30,22 +29,10 @@ Verdict for_storage(const Request& request) {
     return verdict;
 }
 
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
 }  // namespace
-
-EmulatedStep::EmulatedStep(const CreateInfo& info)
-    : Optimizer(info), device_(request_of(info).algorithm, request_of(info).unscale) {}
 
 Verdict EmulatedStep::supports(const OptimizerRequest& request, const HostInfo&, const Options&) {
     return for_storage(request);
-}
-
-StepResult EmulatedStep::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
-    executed();
-    return device_.step(groups, params, queue);
 }
 
 Verdict EmulatedNormalization::supports(const NormalizationRequest& request, const HostInfo&,

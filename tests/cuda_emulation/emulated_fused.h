@@ -5,25 +5,18 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
-#include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/verdict.h>
 
+#include "emulated_optimizer.h"
 #include "step_on_device.h"
 
 namespace switchyard::test {
 
-class EmulatedStep final : public Optimizer {
+class EmulatedStep final : public EmulatedOptimizer<fused_cuda::StepOnDevice> {
 public:
-    explicit EmulatedStep(const CreateInfo& info);
+    using EmulatedOptimizer::EmulatedOptimizer;
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options);
-    void bind(const std::vector<ParameterGroup>& groups) override { device_.bind(groups); }
-    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
-    OptimizerState state() const override { return device_.state(); }
-    void load(const OptimizerState& state) override { device_.load(state); }
-
-private:
-    fused_cuda::StepOnDevice device_;
 };
 
 class EmulatedNormalization final : public Normalization {

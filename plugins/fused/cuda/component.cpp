@@ -6,7 +6,7 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
-#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/sdk/cuda_optimizer.h>
 #include <switchyard/sdk/cuda_queue.h>
 #include <switchyard/sdk/plugin.h>
 
@@ -17,35 +17,6 @@
 
 namespace switchyard::fused_cuda {
 namespace {
-
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
-class CudaStep final : public Optimizer {
-public:
-    explicit CudaStep(const CreateInfo& info)
-        : Optimizer(info), step_(request_of(info).algorithm, request_of(info).unscale) {}
-
-    void bind(const std::vector<ParameterGroup>& groups) override {
-        step_.bind(groups);
-        device_ = groups.front().parameters.front().value.device();
-        TORCH_CHECK_VALUE(device_.is_cuda(), "fused optimizer: the parameters are on ", device_,
-                          ", expected a CUDA device");
-    }
-    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override {
-        const c10::cuda::CUDAGuard guard(device_);
-        executed();
-        return step_.step(groups, params, queues_.of(device_.index()));
-    }
-    OptimizerState state() const override { return step_.state(); }
-    void load(const OptimizerState& state) override { step_.load(state); }
-
-private:
-    StepOnDevice step_;
-    c10::Device device_ = c10::Device(c10::kCUDA, 0);
-    device::CudaQueues queues_;
-};
 
 // The device of x is the call's: its stream is LibTorch's current one there.
 device::Queue queue_for(device::CudaQueues& queues, const at::Tensor& x) {
@@ -130,7 +101,7 @@ SWITCHYARD_EXPORT switchyard::Component* switchyard_plugin_cuda_v1(switchyard::K
         case Kind::loss:
             return new fused_cuda::CudaLoss(info);
         case Kind::optimizer:
-            return new fused_cuda::CudaStep(info);
+            return new device::CudaOptimizer<fused_cuda::StepOnDevice>(info);
         default:
             throw std::invalid_argument("fused: no component of this kind on cuda");
     }

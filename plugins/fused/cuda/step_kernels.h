@@ -8,15 +8,13 @@
 
 namespace switchyard::fused_cuda {
 
-using device::add;
 using device::fused;
 using device::multiply;
 using device::Span;
+using device::take_in;
 
-struct StepNumbers {
-    float gradient_factor, lr, keep, weight_decay;
-    float beta1, rest1, beta2, rest2;
-    float unbias1, unbias2, eps;  // 1 / (1 - beta1^t), 1 / sqrt(1 - beta2^t)
+struct StepNumbers : device::StepNumbers {
+    float weight_decay, unbias1;  // 1 / (1 - beta1^t)
     float momentum, rest_momentum;
     bool nesterov;
 };
@@ -26,19 +24,11 @@ struct MakeNumbers {
 
     __device__ __forceinline__ StepNumbers operator()(const device::GroupOfStep& group, double step,
                                                       double lr_factor, float gradient_factor) const {
-        const double lr = group.lr * lr_factor;
         StepNumbers n;
-        n.gradient_factor = gradient_factor;
-        n.lr = static_cast<float>(lr);
-        n.keep = static_cast<float>(1.0 - lr * group.weight_decay);
+        static_cast<device::StepNumbers&>(n) =
+            device::step_numbers(group, step, group.lr * lr_factor, gradient_factor);
         n.weight_decay = static_cast<float>(group.weight_decay);
-        n.beta1 = static_cast<float>(group.beta1);
-        n.rest1 = static_cast<float>(1.0 - group.beta1);
-        n.beta2 = static_cast<float>(group.beta2);
-        n.rest2 = static_cast<float>(1.0 - group.beta2);
         n.unbias1 = static_cast<float>(1.0 / (1.0 - pow(group.beta1, step)));
-        n.unbias2 = static_cast<float>(1.0 / sqrt(1.0 - pow(group.beta2, step)));
-        n.eps = static_cast<float>(group.eps);
         n.momentum = static_cast<float>(group.momentum);
         n.rest_momentum = static_cast<float>(1.0 - group.momentum);
         n.nesterov = group.nesterov != 0;
@@ -46,10 +36,6 @@ struct MakeNumbers {
     }
 };
 
-__device__ __forceinline__ void take_in(const StepNumbers& n, float g, float& m, float& v) {
-    m = fused(m, n.beta1, multiply(g, n.rest1));
-    v = fused(v, n.beta2, multiply(multiply(g, g), n.rest2));
-}
 __device__ __forceinline__ float adam_direction(const StepNumbers& n, float m, float v) {
     return device::quotient(multiply(m, n.unbias1), fused(device::root(v), n.unbias2, n.eps));
 }
@@ -77,14 +63,6 @@ __device__ __forceinline__ void sgd(const StepNumbers& n, bool has_momentum, Val
         step = n.nesterov ? fused(x.first, n.momentum, g) : x.first;
     }
     x.w = fused(-n.lr, step, x.w);
-}
-
-__device__ __forceinline__ void lion(const StepNumbers& n, Value& x) {
-    const float g = multiply(x.g, n.gradient_factor);
-    const float c = fused(x.first, n.beta1, multiply(g, n.rest1));
-    x.first = fused(x.first, n.beta2, multiply(g, n.rest2));
-    const float step = c == 0.0F ? 0.0F : copysignf(n.lr, c);
-    x.w = add(multiply(x.w, n.keep), -step);
 }
 
 // Squares of the weight and of the direction, which the second step makes again.
@@ -136,7 +114,7 @@ struct StepKernel {
                     sgd(n, tensor.first != nullptr, x);
                     break;
                 case Rule::lion:
-                    lion(n, x);
+                    device::lion(n, x.w, x.g, x.first);
                     break;
                 case Rule::lamb:
                     lamb(n, x, of_w, of_direction);

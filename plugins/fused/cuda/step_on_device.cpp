@@ -38,37 +38,22 @@ void orthogonalize(const at::Tensor& direction, const at::Tensor& inverse_norm) 
 
 }  // namespace
 
-void StepOnDevice::bind(const std::vector<ParameterGroup>& groups) {
-    moments_.bind(groups);
-    on_device_.bind("fused", groups);
-}
-
-OptimizerState StepOnDevice::state() const {
-    OptimizerState state = moments_.state();
-    state.step = on_device_.step();
-    return state;
-}
-
-void StepOnDevice::load(const OptimizerState& state) {
-    moments_.load(state);
-    on_device_.set_step(state.step);
-}
+StepOnDevice::StepOnDevice(const CreateInfo& info)
+    : StepWithMoments("fused", optimizer_request(info),
+                      fused::MomentState(optimizer_request(info).algorithm)) {}
 
 void StepOnDevice::describe(const StepTensor& from, device::TensorOfStep& to,
                             std::vector<at::Tensor>& directions) const {
     const at::Tensor& value = from.parameter->value;
     const auto& own = moments_[from.index];
-    const auto place = [](const at::Tensor& moment) {
-        return moment.defined() ? moment.mutable_data_ptr() : nullptr;
-    };
     const Rule rule = rule_of(algorithm_, value);
     to.rule = static_cast<std::uint8_t>(rule);
-    to.first = place(own.first);
-    to.second = place(own.second);
+    to.first = device::place_of(own.first);
+    to.second = device::place_of(own.second);
     at::Tensor direction;
     if (rule == Rule::muon && from.count > 0) {
         direction = at::empty_strided(value.sizes(), value.strides(), value.options().dtype(at::kFloat));
-        to.second = place(direction);
+        to.second = device::place_of(direction);
         const auto rows = static_cast<double>(value.size(0));
         to.trust =
             static_cast<float>(std::sqrt(std::max(1.0, rows * rows / static_cast<double>(from.count))));
@@ -79,8 +64,8 @@ void StepOnDevice::describe(const StepTensor& from, device::TensorOfStep& to,
 StepResult StepOnDevice::step(const std::vector<ParameterGroup>& groups, const StepParams& params,
                               const device::Queue& queue) {
     std::vector<at::Tensor> directions;  // of Muon's matrices
-    const auto begun = on_device_.begin(
-        "fused", groups, params, unscale_, queue,
+    const auto begun = begin(
+        groups, params, queue,
         [&](const StepTensor& from, device::TensorOfStep& to) { describe(from, to, directions); },
         launch_norm);
     const auto& table = begun.call.table;
@@ -89,7 +74,7 @@ StepResult StepOnDevice::step(const std::vector<ParameterGroup>& groups, const S
         launch_step(begun.call, {}, true, geometry, queue.stream);
         return begun.result;
     }
-    const auto options = at::TensorOptions().device(on_device_.where());
+    const auto options = at::TensorOptions().device(where());
     const at::Tensor sums =
         at::empty({std::max<std::int64_t>(table.piece_count, 1), 2}, options.dtype(at::kDouble));
     const at::Tensor factors =

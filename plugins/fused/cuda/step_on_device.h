@@ -12,26 +12,16 @@
 
 namespace switchyard::fused_cuda {
 
-// Used from one thread at a time, like the component that has it.
-class StepOnDevice {
+class StepOnDevice : public device::StepWithMoments<fused::MomentState> {
 public:
-    StepOnDevice(OptimizerKind algorithm, bool unscale)
-        : algorithm_(algorithm), unscale_(unscale), moments_(algorithm) {}
+    explicit StepOnDevice(const CreateInfo& info);
 
-    void bind(const std::vector<ParameterGroup>& groups);
     StepResult step(const std::vector<ParameterGroup>& groups, const StepParams& params,
                     const device::Queue& queue);
-    OptimizerState state() const;
-    void load(const OptimizerState& state);
 
 private:
     void describe(const StepTensor& from, device::TensorOfStep& to,
                   std::vector<at::Tensor>& directions) const;
-
-    OptimizerKind algorithm_;
-    bool unscale_;
-    fused::MomentState moments_;
-    device::OptimizerOnDevice on_device_;
 };
 
 }  // namespace switchyard::fused_cuda

@@ -16,10 +16,8 @@ using device::fused;
 using device::multiply;
 using device::Span;
 
-struct StepNumbers {
-    float gradient_factor, keep, beta1, rest1, beta2, rest2;
-    float rate, root, eps;  // lion: rate is lr
-    float lr;
+struct StepNumbers : device::StepNumbers {
+    float rate;  // lr / (1 - beta1^t)
     std::uint32_t step;
 };
 
@@ -30,34 +28,17 @@ struct MakeNumbers {
                                                       double lr_factor, float gradient_factor) const {
         const double lr = group.lr * lr_factor;
         StepNumbers n;
-        n.gradient_factor = gradient_factor;
-        n.keep = static_cast<float>(1.0 - lr * group.weight_decay);
-        n.beta1 = static_cast<float>(group.beta1);
-        n.rest1 = static_cast<float>(1.0 - group.beta1);
-        n.beta2 = static_cast<float>(group.beta2);
-        n.rest2 = static_cast<float>(1.0 - group.beta2);
+        static_cast<device::StepNumbers&>(n) = device::step_numbers(group, step, lr, gradient_factor);
         n.rate = static_cast<float>(lr / (1.0 - pow(group.beta1, step)));
-        n.lr = static_cast<float>(lr);
-        n.root = static_cast<float>(1.0 / sqrt(1.0 - pow(group.beta2, step)));
-        n.eps = static_cast<float>(group.eps);
         n.step = static_cast<std::uint32_t>(step);
         return n;
     }
 };
 
 __device__ __forceinline__ void adamw(const StepNumbers& n, float& w, float g, float& m, float& v) {
-    g = multiply(g, n.gradient_factor);
-    m = fused(m, n.beta1, multiply(g, n.rest1));
-    v = fused(v, n.beta2, multiply(multiply(g, g), n.rest2));
-    const float step = device::quotient(m, fused(device::root(v), n.root, n.eps));
+    device::take_in(n, multiply(g, n.gradient_factor), m, v);
+    const float step = device::quotient(m, fused(device::root(v), n.unbias2, n.eps));
     w = fused(-n.rate, step, multiply(w, n.keep));
-}
-
-__device__ __forceinline__ void lion(const StepNumbers& n, float& w, float g, float& m) {
-    g = multiply(g, n.gradient_factor);
-    const float c = fused(m, n.beta1, multiply(g, n.rest1));
-    m = fused(m, n.beta2, multiply(g, n.rest2));
-    w = add(multiply(w, n.keep), -(c == 0.0F ? 0.0F : copysignf(n.lr, c)));
 }
 
 // The way from a magnitude in [0, 1] to a code, counted from the code of 0 (dynamic_codes.h, CodeFinder).
@@ -200,7 +181,7 @@ struct StepKernel {
         float most_m = 0.0F, most_v = 0.0F;
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            has_second ? adamw(n, w[i], g[i], m[i], v[i]) : lion(n, w[i], g[i], m[i]);
+            has_second ? adamw(n, w[i], g[i], m[i], v[i]) : device::lion(n, w[i], g[i], m[i]);
             most_m = fmaxf(most_m, fabsf(m[i]));
             most_v = fmaxf(most_v, v[i]);
         }
@@ -228,7 +209,8 @@ struct StepKernel {
         device::load8(first, at, m);
         if (has_second) device::load8(second, at, v);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) has_second ? adamw(n, w[i], g[i], m[i], v[i]) : lion(n, w[i], g[i], m[i]);
+        for (int i = 0; i < 8; ++i)
+            has_second ? adamw(n, w[i], g[i], m[i], v[i]) : device::lion(n, w[i], g[i], m[i]);
         device::store_weight(w, tensor, at);
         device::store8(m, first, at);
         if (has_second) device::store8(v, second, at);

@@ -8,10 +8,6 @@
 namespace switchyard::optim8bit_cuda {
 namespace {
 
-const OptimizerRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
-}
-
 BookOnDevice book_of(const optim8bit::CodeBook& codes, const optim8bit::CodeFinder& finder) {
     BookOnDevice book{};
     std::copy(codes.begin(), codes.end(), book.code);
@@ -31,7 +27,6 @@ at::Tensor books_on(at::Device device) {
     return here.to(device);
 }
 
-void* place(const at::Tensor& tensor) { return tensor.defined() ? tensor.mutable_data_ptr() : nullptr; }
 float* scales(const at::Tensor& tensor) {
     return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;
 }
@@ -39,29 +34,17 @@ float* scales(const at::Tensor& tensor) {
 }  // namespace
 
 StepOnDevice::StepOnDevice(const CreateInfo& info)
-    : algorithm_(request_of(info).algorithm),
-      unscale_(request_of(info).unscale),
-      moments_(algorithm_, {info.options.integer("min_8bit_size"), info.options.list("keep_32bit")}) {
+    : StepWithMoments("optim8bit", optimizer_request(info),
+                      {optimizer_request(info).algorithm,
+                       {info.options.integer("min_8bit_size"), info.options.list("keep_32bit")}}) {
     codes_.by_chance = info.options.boolean("stochastic_rounding");
     codes_.seed = static_cast<std::uint64_t>(info.options.integer("seed"));
 }
 
 void StepOnDevice::bind(const std::vector<ParameterGroup>& groups) {
-    moments_.bind(groups);
-    on_device_.bind("optim8bit", groups);
-    books_ = books_on(on_device_.where());
+    StepWithMoments::bind(groups);
+    books_ = books_on(where());
     codes_.books = static_cast<const Books*>(books_.const_data_ptr());
-}
-
-OptimizerState StepOnDevice::state() const {
-    OptimizerState state = moments_.state();
-    state.step = on_device_.step();
-    return state;
-}
-
-void StepOnDevice::load(const OptimizerState& state) {
-    moments_.load(state);
-    on_device_.set_step(state.step);
 }
 
 void StepOnDevice::describe(const StepTensor& from, device::TensorOfStep& to) {
@@ -71,17 +54,17 @@ void StepOnDevice::describe(const StepTensor& from, device::TensorOfStep& to) {
                       : adamw  ? Rule::adamw_codes
                                : Rule::lion_codes;
     to.rule = static_cast<std::uint8_t>(rule);
-    to.first = place(own.first.values);
-    to.second = place(own.second.values);
+    to.first = device::place_of(own.first.values);
+    to.second = device::place_of(own.second.values);
     to.first_scale = scales(own.first.largest);
     to.second_scale = scales(own.second.largest);
 }
 
 StepResult StepOnDevice::step(const std::vector<ParameterGroup>& groups, const StepParams& params,
                               const device::Queue& queue) {
-    const auto begun = on_device_.begin(
-        "optim8bit", groups, params, unscale_, queue,
-        [&](const StepTensor& from, device::TensorOfStep& to) { describe(from, to); }, launch_norm);
+    const auto begun = begin(
+        groups, params, queue, [&](const StepTensor& from, device::TensorOfStep& to) { describe(from, to); },
+        launch_norm);
     launch_step(begun.call, codes_,
                 device::optimizer_launch(begun.call.table.piece_count, queue, step_shared_bytes),
                 queue.stream);

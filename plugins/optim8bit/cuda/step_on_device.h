@@ -12,25 +12,18 @@
 
 namespace switchyard::optim8bit_cuda {
 
-// Used from one thread at a time, like the component that has it.
-class StepOnDevice {
+class StepOnDevice : public device::StepWithMoments<optim8bit::State> {
 public:
     explicit StepOnDevice(const CreateInfo& info);
 
     void bind(const std::vector<ParameterGroup>& groups);
     StepResult step(const std::vector<ParameterGroup>& groups, const StepParams& params,
                     const device::Queue& queue);
-    OptimizerState state() const;
-    void load(const OptimizerState& state);
 
 private:
     void describe(const StepTensor& from, device::TensorOfStep& to);
 
-    OptimizerKind algorithm_;
-    bool unscale_;
     Codes codes_;
-    optim8bit::State moments_;
-    device::OptimizerOnDevice on_device_;
     at::Tensor books_;
 };
 

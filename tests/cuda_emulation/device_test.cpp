@@ -9,10 +9,10 @@
 #include <switchyard_test.h>
 
 namespace device = switchyard::flash_cuda::device;
-using switchyard::emulation::Violation;
 using device::Bf16;
 using device::Fp16;
 using device::Launch;
+using switchyard::emulation::Violation;
 
 namespace {
 

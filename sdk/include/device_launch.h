@@ -25,4 +25,17 @@ enum class Storage : std::uint8_t { float32, bf16, fp16 };
 
 constexpr int bytes_of(Storage type) { return type == Storage::float32 ? 4 : 2; }
 
+// Calls body with a value of the type that kernels know the storage by.
+template <class Body>
+void with_storage(Storage type, const Body& body) {
+    switch (type) {
+        case Storage::float32:
+            return body(float{});
+        case Storage::bf16:
+            return body(Bf16{});
+        case Storage::fp16:
+            return body(Fp16{});
+    }
+}
+
 }  // namespace switchyard::device

@@ -6,14 +6,8 @@ namespace {
 template <template <class> class Kernel>
 void launch_for(const LossCall& call, void* stream) {
     const device::Launch geometry{call.rows, loss_threads, loss_shared_bytes};
-    switch (call.storage) {
-        case device::Storage::float32:
-            return device::launch(Kernel<float>{{call}}, geometry, stream);
-        case device::Storage::bf16:
-            return device::launch(Kernel<device::Bf16>{{call}}, geometry, stream);
-        case device::Storage::fp16:
-            return device::launch(Kernel<device::Fp16>{{call}}, geometry, stream);
-    }
+    device::with_storage(
+        call.storage, [&](auto type) { device::launch(Kernel<decltype(type)>{{call}}, geometry, stream); });
 }
 
 }  // namespace

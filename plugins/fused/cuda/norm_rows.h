@@ -61,4 +61,13 @@ struct RowThreads {
     }
 };
 
+template <template <class T, int kWarps> class Kernel>
+void launch_norm_kernel(const NormCall& call, const device::Launch& geometry, void* stream) {
+    device::with_storage(call.storage, [&](auto type) {
+        using T = decltype(type);
+        call.width <= norm_warp_width ? device::launch(Kernel<T, 1>{call}, geometry, stream)
+                                      : device::launch(Kernel<T, 8>{call}, geometry, stream);
+    });
+}
+
 }  // namespace switchyard::fused_cuda

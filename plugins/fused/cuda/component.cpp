@@ -18,73 +18,73 @@
 namespace switchyard::fused_cuda {
 namespace {
 
-// The device of x is the call's: its stream is LibTorch's current one there.
-device::Queue queue_for(device::CudaQueues& queues, const at::Tensor& x) {
-    TORCH_CHECK_VALUE(x.defined() && x.is_cuda(), "fused: x is not on a CUDA device");
-    return queues.of(x.device().index());
-}
+// A call runs on the device of x, in LibTorch's current stream there.
+struct Place {
+    c10::cuda::CUDAGuard guard;
+    device::Queue queue;
+};
 
-class CudaNormalization final : public Normalization {
+template <class Interface>
+class OnCuda : public Interface {
 public:
-    using Normalization::Normalization;
+    using Interface::Interface;
+
+protected:
+    Place place_of(const at::Tensor& x) {
+        TORCH_CHECK_VALUE(x.defined() && x.is_cuda(), "fused: x is not on a CUDA device");
+        return {c10::cuda::CUDAGuard(x.device()), queues_.of(x.device().index())};
+    }
+
+private:
+    device::CudaQueues queues_;
+};
+
+class CudaNormalization final : public OnCuda<Normalization> {
+public:
+    using OnCuda::OnCuda;
 
     NormalizationOutputs forward(const NormalizationInputs& inputs, const NormalizationParams& params,
                                  Saved* saved) override {
-        const auto queue = queue_for(queues_, inputs.x);
-        const c10::cuda::CUDAGuard guard(inputs.x.device());
+        const Place place = place_of(inputs.x);
         executed();
-        return normalize(inputs, params, saved, queue);
+        return normalize(inputs, params, saved, place.queue);
     }
     NormalizationGrads backward(const NormalizationParams& params, const Saved& saved,
                                 const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                 const NormalizationNeeds& needs) override {
-        const c10::cuda::CUDAGuard guard(grad_y.device());
-        return normalize_backward(params, saved, grad_y, grad_sum, needs, queue_for(queues_, grad_y));
+        return normalize_backward(params, saved, grad_y, grad_sum, needs, place_of(grad_y).queue);
     }
-
-private:
-    device::CudaQueues queues_;
 };
 
-class CudaActivation final : public Activation {
+class CudaActivation final : public OnCuda<Activation> {
 public:
-    using Activation::Activation;
+    using OnCuda::OnCuda;
 
     at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params,
                        Saved* saved) override {
-        const auto queue = queue_for(queues_, inputs.x);
-        const c10::cuda::CUDAGuard guard(inputs.x.device());
+        const Place place = place_of(inputs.x);
         executed();
-        return activate(inputs, params, saved, queue);
+        return activate(inputs, params, saved, place.queue);
     }
     ActivationGrads backward(const ActivationParams& params, const Saved& saved, const at::Tensor& grad_y,
                              const ActivationNeeds& needs) override {
-        const c10::cuda::CUDAGuard guard(grad_y.device());
-        return activate_backward(params, saved, grad_y, needs, queue_for(queues_, grad_y));
+        return activate_backward(params, saved, grad_y, needs, place_of(grad_y).queue);
     }
-
-private:
-    device::CudaQueues queues_;
 };
 
-class CudaLoss final : public Loss {
+class CudaLoss final : public OnCuda<Loss> {
 public:
-    using Loss::Loss;
+    using OnCuda::OnCuda;
 
     LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) override {
-        const auto queue = queue_for(queues_, inputs.x);
-        const c10::cuda::CUDAGuard guard(inputs.x.device());
+        const Place place = place_of(inputs.x);
         executed();
-        return cross_entropy(inputs, params, saved, queue);
+        return cross_entropy(inputs, params, saved, place.queue);
     }
     LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                        const LossNeeds& needs) override {
-        const c10::cuda::CUDAGuard guard(grad_loss.device());
-        return cross_entropy_backward(params, saved, grad_loss, needs, queue_for(queues_, grad_loss));
+        return cross_entropy_backward(params, saved, grad_loss, needs, place_of(grad_loss).queue);
     }
-
-private:
-    device::CudaQueues queues_;
 };
 
 }  // namespace

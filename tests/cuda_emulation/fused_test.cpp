@@ -3,9 +3,11 @@
 
 #include "grid_emulation.h"
 
+#include <faults.h>
 #include <switchyard_test.h>
 
 using namespace switchyard;
+using test::faults;
 
 namespace {
 
@@ -20,13 +22,6 @@ conformance::Report verify(Kind kind, DType dtype, const std::string& filter = "
     const auto report = conformance::verify(test::emulated_fused(kind), options);
     emulation::last_warp_first() = false;
     return report;
-}
-
-std::string faults(const conformance::Report& report) {
-    std::string text;
-    for (const auto& fault : report.faults)
-        text += fault.code + " in " + fault.where + ": " + fault.detail + "\n";
-    return text;
 }
 
 }  // namespace

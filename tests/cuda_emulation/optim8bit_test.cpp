@@ -10,6 +10,7 @@
 #include "grid_emulation.h"
 #include "optimizer.h"
 
+#include <faults.h>
 #include <switchyard_test.h>
 
 namespace switchyard::test {
@@ -138,11 +139,8 @@ TEST_CASE("8-bit steps pass the suite's cases on the emulated device") {
         verify.dtypes = {DType::float32, DType::bfloat16};
         const auto report =
             conformance::verify({"optim8bit on emulated cuda", &entry, &host, options, ""}, verify);
-        std::string text;
-        for (const auto& fault : report.faults)
-            text += fault.code + " in " + fault.where + ": " + fault.detail + "\n";
         INFO(part);
-        CHECK(text == "");
+        CHECK(test::faults(report) == "");
         CHECK(report.cases > 0);
     }
 }

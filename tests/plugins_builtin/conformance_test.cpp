@@ -6,9 +6,11 @@
 
 #include <switchyard/conformance/verify.h>
 
+#include <faults.h>
 #include <switchyard_test.h>
 
 using namespace switchyard;
+using test::faults;
 
 namespace {
 
@@ -17,14 +19,6 @@ conformance::Report verify(const host::LoadedComponent& loaded, const conformanc
     Options component = test::default_options(loaded);
     for (const auto& [name, value] : changed.values()) component.set(name, value);
     return conformance::verify({loaded.plugin, loaded.entry, &test::laptop(), component, variant}, options);
-}
-
-// "": no fault.
-std::string faults(const conformance::Report& report) {
-    std::string text;
-    for (const auto& fault : report.faults)
-        text += fault.code + " in " + fault.where + ": " + fault.detail + "\n";
-    return text;
 }
 
 }  // namespace

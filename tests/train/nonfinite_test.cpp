@@ -3,43 +3,18 @@
 #include <limits>
 #include <set>
 
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 
-#include <switchyard/config/load.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/model/planning.h>
 #include <switchyard/train/checkpoint.h>
-#include <switchyard/train/session.h>
+
+#include "short_training.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
 
 namespace {
-
-const HostInfo& this_host() {
-    static const HostInfo info = [] {
-        HostInfo made;
-        made.cores = 1;
-        return made;
-    }();
-    return info;
-}
-
-host::Registry& registry() {
-    static host::Registry found([] {
-        at::set_num_threads(1);
-        host::DiscoveryOptions options;
-        options.run_probes = false;
-        const auto folder = test::build_dir() / "lib/switchyard/plugins";
-        options.path.entries = {{(folder / "libtorch.so").string(), "test", true}};
-        return host::discover(options, this_host());
-    }());
-    return found;
-}
 
 // Twelve texts of words that are to be told, each a batch.
 class Texts final : public SampleSource {
@@ -56,30 +31,25 @@ public:
     }
 };
 
-config::Config configured(const std::vector<std::string>& more) {
-    config::LoadRequest request;
-    request.overrides = {"model.type=bert", "model.layers=1", "model.hidden_size=8", "model.heads=2",
-                         "model.intermediate_size=16", "model.vocab_size=20", "model.max_positions=8",
-                         "batch.max_length=8", "batch.size=1", "train.steps=6", "train.schedule=constant",
-                         "train.warmup_share=0", "train.checkpoint_every=2", "optimizer.lr=0.01",
-                         "data_loader.shuffle=false", "precision.backend=torch/fp32", "runtime.auto=rank"};
+const Texts texts;
+
+std::vector<std::string> overrides(const std::vector<std::string>& more) {
+    std::vector<std::string> all = {
+        "model.type=bert", "model.layers=1", "model.hidden_size=8", "model.heads=2",
+        "model.intermediate_size=16", "model.vocab_size=20", "model.max_positions=8",
+        "batch.max_length=8", "batch.size=1", "train.steps=6", "train.schedule=constant",
+        "train.warmup_share=0", "train.checkpoint_every=2", "optimizer.lr=0.01",
+        "data_loader.shuffle=false", "precision.backend=torch/fp32", "runtime.auto=rank"};
     for (const std::string slot : {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
-        request.overrides.push_back(slot + ".backend=torch");
-    request.overrides.insert(request.overrides.end(), more.begin(), more.end());
-    request.preset_dirs = {(test::source_dir() / "configs/presets").string()};
-    const auto result = config::load(request);
-    INFO(config::render(result.problems));
-    REQUIRE(result.config);
-    return *result.config;
+        all.push_back(slot + ".backend=torch");
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
 }
 
 // A trainer whose gradients of one parameter are Inf in the tries of `bad`, counted from 1.
-struct Job {
+struct Job : test::ShortTraining {
     explicit Job(const std::vector<std::string>& more = {}, std::set<int> bad_tries = {})
-        : config(configured(more)),
-          plan(model::make_plan(config, registry(), this_host())),
-          session(config, plan, registry(), this_host()),
-          trainer(session.make_trainer(texts)),
+        : ShortTraining(overrides(more), texts),
           bad(std::move(bad_tries)),
           folder(test::temporary_dir("nonfinite").string()) {
         session.parameters().all()[3].value.register_hook([this](const at::Tensor& gradient) {
@@ -99,18 +69,13 @@ struct Job {
     train::LoadedCheckpoint load() {
         return train::load_checkpoint(*train::newest_checkpoint(folder), session.plan_text(), session.parameters());
     }
-    std::vector<at::Tensor> values() const {
+    std::vector<at::Tensor> values() {
         std::vector<at::Tensor> all;
         for (const auto& parameter : session.parameters().all()) all.push_back(parameter.value.detach().clone());
         return all;
     }
     std::string bad_name() { return session.parameters().all()[3].name; }
 
-    Texts texts;
-    config::Config config;
-    resolver::Plan plan;
-    mutable train::Session session;
-    train::Trainer trainer;
     std::set<int> bad;
     int tries = 0;
     std::string folder;

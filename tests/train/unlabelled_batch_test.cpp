@@ -1,17 +1,11 @@
 // Micro-batches without a single label, as masked language models and long texts make them: they weigh nothing, and nothing becomes infinite.
 // To add a task or a backend: a line in `cases`. The oracle is the same step in one batch.
 #include <algorithm>
-#include <stdexcept>
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <switchyard/config/load.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/model/planning.h>
-#include <switchyard/train/session.h>
+#include "short_training.h"
 
 #include <switchyard_test.h>
 
@@ -20,28 +14,6 @@ using namespace switchyard;
 namespace {
 
 constexpr std::int64_t no_label = -100, classes = 3;
-
-const HostInfo& this_host() {
-    static const HostInfo info = [] {
-        HostInfo made;
-        made.cores = 1;
-        return made;
-    }();
-    return info;
-}
-
-host::Registry& registry() {
-    static host::Registry found([] {
-        at::set_num_threads(1);  // where other programs run, two would wait for each other
-        host::DiscoveryOptions options;
-        options.run_probes = false;
-        const auto folder = test::build_dir() / "lib/switchyard/plugins";
-        options.path.entries = {{(folder / "libnaive.so").string(), "test", true},
-                                {(folder / "libtorch.so").string(), "test", true}};
-        return host::discover(options, this_host());
-    }());
-    return found;
-}
 
 // Four texts; `labelled` says which have labels: one of two words.
 class Texts final : public SampleSource {
@@ -68,10 +40,10 @@ struct Case {
     std::vector<std::string> more = {};
 };
 
-config::Config configured(const Case& what, std::int64_t batch) {
-    config::LoadRequest request;
+std::vector<std::string> overrides(const Case& what, std::int64_t batch) {
+    std::vector<std::string> all;
     for (const std::string slot : {"attention", "normalization", "activation", "loss"})
-        request.overrides.push_back(slot + ".backend=" + what.backend);
+        all.push_back(slot + ".backend=" + what.backend);
     for (const std::string common :
          {"model.type=bert", "model.layers=2", "model.hidden_size=16", "model.heads=2",
           "model.intermediate_size=32", "model.vocab_size=30", "model.max_positions=12", "model.dropout=0",
@@ -79,31 +51,22 @@ config::Config configured(const Case& what, std::int64_t batch) {
           "optimizer.algorithm=sgd", "optimizer.lr=0.5", "optimizer.weight_decay=0",
           "data_loader.backend=torch", "data_loader.shuffle=false", "train.steps=1",
           "train.schedule=constant", "train.warmup_share=0"}) {
-        request.overrides.push_back(common);
+        all.push_back(common);
     }
-    request.overrides.push_back(std::string("precision.backend=") +
-                                (what.backend == "torch" ? "torch/fp32" : "naive/reference"));
-    request.overrides.push_back("task.kind=" + what.task);
-    if (what.task == "token_classification")
-        request.overrides.emplace_back("task.labels=[\"one\", \"two\", \"three\"]");
-    request.overrides.push_back("batch.layout=" + what.layout);
-    request.overrides.push_back("batch.size=" + std::to_string(batch));
-    request.overrides.push_back("train.grad_accumulation_steps=" + std::to_string(4 / batch));
-    request.overrides.insert(request.overrides.end(), what.more.begin(), what.more.end());
-    request.preset_dirs = {(test::source_dir() / "configs/presets").string()};
-    const auto result = config::load(request);
-    std::string problems;
-    for (const auto& problem : result.problems) problems += problem.key + ": " + problem.message + "\n";
-    if (!result.config) throw std::runtime_error(problems);
-    return *result.config;
+    all.push_back(std::string("precision.backend=") +
+                  (what.backend == "torch" ? "torch/fp32" : "naive/reference"));
+    all.push_back("task.kind=" + what.task);
+    if (what.task == "token_classification") all.emplace_back("task.labels=[\"one\", \"two\", \"three\"]");
+    all.push_back("batch.layout=" + what.layout);
+    all.push_back("batch.size=" + std::to_string(batch));
+    all.push_back("train.grad_accumulation_steps=" + std::to_string(4 / batch));
+    all.insert(all.end(), what.more.begin(), what.more.end());
+    return all;
 }
 
-struct Job {
+struct Job : test::ShortTraining {
     Job(const Case& what, std::int64_t batch, const SampleSource& samples)
-        : config(configured(what, batch)),
-          plan(model::make_plan(config, registry(), this_host())),
-          session(config, plan, registry(), this_host()),
-          trainer(session.make_trainer(samples)) {}
+        : ShortTraining(overrides(what, batch), samples) {}
 
     // Of the first step.
     std::vector<Batch> batches() {
@@ -111,11 +74,6 @@ struct Job {
         for (auto& batch : all) REQUIRE(session.train_loader().next(batch));
         return all;
     }
-
-    config::Config config;
-    resolver::Plan plan;
-    train::Session session;
-    train::Trainer trainer;
 };
 
 std::vector<Case> cases() {

@@ -1,0 +1,56 @@
+#include "short_training.h"
+
+#include <stdexcept>
+
+#include <ATen/Parallel.h>
+
+#include <switchyard/config/load.h>
+#include <switchyard/host/calling/plugin_library.h>
+#include <switchyard/host/discovery/discovery.h>
+#include <switchyard/model/planning.h>
+
+#include <switchyard_test.h>
+
+namespace switchyard::test {
+namespace {
+
+const HostInfo& this_host() {
+    static const HostInfo info = [] {
+        HostInfo made;
+        made.cores = 1;
+        return made;
+    }();
+    return info;
+}
+
+host::Registry& registry() {
+    static host::Registry found([] {
+        at::set_num_threads(1);  // where other programs run, two would wait for each other
+        host::DiscoveryOptions options;
+        options.run_probes = false;
+        const auto folder = build_dir() / "lib/switchyard/plugins";
+        options.path.entries = {{(folder / "libnaive.so").string(), "test", true},
+                                {(folder / "libtorch.so").string(), "test", true}};
+        return host::discover(options, this_host());
+    }());
+    return found;
+}
+
+}  // namespace
+
+config::Config configured(const std::vector<std::string>& overrides) {
+    config::LoadRequest request;
+    request.overrides = overrides;
+    request.preset_dirs = {(source_dir() / "configs/presets").string()};
+    const auto result = config::load(request);
+    if (!result.config) throw std::runtime_error(config::render(result.problems));
+    return *result.config;
+}
+
+ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples)
+    : config(configured(overrides)),
+      plan(model::make_plan(config, registry(), this_host())),
+      session(config, plan, registry(), this_host()),
+      trainer(session.make_trainer(samples)) {}
+
+}  // namespace switchyard::test

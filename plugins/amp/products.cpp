@@ -3,8 +3,8 @@
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
-#include <switchyard/sdk/float_rows-inl.h>
-#include <switchyard/sdk/panels-inl.h>
+#include <switchyard/sdk/cpu/float_rows-inl.h>
+#include <switchyard/sdk/cpu/panels-inl.h>
 
 #include "products.h"
 
@@ -25,7 +25,7 @@ HWY_AFTER_NAMESPACE();
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
-#include <switchyard/sdk/tile_product.h>
+#include <switchyard/sdk/cpu/tile_product.h>
 
 namespace switchyard::amp {
 

@@ -1,4 +1,4 @@
-// The three products of a linear layer, in tiles where those are faster (<switchyard/sdk/tile_product.h>), else by LibTorch. Operands have one dtype.
+// The three products of a linear layer, in tiles where those are faster (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype.
 //
 // Legend:  R rows  I in  O out
 #pragma once

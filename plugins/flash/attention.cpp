@@ -5,7 +5,7 @@
 
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
-#include <switchyard/sdk/cuda_part.h>
+#include <switchyard/sdk/cuda/part.h>
 #include <switchyard/sdk/saved_attention.h>
 #include <switchyard/sdk/serves.h>
 

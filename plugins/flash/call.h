@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/attention.h>
-#include <switchyard/sdk/tile_operands.h>
+#include <switchyard/sdk/cpu/tile_operands.h>
 
 #include "tile_plan.h"
 

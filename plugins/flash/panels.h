@@ -1,9 +1,9 @@
-// Operands of a tile's product (<switchyard/sdk/tile_operands.h>), packed by the kernels here.
+// Operands of a tile's product (<switchyard/sdk/cpu/tile_operands.h>), packed by the kernels here.
 #pragma once
 
 #include <cstdint>
 
-#include <switchyard/sdk/tile_operands.h>
+#include <switchyard/sdk/cpu/tile_operands.h>
 
 #include "call.h"
 #include "row_kernels.h"

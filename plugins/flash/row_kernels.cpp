@@ -10,7 +10,7 @@
 #include <limits>
 
 #include <switchyard/interfaces/dropout.h>
-#include <switchyard/sdk/panels-inl.h>
+#include <switchyard/sdk/cpu/panels-inl.h>
 
 #include "row_kernels.h"
 

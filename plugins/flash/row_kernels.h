@@ -5,7 +5,7 @@
 
 #include <c10/util/BFloat16.h>
 
-#include <switchyard/sdk/panel_functions.h>
+#include <switchyard/sdk/cpu/panel_functions.h>
 
 namespace switchyard::flash {
 

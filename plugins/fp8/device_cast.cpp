@@ -8,7 +8,7 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
-#include <switchyard/sdk/cuda_part.h>
+#include <switchyard/sdk/cuda/part.h>
 
 #include "cuda/cast.h"
 

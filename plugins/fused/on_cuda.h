@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <switchyard/interfaces/component.h>
-#include <switchyard/sdk/cuda_part.h>
+#include <switchyard/sdk/cuda/part.h>
 
 namespace switchyard::fused {
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <switchyard/sdk/float_rows-inl.h>
+#include <switchyard/sdk/cpu/float_rows-inl.h>
 
 #include "optimizer_rows.h"
 

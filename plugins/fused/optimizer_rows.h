@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <switchyard/sdk/row_functions.h>
+#include <switchyard/sdk/cpu/row_functions.h>
 
 namespace switchyard::fused {
 

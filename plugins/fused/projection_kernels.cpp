@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include <switchyard/sdk/panels-inl.h>
+#include <switchyard/sdk/cpu/panels-inl.h>
 
 #include "projection_kernels.h"
 #include "vectors-inl.h"

@@ -5,8 +5,8 @@
 
 #include <c10/util/BFloat16.h>
 
-#include <switchyard/sdk/panel_functions.h>
-#include <switchyard/sdk/row_functions.h>
+#include <switchyard/sdk/cpu/panel_functions.h>
+#include <switchyard/sdk/cpu/row_functions.h>
 
 namespace switchyard::fused {
 

@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/sdk/tile_operands.h>
+#include <switchyard/sdk/cpu/tile_operands.h>
 
 #include "projection_kernels.h"
 #include "rows.h"

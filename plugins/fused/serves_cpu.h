@@ -1,7 +1,7 @@
 // What all components here ask of a request: a device, and a dtype that their kernels store. Included by sources that define `supports`.
 #pragma once
 
-#include <switchyard/sdk/serves_cuda.h>
+#include <switchyard/sdk/cuda/serves.h>
 
 namespace switchyard {
 

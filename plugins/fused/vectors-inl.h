@@ -18,7 +18,7 @@
 #include <c10/util/Half.h>
 
 #include <switchyard/interfaces/dropout.h>
-#include <switchyard/sdk/float_rows-inl.h>
+#include <switchyard/sdk/cpu/float_rows-inl.h>
 
 #include "dropout_row.h"
 

@@ -10,7 +10,7 @@
 
 #include <hwy/cache_control.h>
 
-#include <switchyard/sdk/float_rows-inl.h>
+#include <switchyard/sdk/cpu/float_rows-inl.h>
 
 #include "block_kernels.h"
 #include "dynamic_codes.h"

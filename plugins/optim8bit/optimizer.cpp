@@ -5,8 +5,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/sdk/cuda_part.h>
-#include <switchyard/sdk/serves_cuda.h>
+#include <switchyard/sdk/cuda/part.h>
+#include <switchyard/sdk/cuda/serves.h>
 
 namespace switchyard {
 namespace {

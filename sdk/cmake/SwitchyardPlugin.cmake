@@ -6,7 +6,7 @@
 #                    switchyard_plugin_v1, and loads on every host.
 #   libNAME_cuda.so  beside it, from CUDA_SOURCES (kernels with plain C++ launchers, no LibTorch headers) and
 #                    CUDA_WRAPPERS (C++ with LibTorch), exporting switchyard_plugin_cuda_v1. Opened by the first only
-#                    when a component is created for a CUDA device (<switchyard/sdk/cuda_part.h>). Left out where there is
+#                    when a component is created for a CUDA device (<switchyard/sdk/cuda/part.h>). Left out where there is
 #                    no nvcc; SWITCHYARD_PLUGIN_CUDA, 0 or 1, tells the first.
 # DEPS are libraries of the plugin's own. MANIFEST is relative to the current folder; headers that it names are looked
 # for there. Where the result goes: lib/switchyard/plugins in this project's build tree, else the current binary folder;

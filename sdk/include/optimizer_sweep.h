@@ -15,8 +15,8 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/sdk/cpu/row_functions.h>
 #include <switchyard/sdk/optimizer_groups.h>
-#include <switchyard/sdk/row_functions.h>
 
 namespace switchyard {
 

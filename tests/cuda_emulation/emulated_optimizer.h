@@ -1,11 +1,11 @@
-// An optimizer's step of a plugin's CUDA part (StepWithMoments of <switchyard/sdk/optimizer_on_device.h>) as a component for the CPU: its launches run on the emulator, tensors lie in
+// An optimizer's step of a plugin's CUDA part (StepWithMoments of <switchyard/sdk/cuda/optimizer_on_device.h>) as a component for the CPU: its launches run on the emulator, tensors lie in
 // ordinary memory.
 #pragma once
 
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/sdk/queue.h>
+#include <switchyard/sdk/cuda/queue.h>
 
 namespace switchyard::test {
 

@@ -1,5 +1,5 @@
 // What every emulated device layer stands on: a grid of blocks whose threads are fibers, shared memory, meetings of a warp's lanes, asynchronous copies, and the 16-bit number formats.
-// sdk_device_emulation.h is the layer of <switchyard/sdk/device.h>, device_emulation.h what plugins/flash/cuda/device.h adds to it.
+// sdk_device_emulation.h is the layer of <switchyard/sdk/cuda/device.h>, device_emulation.h what plugins/flash/cuda/device.h adds to it.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 #include "fibers.h"
 

@@ -22,7 +22,7 @@ installs() {
 headers_stand_alone() {
     local header
     # Those of kernels are nvcc's, and come with the emulator only inside the tree.
-    (cd "$prefix/include" && find switchyard -name '*.h' | grep -v '/sdk/device' | sort) >"$TMPDIR/headers"
+    (cd "$prefix/include" && find switchyard -name '*.h' | grep -v '/sdk/cuda/device' | sort) >"$TMPDIR/headers"
     [[ $(wc -l <"$TMPDIR/headers") -gt 10 ]] || fail "too few headers: $(cat "$TMPDIR/headers")"
     sed 's/.*/#include <&>/' "$TMPDIR/headers" >"$TMPDIR/forward.cpp"
     sed '1!G;h;$!d' "$TMPDIR/forward.cpp" >"$TMPDIR/backward.cpp"

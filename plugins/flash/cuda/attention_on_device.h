@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/attention.h>
-#include <switchyard/sdk/queue.h>
+#include <switchyard/sdk/cuda/queue.h>
 
 namespace switchyard::flash_cuda {
 

@@ -2,7 +2,7 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include <switchyard/interfaces/attention.h>
-#include <switchyard/sdk/cuda_queue.h>
+#include <switchyard/sdk/cuda/current_queue.h>
 #include <switchyard/sdk/plugin.h>
 
 #include "attention_on_device.h"

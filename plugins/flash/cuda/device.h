@@ -1,4 +1,4 @@
-// Everything that the kernels ask of a device, and nothing else they may use: the SDK's layer (<switchyard/sdk/device.h>), and what products by tensor cores ask beyond it, once for nvcc
+// Everything that the kernels ask of a device, and nothing else they may use: the SDK's layer (<switchyard/sdk/cuda/device.h>), and what products by tensor cores ask beyond it, once for nvcc
 // (device_ptx.h) and once for the emulator of tests/cuda_emulation. That is stricter than a device: shared memory starts as NaN, an asynchronous copy is NaN until it was waited for,
 // lanes of a warp must meet in the same operation.
 //
@@ -17,7 +17,7 @@
 // Source of what they do and of the fragment layouts in the comments: PTX ISA 8.7, sections 9.7.14.5.8 (mma.m16n8k16), 9.7.14.5.15 (ldmatrix), 9.7.9.25.3 (cp.async).
 #pragma once
 
-#include <switchyard/sdk/device.h>
+#include <switchyard/sdk/cuda/device.h>
 
 namespace switchyard::flash_cuda {
 

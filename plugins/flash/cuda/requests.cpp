@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <switchyard/sdk/serves_cuda.h>
+#include <switchyard/sdk/cuda/serves.h>
 
 #include "tiles.h"
 

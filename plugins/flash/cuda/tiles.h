@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 namespace switchyard::flash_cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <switchyard/interfaces/activation.h>
-#include <switchyard/sdk/queue.h>
+#include <switchyard/sdk/cuda/queue.h>
 
 namespace switchyard::fused_cuda {
 

@@ -6,8 +6,8 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
-#include <switchyard/sdk/cuda_optimizer.h>
-#include <switchyard/sdk/cuda_queue.h>
+#include <switchyard/sdk/cuda/current_queue.h>
+#include <switchyard/sdk/cuda/optimizer.h>
 #include <switchyard/sdk/plugin.h>
 
 #include "activation_on_device.h"

@@ -1,7 +1,7 @@
 // Rows of logits: the online log-sum-exp (Milakov & Gimelshein 2018, arXiv:1805.02867), each thread its own and all joined at the end, and the gradient of cross-entropy. A block a row.
 #pragma once
 
-#include <switchyard/sdk/device_rows.h>
+#include <switchyard/sdk/cuda/device_rows.h>
 
 #include "loss_launch.h"
 

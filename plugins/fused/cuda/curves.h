@@ -1,7 +1,7 @@
 // Activations and their slopes on a device.
 #pragma once
 
-#include <switchyard/sdk/device_rows.h>
+#include <switchyard/sdk/cuda/device_rows.h>
 
 #include "activation_launch.h"
 

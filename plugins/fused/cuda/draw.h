@@ -2,7 +2,7 @@
 #pragma once
 
 #include <switchyard/interfaces/dropout.h>
-#include <switchyard/sdk/device_rows.h>
+#include <switchyard/sdk/cuda/device_rows.h>
 
 #include "dropout_on_device.h"
 

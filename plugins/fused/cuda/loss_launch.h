@@ -1,7 +1,7 @@
 // What the host calls to start the kernels of cross-entropy.
 #pragma once
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 namespace switchyard::fused_cuda {
 

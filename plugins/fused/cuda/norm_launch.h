@@ -1,7 +1,7 @@
 // What the host calls to start the kernels of normalization.
 #pragma once
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 #include "dropout_on_device.h"
 

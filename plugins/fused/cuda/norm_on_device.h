@@ -3,7 +3,7 @@
 #pragma once
 
 #include <switchyard/interfaces/normalization.h>
-#include <switchyard/sdk/queue.h>
+#include <switchyard/sdk/cuda/queue.h>
 
 namespace switchyard::fused_cuda {
 

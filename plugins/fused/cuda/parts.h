@@ -6,7 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include <switchyard/sdk/queue.h>
+#include <switchyard/sdk/cuda/queue.h>
 
 #include "tensors.h"
 

@@ -2,7 +2,7 @@
 // (optimizer_rows.cpp).
 #pragma once
 
-#include <switchyard/sdk/device_optimizer.h>
+#include <switchyard/sdk/cuda/device_optimizer.h>
 
 #include "step_launch.h"
 

@@ -1,7 +1,7 @@
 // What the host calls to start the kernels of an optimizer's step.
 #pragma once
 
-#include <switchyard/sdk/device_optimizer_table.h>
+#include <switchyard/sdk/cuda/device_optimizer_table.h>
 
 namespace switchyard::fused_cuda {
 

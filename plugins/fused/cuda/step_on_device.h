@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/sdk/optimizer_on_device.h>
+#include <switchyard/sdk/cuda/optimizer_on_device.h>
 
 #include "optimizer_state.h"
 #include "step_launch.h"

@@ -1,5 +1,5 @@
 // The component for a CUDA device, and what the plugin's base library asks this one for.
-#include <switchyard/sdk/cuda_optimizer.h>
+#include <switchyard/sdk/cuda/optimizer.h>
 #include <switchyard/sdk/plugin.h>
 
 #include "step_on_device.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <switchyard/interfaces/dropout.h>
-#include <switchyard/sdk/device_optimizer.h>
+#include <switchyard/sdk/cuda/device_optimizer.h>
 
 #include "step_launch.h"
 

@@ -11,7 +11,7 @@
 
 #include <hwy/highway.h>
 
-#include <switchyard/sdk/panel_functions.h>
+#include <switchyard/sdk/cpu/panel_functions.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace switchyard::HWY_NAMESPACE {

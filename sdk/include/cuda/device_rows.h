@@ -1,7 +1,7 @@
 // Eight values at a time, as floats, whatever they are stored in; and sums over a warp or a block in a fixed order. For kernel sources. Since 0.1.
 #pragma once
 
-#include <switchyard/sdk/device.h>
+#include <switchyard/sdk/cuda/device.h>
 
 namespace switchyard::device {
 

@@ -14,9 +14,9 @@
 #include <ATen/native/CPUBlas.h>
 #include <c10/util/BFloat16.h>
 
-#include <switchyard/sdk/panel_functions.h>
-#include <switchyard/sdk/row_functions.h>
-#include <switchyard/sdk/tile_operands.h>
+#include <switchyard/sdk/cpu/panel_functions.h>
+#include <switchyard/sdk/cpu/row_functions.h>
+#include <switchyard/sdk/cpu/tile_operands.h>
 
 namespace switchyard::tiles {
 

@@ -7,8 +7,8 @@
 // Sums are kept by the number of the piece and added in that order: the same bits on every device.
 #pragma once
 
-#include <switchyard/sdk/device_optimizer_table.h>
-#include <switchyard/sdk/device_rows.h>
+#include <switchyard/sdk/cuda/device_optimizer_table.h>
+#include <switchyard/sdk/cuda/device_rows.h>
 
 namespace switchyard::device {
 

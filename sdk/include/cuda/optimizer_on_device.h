@@ -18,9 +18,9 @@
 #include <ATen/ops/zeros.h>
 
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/sdk/device_optimizer_table.h>
+#include <switchyard/sdk/cuda/device_optimizer_table.h>
+#include <switchyard/sdk/cuda/queue.h>
 #include <switchyard/sdk/optimizer_sweep.h>
-#include <switchyard/sdk/queue.h>
 
 namespace switchyard::device {
 

@@ -18,7 +18,7 @@
 #pragma once
 
 #ifdef __CUDACC__
-#include <switchyard/sdk/device_cuda.h>
+#include <switchyard/sdk/cuda/device_cuda.h>
 #else
 #include <sdk_device_emulation.h>
 #endif

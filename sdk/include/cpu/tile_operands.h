@@ -22,7 +22,7 @@
 #include <ATen/native/CPUBlas.h>
 #include <ATen/ops/empty.h>
 
-#include <switchyard/sdk/panel_functions.h>
+#include <switchyard/sdk/cpu/panel_functions.h>
 
 namespace switchyard::tiles {
 

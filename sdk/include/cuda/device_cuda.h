@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 namespace switchyard::device {
 

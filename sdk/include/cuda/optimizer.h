@@ -6,7 +6,7 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/sdk/cuda_queue.h>
+#include <switchyard/sdk/cuda/current_queue.h>
 
 namespace switchyard::device {
 

@@ -3,7 +3,7 @@
 // Included once for each target, as Highway's own "-inl.h" headers are, by a source that has <hwy/foreach_target.h>:
 //
 //     #include <hwy/highway.h>
-//     #include <switchyard/sdk/float_rows-inl.h>
+//     #include <switchyard/sdk/cpu/float_rows-inl.h>
 //     HWY_BEFORE_NAMESPACE();
 //     namespace mine::HWY_NAMESPACE { ... switchyard::HWY_NAMESPACE::load_float(tag, pointer) ... }
 #if defined(SWITCHYARD_SDK_FLOAT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@
 #include <c10/util/Half.h>
 #include <hwy/highway.h>
 
-#include <switchyard/sdk/row_functions.h>
+#include <switchyard/sdk/cpu/row_functions.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace switchyard::HWY_NAMESPACE {

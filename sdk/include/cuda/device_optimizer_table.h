@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <switchyard/sdk/device_launch.h>
+#include <switchyard/sdk/cuda/device_launch.h>
 
 namespace switchyard::device {
 

@@ -3,9 +3,9 @@
 #include <switchyard/sdk/plugin.h>
 #include <switchyard/sdk/serves.h>
 
-#include "activation_on_device.h"
-#include "loss_on_device.h"
-#include "norm_on_device.h"
+#include "cuda/activation/activation_on_device.h"
+#include "cuda/loss/loss_on_device.h"
+#include "cuda/normalization/norm_on_device.h"
 
 namespace switchyard::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/verdict.h>
 
+#include "cuda/optimizer/step_on_device.h"
 #include "emulated_optimizer.h"
-#include "step_on_device.h"
 
 namespace switchyard::test {
 

@@ -10,10 +10,10 @@
 #include <switchyard/sdk/cuda/optimizer.h>
 #include <switchyard/sdk/plugin.h>
 
-#include "activation_on_device.h"
-#include "loss_on_device.h"
-#include "norm_on_device.h"
-#include "step_on_device.h"
+#include "cuda/activation/activation_on_device.h"
+#include "cuda/loss/loss_on_device.h"
+#include "cuda/normalization/norm_on_device.h"
+#include "cuda/optimizer/step_on_device.h"
 
 namespace switchyard::fused_cuda {
 namespace {

@@ -1,7 +1,7 @@
-#include "targets.h"  // before Highway
+#include "common/targets.h"  // before Highway
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "optimizer_rows.cpp"
+#define HWY_TARGET_INCLUDE "optimizer/optimizer_rows.cpp"
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 

@@ -3,7 +3,7 @@
 
 #include <switchyard/sdk/cuda/device_launch.h>
 
-#include "dropout_on_device.h"
+#include "cuda/common/dropout_on_device.h"
 
 namespace switchyard::fused_cuda {
 

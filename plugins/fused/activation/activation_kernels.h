@@ -6,8 +6,8 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
+#include "common/dropout_row.h"
 #include "curve.h"
-#include "dropout_row.h"
 
 namespace switchyard::fused {
 

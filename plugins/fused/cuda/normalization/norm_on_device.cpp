@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "parts.h"
+#include "cuda/common/parts.h"
 
 namespace switchyard::fused_cuda {
 namespace {

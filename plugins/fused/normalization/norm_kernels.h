@@ -7,7 +7,7 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
-#include "dropout_row.h"
+#include "common/dropout_row.h"
 
 namespace switchyard::fused {
 

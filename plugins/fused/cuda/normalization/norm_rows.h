@@ -1,7 +1,7 @@
 // A row in the registers of a warp or of a block, eight values a thread at a time.
 #pragma once
 
-#include "draw.h"
+#include "cuda/common/draw.h"
 #include "norm_launch.h"
 
 namespace switchyard::fused_cuda {

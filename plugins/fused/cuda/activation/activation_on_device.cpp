@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "activation_launch.h"
-#include "parts.h"
+#include "cuda/common/parts.h"
 
 namespace switchyard::fused_cuda {
 namespace {

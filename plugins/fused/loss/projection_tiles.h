@@ -11,8 +11,8 @@
 
 #include <switchyard/sdk/cpu/tile_operands.h>
 
+#include "common/rows.h"
 #include "projection_kernels.h"
-#include "rows.h"
 
 namespace switchyard::fused {
 

@@ -1,7 +1,7 @@
-#include "targets.h"
+#include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "activation_kernels.cpp"
+#define HWY_TARGET_INCLUDE "activation/activation_kernels.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "activation_kernels.h"
-#include "vectors-inl.h"
+#include "common/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace switchyard::fused::HWY_NAMESPACE {

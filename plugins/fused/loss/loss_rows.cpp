@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rows.h"
+#include "common/rows.h"
 
 namespace switchyard::fused {
 namespace {

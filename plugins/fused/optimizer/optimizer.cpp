@@ -7,9 +7,9 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_strided.h>
 
+#include "common/on_cuda.h"
+#include "common/serves_cpu.h"
 #include "newton_schulz.h"
-#include "on_cuda.h"
-#include "serves_cpu.h"
 
 namespace switchyard {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <ATen/ops/empty.h>
 
+#include "common/on_cuda.h"
+#include "common/rows.h"
+#include "common/serves_cpu.h"
 #include "norm_kernels.h"
-#include "on_cuda.h"
-#include "rows.h"
-#include "serves_cpu.h"
 
 namespace switchyard {
 namespace {

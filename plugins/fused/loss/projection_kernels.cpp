@@ -1,7 +1,7 @@
-#include "targets.h"
+#include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "projection_kernels.cpp"
+#define HWY_TARGET_INCLUDE "loss/projection_kernels.cpp"
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
 
@@ -9,8 +9,8 @@
 
 #include <switchyard/sdk/cpu/panels-inl.h>
 
+#include "common/vectors-inl.h"
 #include "projection_kernels.h"
-#include "vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace switchyard::fused::HWY_NAMESPACE {

@@ -5,9 +5,9 @@
 #include <ATen/ops/empty.h>
 
 #include "activation_kernels.h"
-#include "on_cuda.h"
-#include "rows.h"
-#include "serves_cpu.h"
+#include "common/on_cuda.h"
+#include "common/rows.h"
+#include "common/serves_cpu.h"
 
 namespace switchyard {
 namespace {

@@ -8,11 +8,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include "common/on_cuda.h"
+#include "common/rows.h"
+#include "common/serves_cpu.h"
 #include "loss_rows.h"
-#include "on_cuda.h"
 #include "projection.h"
-#include "rows.h"
-#include "serves_cpu.h"
 
 namespace switchyard {
 namespace {

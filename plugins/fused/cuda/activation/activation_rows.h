@@ -2,8 +2,8 @@
 // sums are added in order by a second launch.
 #pragma once
 
+#include "cuda/common/draw.h"
 #include "curves.h"
-#include "draw.h"
 
 namespace switchyard::fused_cuda {
 

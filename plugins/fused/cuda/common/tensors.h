@@ -9,7 +9,7 @@
 #include <switchyard/interfaces/dropout.h>
 #include <switchyard/interfaces/tokens.h>
 
-#include "norm_launch.h"
+#include "cuda/normalization/norm_launch.h"
 
 namespace switchyard::fused_cuda {
 

@@ -1,8 +1,8 @@
 // What the host calls to start the kernels of activation.
 #pragma once
 
-#include "curve.h"
-#include "norm_launch.h"
+#include "activation/curve.h"
+#include "cuda/normalization/norm_launch.h"
 
 namespace switchyard::fused_cuda {
 

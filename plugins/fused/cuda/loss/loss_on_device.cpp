@@ -9,8 +9,8 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include "cuda/common/tensors.h"
 #include "loss_launch.h"
-#include "tensors.h"
 
 namespace switchyard::fused_cuda {
 namespace {

@@ -1,7 +1,7 @@
-#include "targets.h"
+#include "common/targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "norm_kernels.cpp"
+#define HWY_TARGET_INCLUDE "normalization/norm_kernels.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each target
 #include <hwy/highway.h>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
+#include "common/vectors-inl.h"
 #include "norm_kernels.h"
-#include "vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace switchyard::fused::HWY_NAMESPACE {

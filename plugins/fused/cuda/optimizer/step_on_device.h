@@ -7,7 +7,7 @@
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/sdk/cuda/optimizer_on_device.h>
 
-#include "optimizer_state.h"
+#include "optimizer/optimizer_state.h"
 #include "step_launch.h"
 
 namespace switchyard::fused_cuda {

@@ -6,7 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_strided.h>
 
-#include "newton_schulz.h"
+#include "optimizer/newton_schulz.h"
 
 namespace switchyard::fused_cuda {
 namespace {

@@ -41,6 +41,9 @@ constexpr std::int64_t up16(std::int64_t n) { return (n + 15) / 16 * 16; }
 
 template <class Compute>
 constexpr bool in_pairs = !std::is_same_v<Compute, float>;
+// Numbers of one column that stand side by side: from one column of a right operand to the next.
+template <class Compute>
+constexpr std::int64_t column_step = in_pairs<Compute> ? 2 : 1;
 
 // Element (k, column) of an operand with `columns` columns.
 template <class Compute>
@@ -74,34 +77,40 @@ void left(const Source<Storage>& rows, std::int64_t n, std::int64_t d, std::int6
     }
 }
 
+// `columns`: of the operand in all, where these are some of them.
 template <class Compute, class Storage>
 void right(const PanelFunctions& kernels, const Source<Storage>& rows, std::int64_t n, std::int64_t d,
-           std::int64_t padded_n, Compute* out) {
+           std::int64_t padded_n, Compute* out, std::int64_t columns) {
     if constexpr (std::is_same_v<Compute, Storage>) {
         if constexpr (in_pairs<Compute>) {
             const auto bits = [](const Storage* row) { return reinterpret_cast<const std::uint16_t*>(row); };
             auto* const to = reinterpret_cast<std::uint16_t*>(out);
             for (std::int64_t k = 0; k + 1 < n; k += 2)
-                kernels.interleave(bits(rows.row(k)), bits(rows.row(k + 1)), d, to + k * d);
+                kernels.interleave(bits(rows.row(k)), bits(rows.row(k + 1)), d, to + k * columns);
         } else {
-            for (std::int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), d, out + k * d);
+            for (std::int64_t k = 0; k < n; ++k) std::copy_n(rows.row(k), d, out + k * columns);
         }
         const std::int64_t done = in_pairs<Compute> ? n / 2 * 2 : n;
         for (std::int64_t k = done; k < padded_n; ++k)
             for (std::int64_t c = 0; c < d; ++c)
-                out[place<Compute>(k, c, d)] = k < n ? rows.row(k)[c] : Compute(0);
+                out[place<Compute>(k, c, columns)] = k < n ? rows.row(k)[c] : Compute(0);
         return;
     }
     for (std::int64_t k = 0; k < padded_n; ++k)
         for (std::int64_t c = 0; c < d; ++c)
-            out[place<Compute>(k, c, d)] = k < n ? static_cast<Compute>(rows.row(k)[c]) : Compute(0);
+            out[place<Compute>(k, c, columns)] = k < n ? static_cast<Compute>(rows.row(k)[c]) : Compute(0);
+}
+template <class Compute, class Storage>
+void right(const PanelFunctions& kernels, const Source<Storage>& rows, std::int64_t n, std::int64_t d,
+           std::int64_t padded_n, Compute* out) {
+    right(kernels, rows, n, d, padded_n, out, d);
 }
 
 template <class Compute, class Storage>
 void right_of_transposed(const PanelFunctions& kernels, const Source<Storage>& rows, std::int64_t n,
                          std::int64_t d, std::int64_t padded_n, Compute* out) {
     // Pairs of numbers of bfloat16 stay together: 32-bit numbers then, too.
-    constexpr std::int64_t pair = in_pairs<Compute> ? 2 : 1;
+    constexpr std::int64_t pair = column_step<Compute>;
     if constexpr (std::is_same_v<Compute, Storage>) {
         if (d == even(d) && rows.stride % pair == 0 && reinterpret_cast<std::uintptr_t>(rows.data) % 4 == 0) {
             auto* const to = reinterpret_cast<std::uint32_t*>(out);
@@ -126,8 +135,6 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const Compute* a, s
              const Compute* b, std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
     at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, in_pairs<Compute>);
 }
-template <class Compute>
-constexpr std::int64_t column_step = in_pairs<Compute> ? 2 : 1;
 
 // Memory from LibTorch's allocator, where the core counts it. Uninitialised.
 template <class T>

@@ -7,8 +7,6 @@
 #include <cstdint>
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
 #include <ATen/Parallel.h>
 #include <ATen/native/CPUBlas.h>
@@ -58,38 +56,27 @@ inline bool pays(at::ScalarType type, std::int64_t rows, std::int64_t inner, std
 namespace detail {
 
 template <class Number>
-constexpr std::int64_t pair = in_pairs<Number> ? 2 : 1;
-
-template <class Number>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Number* a, std::int64_t lda,
              const Number* b, std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
     for (std::int64_t first = 0; first < k; first += longest_sum<Number>)
-        at::native::cpublas::brgemm(m, n, std::min(longest_sum<Number>, k - first), lda, ldb, ldc,
-                                    add || first > 0, a + first, b + first * ldb, c, in_pairs<Number>);
+        tiles::product(m, n, std::min(longest_sum<Number>, k - first), a + first, lda, b + first * ldb, ldb,
+                       c, ldc, add || first > 0);
 }
 
 // The numbers of a transposed copy, two at a time where they stand in pairs.
 template <class Number>
 void transpose_pairs(const Functions& functions, const Number* x, std::int64_t rows, std::int64_t columns,
                      std::int64_t stride, Number* to, std::int64_t to_stride) {
-    functions.panels.transpose32(reinterpret_cast<const std::uint32_t*>(x), rows, columns / pair<Number>,
-                                 stride / pair<Number>, reinterpret_cast<std::uint32_t*>(to), to_stride);
+    functions.panels.transpose32(reinterpret_cast<const std::uint32_t*>(x), rows,
+                                 columns / column_step<Number>, stride / column_step<Number>,
+                                 reinterpret_cast<std::uint32_t*>(to), to_stride);
 }
 
 // Some columns of a right operand of `inner` rows.
 template <class Number>
 void pack_columns(const Functions& functions, const Number* b, std::int64_t stride, std::int64_t inner,
                   std::int64_t columns, Number* to) {
-    if constexpr (pair<Number> == 1) {
-        for (std::int64_t k = 0; k < inner; ++k)
-            std::memcpy(to + k * tile_columns, b + k * stride,
-                        static_cast<std::size_t>(columns) * sizeof(Number));
-    } else {
-        for (std::int64_t k = 0; k < inner; k += 2)
-            functions.panels.interleave(reinterpret_cast<const std::uint16_t*>(b + k * stride),
-                                        reinterpret_cast<const std::uint16_t*>(b + (k + 1) * stride), columns,
-                                        reinterpret_cast<std::uint16_t*>(to + k * tile_columns));
-    }
+    right(functions.panels, Source<Number>{b, stride}, inner, columns, inner, to, tile_columns);
 }
 
 template <class Number>
@@ -107,7 +94,7 @@ void finish(const Functions& functions, const float* sums, std::int64_t sums_str
         auto* const from = const_cast<float*>(sums) + r * sums_stride;
         if (result.bias != nullptr)
             for (std::int64_t j = 0; j < columns; ++j) from[j] += result.bias[column + j];
-        if constexpr (pair<Number> == 2) functions.rows.from_floats(from, columns, at::kBFloat16, to);
+        if constexpr (in_pairs<Number>) functions.rows.from_floats(from, columns, at::kBFloat16, to);
     }
 }
 
@@ -117,7 +104,7 @@ void finish(const Functions& functions, const float* sums, std::int64_t sums_str
 template <class Number>
 void multiply(const Functions& functions, Matrix<const Number> a, Matrix<const Number> b, bool b_transposed,
               Matrix<Number> c, const float* bias = nullptr) {
-    constexpr bool rounds = detail::pair<Number> == 2;
+    constexpr bool rounds = in_pairs<Number>;
     const std::int64_t inner = a.columns, depth = std::min(inner, panel_depth);
     const std::int64_t panels = (c.columns + tile_columns - 1) / tile_columns;
     // Few panels are shared among threads by rows; the tiles are the same ones.
@@ -166,7 +153,7 @@ void multiply(const Functions& functions, Matrix<const Number> a, Matrix<const N
 template <class Number>
 void multiply_transposed(const Functions& functions, Matrix<const Number> a, Matrix<const Number> b,
                          Matrix<Number> c) {
-    constexpr bool rounds = detail::pair<Number> == 2;
+    constexpr bool rounds = in_pairs<Number>;
     const std::int64_t inner = a.rows, depth = std::min(inner, panel_depth);
     const std::int64_t panels = (c.columns + tile_columns - 1) / tile_columns;
     const std::int64_t blocks = (c.rows + tile_rows - 1) / tile_rows;

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "activation/curve.h"
-#include "cuda/normalization/norm_launch.h"
+#include "cuda/common/dropout_on_device.h"
+#include "cuda/common/vector.h"
 
 namespace switchyard::fused_cuda {
 

@@ -8,6 +8,7 @@
 
 #include <switchyard/sdk/cuda/queue.h>
 
+#include "parts_launch.h"
 #include "tensors.h"
 
 namespace switchyard::fused_cuda {
@@ -36,7 +37,7 @@ public:
             call.type[i] = storage_of(types_[i]);
         }
         if (count_ > 0 && vectors() > 0)
-            launch_parts(call, {(width_ + 31) / 32 * vectors(), norm_threads, norm_threads * sizeof(float)},
+            launch_parts(call, {(width_ + 31) / 32 * vectors(), parts_threads, parts_threads * sizeof(float)},
                          queue.stream);
         return made;
     }

@@ -9,7 +9,8 @@
 #include <switchyard/interfaces/dropout.h>
 #include <switchyard/interfaces/tokens.h>
 
-#include "cuda/normalization/norm_launch.h"
+#include "dropout_on_device.h"
+#include "vector.h"
 
 namespace switchyard::fused_cuda {
 

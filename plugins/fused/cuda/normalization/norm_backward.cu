@@ -6,8 +6,4 @@ void launch_norm_backward(const NormCall& call, const device::Launch& geometry, 
     launch_norm_kernel<NormBackwardKernel>(call, geometry, stream);
 }
 
-void launch_parts(const PartsCall& call, const device::Launch& geometry, void* stream) {
-    device::launch(PartsKernel{call}, geometry, stream);
-}
-
 }  // namespace switchyard::fused_cuda

@@ -1,17 +1,10 @@
 // What the host calls to start the kernels of normalization.
 #pragma once
 
-#include <switchyard/sdk/cuda/device_launch.h>
-
 #include "cuda/common/dropout_on_device.h"
+#include "cuda/common/vector.h"
 
 namespace switchyard::fused_cuda {
-
-// A parameter [width], or none.
-struct Vector {
-    const void* data = nullptr;
-    device::Storage type = device::Storage::float32;
-};
 
 // Mean (0 for RMSNorm) and 1 / sqrt(variance + eps).
 struct RowStatistics {
@@ -47,15 +40,6 @@ struct NormCall {
     int weight_sums = -1, beta_sums = -1, bias_sums = -1;  // their places, or -1
 };
 
-// Adds up the parts of blocks in their order, each vector into a tensor of its own.
-struct PartsCall {
-    const float* parts = nullptr;  // [count, vectors, width]
-    std::int64_t count = 0, width = 0;
-    int vectors = 0;
-    void* out[3] = {nullptr, nullptr, nullptr};
-    device::Storage type[3] = {};
-};
-
 constexpr int norm_threads = 256;
 // Rows up to this width are a warp's, in registers; wider ones are a block's.
 constexpr std::int64_t norm_warp_width = 1024;
@@ -66,6 +50,5 @@ inline std::int64_t norm_rows_of_block(std::int64_t width) {
 
 void launch_norm_forward(const NormCall& call, const device::Launch& geometry, void* stream);
 void launch_norm_backward(const NormCall& call, const device::Launch& geometry, void* stream);
-void launch_parts(const PartsCall& call, const device::Launch& geometry, void* stream);
 
 }  // namespace switchyard::fused_cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/common/parts.h"
+#include "norm_launch.h"
 
 namespace switchyard::fused_cuda {
 namespace {

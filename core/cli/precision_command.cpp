@@ -102,9 +102,10 @@ void print(const PrecisionCommand& command, const train::Session& session, const
               << number(steps.losses.back());
     if (steps.skipped > 0)
         std::cout << ", " << counted(static_cast<std::size_t>(steps.skipped), "step") << " skipped";
-    std::cout << "\n\nWhat ran: the dtype of parameters, of what else an operation was given, of LibTorch's "
-                 "operators\n"
-                 "within it, and of what it returned\n\n"
+    std::cout << "\n\nWhat ran: the dtype of parameters, of what else an operation was given, in which it "
+                 "computed - as the\n"
+                 "component says of its own kernels, else as LibTorch's operators in it were seen - and of "
+                 "what it returned\n\n"
               << dtypes_table(records)
               << "\nMagnitudes of the values, zeros and what is not finite left out\n\n"
               << ranges_table(records, command.tensors)

@@ -44,10 +44,13 @@ constexpr const char* short_passes[] = {"fwd", "bwd", "step"};
 const char* pass_name(host::Pass pass) { return pass_names[static_cast<int>(pass)]; }
 std::string short_pass(host::Pass pass) { return short_passes[static_cast<int>(pass)]; }
 
-// Who computed, where no operator of LibTorch did within the call.
-std::string inside_text(const OperationRecord& record) {
+// What computed; where neither the component says so nor an operator of LibTorch was seen: who.
+std::string computed_text(const OperationRecord& record) {
+    const bool differentiated =
+        record.pass == host::Pass::backward && record.gradient != GradientMode::kernel;
+    if (!differentiated && !record.own.empty()) return joined(record.own);
     if (!record.inside.empty()) return joined(record.inside);
-    if (record.pass != host::Pass::backward || record.gradient == GradientMode::kernel) return "own kernel";
+    if (!differentiated) return "own kernel";
     return record.gradient == GradientMode::differentiable ? "autograd" : "reference";
 }
 
@@ -195,15 +198,28 @@ ordered_json formats_json() {
 }
 
 std::string dtypes_table(const std::vector<OperationRecord>& records) {
-    Table table(
-        {"layer", "operation", "pass", "parameters", "given", "computed in", "returned", "component"});
+    const std::vector<std::string> titles{"layer", "operation",   "pass",     "parameters",
+                                          "given", "computed in", "returned", "component"};
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::size_t> widths;
+    for (const auto& title : titles) widths.push_back(title.size());
     for (const auto& record : records) {
         auto parameters = record.dtypes(true, true);
         auto returned = record.dtypes(false, false);
         if (record.pass == host::Pass::step) parameters = record.dtypes(false, true);
-        table.row({fitted(record.layer, 30), record.operation, pass_name(record.pass), joined(parameters),
-                   joined(record.dtypes(true, false)), inside_text(record), joined(returned),
-                   record.component});
+        rows.push_back({record.layer, record.operation, pass_name(record.pass), joined(parameters),
+                        joined(record.dtypes(true, false)), computed_text(record), joined(returned),
+                        record.component});
+        for (std::size_t i = 1; i < titles.size(); ++i)
+            widths[i] = std::max(widths[i], rows.back()[i].size());
+    }
+    // What the other columns, two spaces apart, leave of the line.
+    const auto taken = std::accumulate(widths.begin() + 1, widths.end(), 2 * (titles.size() - 1));
+    const std::size_t layer_width = taken + 12 < 110 ? 110 - taken : 12;
+    Table table(titles);
+    for (auto& row : rows) {
+        row[0] = fitted(row[0], layer_width);
+        table.row(row);
     }
     return table.render();
 }
@@ -274,6 +290,7 @@ ordered_json operations_json(const std::deque<OperationRecord>& records) {
                         {"gradient", std::string(name(record.gradient))},
                         {"calls", record.calls},
                         {"computed_in", record.inside},
+                        {"own_kernels_in", record.own},
                         {"tensors", tensors}});
     }
     return list;

@@ -48,6 +48,13 @@ std::string quality_text(const train::EvalResult& result) {
     return text.str();
 }
 
+// "1 graph, 118 replays"; empty: steps are not captured.
+std::string graphs_text(const train::GraphCounts& graphs) {
+    if (!graphs.any()) return "";
+    return counted(static_cast<std::size_t>(graphs.captures), "graph") + ", " +
+           counted(static_cast<std::size_t>(graphs.replays), "replay");
+}
+
 // Metrics, TensorBoard and progress of one run.
 class Record {
 public:
@@ -60,7 +67,8 @@ public:
     void step(const train::StepReport& report) {
         smooth(report);
         const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
-        progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left});
+        progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left,
+                        graphs_text(report.graphs)});
         if (!report.nonfinite.empty()) {
             progress_.finish();
             std::cerr << "step " << report.step << ": " << report.nonfinite

@@ -107,6 +107,11 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                          {"executed", compare::executed_json(session.executed())},
                          {"rows", rows_json(session.data().train_rows)},
                          {"eval_rows", rows_json(session.data().eval_rows)}};
+    if (result.graphs.any()) {
+        summary["cuda_graph"] = {{"captures", result.graphs.captures},
+                                 {"replays", result.graphs.replays},
+                                 {"uncaptured", result.graphs.uncaptured}};
+    }
     if (result.eval.complete) {
         auto& eval = summary["eval"] = {{"loss", result.eval.loss}, {"labels", result.eval.labels}};
         if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;

@@ -35,6 +35,7 @@ public:
             check_type();
             check_task();
             check_data();
+            check_cuda_graph();
             resolve_rules();
         }
         return std::move(config_);
@@ -179,6 +180,40 @@ private:
         require(data.mask_token_share + data.mask_random_share <= 1.0,
                 {"data.mask_token_share", "data.mask_random_share"},
                 "the two shares are more than one together", "a sum of at most 1");
+    }
+
+    // What a captured step would do only once: draw seeds, read values on the host, count labels, run backward's random state again.
+    void check_cuda_graph() {
+        if (!config_.train.cuda_graph) return;
+        const ModelConfig& m = config_.model;
+        const auto refuse = [this](bool good, const Key& key, const std::string& message,
+                                   const std::string& expected) {
+            require(good, {key, "train.cuda_graph"}, message, expected + ", or train.cuda_graph = false");
+        };
+        require(config_.run.device == Device::cuda, {"train.cuda_graph", "run.device"},
+                "a CPU has no CUDA graphs", "false, or run.device = \"cuda\"");
+        refuse(
+            m.dropout == 0.0, "model.dropout",
+            "the seed of dropout comes from the host in each step, a captured step would drop the same again",
+            "model.dropout = 0");
+        refuse(
+            m.attention_dropout == 0.0, "model.attention_dropout",
+            "the seed of dropout comes from the host in each step, a captured step would drop the same again",
+            "model.attention_dropout = 0");
+        refuse(config_.batch.layout == Layout::padded, "batch.layout",
+               "lengths of packed sequences are read on the host", "batch.layout = \"padded\"");
+        refuse(!config_.precision.loss_scaling.value_or(false), "precision.loss_scaling",
+               "the loss scale is kept on the host and follows what a step overflowed",
+               "precision.loss_scaling = false");
+        refuse(config_.train.recompute == Recompute::none, "train.recompute",
+               "recomputation sets the random state from the host", "train.recompute = \"none\"");
+        refuse(!config_.task.predicts_words() || config_.task.project_all, "task.project_all",
+               "how many positions have a label decides about shapes within the step",
+               "task.project_all = true");
+        refuse(config_.train.nonfinite != Nonfinite::skip || config_.optimizer.max_grad_norm > 0.0,
+               "train.nonfinite",
+               "a captured step looks at gradients before it changes anything only where it clips",
+               "optimizer.max_grad_norm above 0");
     }
 
     void resolve_rules() {

@@ -108,6 +108,11 @@ Section train_section() {
         "what runs again in backward instead of being kept: less memory for more time, the same gradients", {},
         {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
     rows.add<&T::recompute_every>("recompute_every", "recompute in every n-th layer only", within(1, 1000));
+    rows.add<&T::cuda_graph>(
+        "cuda_graph",
+        "on cuda: capture whole steps into graphs, one for each shape of batches, and replay them; "
+        "a job whose steps cannot be captured is refused with the reason",
+        {}, {.also = "cuda_graphs use_cuda_graph"});
     rows.add<&T::nonfinite>(
         "nonfinite",
         "where a loss or gradient is not finite: stop with an error, skip the step, or rewind to the last checkpoint "

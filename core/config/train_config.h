@@ -30,6 +30,7 @@ struct TrainConfig {
         weights;  // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
     Recompute recompute = Recompute::none;
     std::int64_t recompute_every = 1;  // in every n-th layer
+    bool cuda_graph = false;           // whole steps captured into CUDA graphs, one for each shape of batches
     Nonfinite nonfinite = Nonfinite::stop;
     std::int64_t max_rewinds = 3;  // in a run
     std::int64_t log_every = 10;

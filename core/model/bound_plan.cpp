@@ -83,6 +83,14 @@ const ActivationOp& BoundPlan::activation(std::string_view slot, Phase phase,
 
 const LossOp& BoundPlan::loss(Phase phase) const { return find(losses_, "loss", phase, no_stack, no_layer); }
 
+std::vector<const host::BindingBase*> BoundPlan::bindings(Phase phase) const {
+    std::vector<const host::BindingBase*> all;
+    for (const auto& [row, binding] : rows_) {
+        if (row->use.phase == phase || row->use.kind == Kind::precision) all.push_back(binding);
+    }
+    return all;
+}
+
 std::vector<Executed> BoundPlan::executed() const {
     std::vector<Executed> all;
     for (const auto& [row, binding] : rows_) {

@@ -44,6 +44,9 @@ public:
     const LossOp& loss(Phase phase) const;
     const PrecisionOp& precision() const { return *precision_; }
 
+    // Of all rows of that phase, and of the precision policy.
+    std::vector<const host::BindingBase*> bindings(Phase phase) const;
+
     std::vector<Executed> executed() const;
 
 private:

@@ -48,6 +48,7 @@ std::string progress_line(const ProgressState& state, int width) {
     if (state.samples_per_second > 0.0) tail += text("  %.1f samples/s", state.samples_per_second);
     if (state.loss >= 0.0) tail += text("  loss %.4f", state.loss);
     if (state.samples_per_second > 0.0) tail += "  left " + clock_text(state.seconds_left);
+    if (!state.note.empty()) tail += "  " + state.note;
     const int room = width - static_cast<int>(head.size() + tail.size()) - 3;
     if (room >= 8)
         head.append(" ").append(

@@ -14,6 +14,7 @@ struct ProgressState {
     double samples_per_second = 0.0;  // 0: not known, and not shown; nor is the time left
     double loss = 0.0;                // smoothed; not shown if negative
     double seconds_left = 0.0;
+    std::string note = {};  // at the end of the line
 };
 
 // One line, at most `width` columns: "train  120/2400 [====>      ] 58.2 samples/s  loss 0.4312  left 3:12".

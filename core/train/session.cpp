@@ -10,6 +10,8 @@
 #include <switchyard/model/auto_precision.h>
 #include <switchyard/model/operations/bind.h>
 #include <switchyard/model/weights/huggingface_config.h>
+#include <switchyard/train/graph/capture_refusals.h>
+#include <switchyard/train/graph/cuda_graphs.h>
 
 namespace switchyard::train {
 namespace {
@@ -168,6 +170,17 @@ const model::DataLoaderOp& Session::start_eval_loader(const SampleSource& sample
     return eval_loader_;
 }
 
+// nullptr: steps are not captured.
+GraphMaker* Session::graphs() {
+    if (!config_.train.cuda_graph || graphs_ != nullptr) return graphs_.get();
+    const auto problems = capture_refusals(plan_, optimizer_);
+    if (!problems.empty()) throw InputError(problems);
+    auto loaded = load_cuda_graphs();
+    if (loaded.maker == nullptr) throw InputError({loaded.error});
+    graphs_ = std::move(loaded.maker);
+    return graphs_.get();
+}
+
 Trainer Session::make_trainer() {
     train_loader_.start(*data_.train, loader_params(true));
     if (train_loader_.batches() == 0) {
@@ -176,12 +189,13 @@ Trainer Session::make_trainer() {
              std::to_string(data_.train->size()) + " samples; expected a batch.size of at most that"});
     }
     return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
-                    &start_eval_loader(*data_.eval), plan_text_});
+                    &start_eval_loader(*data_.eval), plan_text_, graphs()});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
     train_loader_.start(samples, loader_params(true));
-    return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_});
+    return Trainer(
+        {config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_, graphs()});
 }
 
 std::vector<model::Executed> Session::executed() const {

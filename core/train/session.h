@@ -66,6 +66,7 @@ public:
     std::vector<model::Executed> executed() const;
 
 private:
+    GraphMaker* graphs();
     data::Splits read_data() const;
     LoaderParams loader_params(bool training) const;
 
@@ -79,6 +80,7 @@ private:
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;
+    std::unique_ptr<GraphMaker> graphs_;  // where train.cuda_graph asks for it
 };
 
 }  // namespace switchyard::train

@@ -102,6 +102,12 @@ Trainer::Trainer(const TrainingParts& parts)
     }
     for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr);
     parts_.optimizer.bind(groups_);
+    if (parts.graphs != nullptr) {
+        graphed_ =
+            std::make_unique<GraphedStep>(GraphedStep::Parts{parts.config, parts.plan, parts.model,
+                                                             parts.parameters, parts.optimizer, groups_},
+                                          *parts.graphs);
+    }
     {
         const std::lock_guard<std::mutex> lock(generator().mutex());
         generator().set_current_seed(static_cast<std::uint64_t>(parts.config.run.seed));
@@ -128,6 +134,7 @@ void Trainer::restore(const TrainingState& state) {
         }
     }
     parts_.optimizer.load(state.optimizer);
+    leave_graphs();
     if (state.other_policy.empty()) parts_.plan.precision().load(state.precision);
     parts_.train_loader.seek(state.progression.loader);
     if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
@@ -155,6 +162,7 @@ double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_unt
 
 std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, const Stop& stop) {
     const auto& config = parts_.config;
+    leave_graphs();
     std::int64_t labels = 0;
     for (const auto& batch : batches) labels += labels_of(batch, config.loss.ignore_index);
 
@@ -186,6 +194,13 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();
     }
     return mean;
+}
+
+// Captured steps leave their gradients where the graphs write them, and hold on to the optimizer's tensors.
+void Trainer::leave_graphs() {
+    if (graphed_ == nullptr || !graphed_->captured()) return;
+    graphed_->forget();
+    parts_.parameters.zero_gradients();
 }
 
 void Trainer::collect_gradients() {
@@ -242,6 +257,8 @@ void Trainer::add_finding(StepReport& report) const {
 StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
 
 std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
+    if (graphed_ != nullptr && trace_ == nullptr && host::call_observer() == nullptr)
+        return graphed_step(batches);
     const auto start = std::chrono::steady_clock::now();
     const auto& precision = parts_.plan.precision();
     StepReport report;
@@ -263,7 +280,38 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     add_finding(report);
     precision.end_step();
     parts_.parameters.zero_gradients();
+    return finished(std::move(report), batches, start);
+}
 
+// The same step, replayed. Whether something was not finite is known when it is done: the optimizer has then changed nothing if it clips, and else the run stops or goes
+// back to a checkpoint.
+StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
+    const auto start = std::chrono::steady_clock::now();
+    StepReport report;
+    report.lr_factor = schedule_.factor(now_.step);
+    std::int64_t labels = 0;
+    for (const auto& batch : batches) labels += labels_of(batch, parts_.config.loss.ignore_index);
+    const auto made = graphed_->run(batches, labels, report.lr_factor);
+    report.loss = made.loss;
+    report.grad_norm = made.grad_norm;
+    report.graphs = graphed_->counts();
+    report.nonfinite = nonfinite_loss(report.loss);
+    // As where steps are not captured: one that clips looks itself.
+    const bool looked = parts_.config.optimizer.max_grad_norm > 0.0;
+    const bool unchanged = made.skipped || (looked && !std::isfinite(made.grad_norm));
+    if (report.nonfinite.empty() && (unchanged || !looked)) {
+        collect_gradients();
+        report.nonfinite = nonfinite_gradients(groups_);
+    }
+    const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
+    report.skipped = skips && unchanged && !report.nonfinite.empty();
+    parts_.plan.precision().update(!report.nonfinite.empty());
+    return finished(std::move(report), batches, start);
+}
+
+// Counts a step.
+StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batches,
+                             std::chrono::steady_clock::time_point start) {
     for (const auto& batch : batches) {
         report.samples += sample_count(batch);
         report.tokens += batch.source.count + batch.target.count;
@@ -358,6 +406,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     const auto end = [&](Outcome outcome) {
         result.outcome = outcome;
         result.progression = now_;
+        if (graphed_ != nullptr) result.graphs = graphed_->counts();
         return std::move(result);
     };
     if (evaluates_first() && !evaluate_now(hooks, result)) return end(Outcome::stopped);

@@ -8,8 +8,10 @@
 // a sum divided by the labels of the whole step, and dropout knows a sequence by its number in the step, not in the micro-batch.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include <switchyard/model/parameters.h>
 #include <switchyard/train/checkpoint.h>
 #include <switchyard/train/evaluate.h>
+#include <switchyard/train/graph/graphed_step.h>
 #include <switchyard/train/nonfinite_trace.h>
 #include <switchyard/train/schedule.h>
 #include <switchyard/train/training_state.h>
@@ -38,6 +41,7 @@ struct TrainingParts {
     const model::DataLoaderOp& train_loader;  // started
     const model::DataLoaderOp* eval_loader = nullptr;
     std::string plan_text;  // TrainingState::plan
+    GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
 };
 
 // After each optimizer step.
@@ -54,6 +58,7 @@ struct StepReport {
     std::int64_t samples = 0;  // of this step
     std::int64_t tokens = 0;   // real ones
     double milliseconds = 0.0;
+    GraphCounts graphs;  // of this process, so far
 };
 
 // Back to a checkpoint, as train.nonfinite = "rewind" does.
@@ -73,6 +78,7 @@ struct TrainingResult {
     Progression progression;
     std::vector<StepReport> steps;  // of this process
     EvalResult eval;                // the last one
+    GraphCounts graphs;             // of this process
 };
 
 struct TrainerHooks {
@@ -105,7 +111,7 @@ public:
     // Off: batches are learnt by heart, as `check` does.
     void set_dropout(bool on) { dropout_on_ = on; }
 
-    // Every step from now on is traced; nullptr: none. A finding ends `run`, but where a loss scale answers for it. The trace outlives the trainer.
+    // Every step from now on is traced, none is replayed from a graph; nullptr: none. A finding ends `run`, but where a loss scale answers for it. The trace outlives the trainer.
     void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
 
     // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
@@ -120,6 +126,10 @@ private:
     std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
     bool next_group(std::vector<Batch>& group, const TrainerHooks& hooks);
     Progression boundary() const;
+    StepReport graphed_step(std::vector<Batch>& batches);
+    StepReport finished(StepReport report, const std::vector<Batch>& batches,
+                        std::chrono::steady_clock::time_point start);
+    void leave_graphs();
     void collect_gradients();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
@@ -137,6 +147,7 @@ private:
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
+    std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
     Progression now_;  // at the last boundary between two steps
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 class SwiGlu final : public switchyard::Activation {
@@ -19,6 +20,10 @@ public:
     switchyard::ActivationGrads backward(const switchyard::ActivationParams& params,
                                          const switchyard::Saved& saved, const at::Tensor& grad_y,
                                          const switchyard::ActivationNeeds& needs) override;
+    // What `switchyard precision` shows of its kernels.
+    void* query(std::string_view question) override {
+        return switchyard::answer(question, {{switchyard::computes_in_question, "fp32"}});
+    }
 
 private:
     std::int64_t grain_;

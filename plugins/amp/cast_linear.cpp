@@ -20,7 +20,8 @@ at::Tensor CastLinear::forward(const LinearInputs& inputs, at::ScalarType dtype,
         saved->integers = {static_cast<std::int64_t>(inputs.x.scalar_type()),
                            inputs.bias.defined() ? static_cast<std::int64_t>(inputs.bias.scalar_type()) : -1};
     }
-    return linear_product(x, casts_.cast(inputs.weight, dtype), bias);
+    computed_in_ = nullptr;
+    return linear_product(x, casts_.cast(inputs.weight, dtype), bias, computed_in_);
 }
 
 LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs) {
@@ -30,9 +31,13 @@ LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, c
     const at::Tensor grad = grad_y.scalar_type() == x.scalar_type() ? grad_y : grad_y.to(x.scalar_type());
     const at::Tensor grad_RO = rows_of(grad);
     LinearGrads grads;
+    computed_in_ = nullptr;
     if (needs.x)
-        grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type())).view(x.sizes()).to(x_dtype);
-    if (needs.weight) grads.weight = weight_gradient(grad_RO, rows_of(x)).to(weight.scalar_type());
+        grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type()), computed_in_)
+                      .view(x.sizes())
+                      .to(x_dtype);
+    if (needs.weight)
+        grads.weight = weight_gradient(grad_RO, rows_of(x), computed_in_).to(weight.scalar_type());
     // Summed in float32: thousands of rows in bfloat16 would lose the smaller ones.
     if (needs.bias)
         grads.bias = grad_RO.sum(0, false, at::kFloat).to(static_cast<at::ScalarType>(saved.integers[1]));

@@ -15,6 +15,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "cast_linear.h"
@@ -29,6 +30,9 @@ public:
                                 const LinearNeeds& needs) override;
     void begin_step() override { linear_.forget(); }
     void end_step() override { linear_.forget(); }
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, ""}, {computes_in_question, linear_.computed_in()}});
+    }
 
 protected:
     using Precision::Precision;
@@ -80,6 +84,12 @@ class AmpFp16 final : public AmpLow {
 public:
     explicit AmpFp16(const CreateInfo& info);
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    void* query(std::string_view id) override {
+        if (scaler_ && id == graph_capture_question)
+            return answer(id,
+                          {{id, "the loss scale is kept on the host and follows what a step overflowed"}});
+        return AmpLow::query(id);
+    }
     double loss_scale() const override { return scaler_ ? scaler_->scale() : 1.0; }
     void update(bool found_inf) override {
         if (scaler_) scaler_->update(found_inf);

@@ -42,8 +42,11 @@ const tiles::Functions& functions() {
 namespace switchyard {
 namespace {
 
-bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
-    return a.device().is_cpu() && tiles::pays(a.scalar_type(), rows, inner, columns);
+bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns,
+              const char*& computed_in) {
+    if (!a.device().is_cpu() || !tiles::pays(a.scalar_type(), rows, inner, columns)) return false;
+    computed_in = tiles::multiplied_in(a.scalar_type());
+    return true;
 }
 
 template <class Number>
@@ -68,9 +71,10 @@ void with_number(const at::Tensor& x, const Body& body) {
 
 }  // namespace
 
-at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                          const char*& computed_in) {
     const std::int64_t in = weight.size(1), out = weight.size(0);
-    if (!in_tiles(x, x.numel() / std::max<std::int64_t>(in, 1), in, out))
+    if (!in_tiles(x, x.numel() / std::max<std::int64_t>(in, 1), in, out, computed_in))
         return at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
     const at::Tensor x_RI = x.reshape({-1, in}).contiguous(), dense = weight.contiguous();
     const at::Tensor terms = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
@@ -85,8 +89,8 @@ at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const a
     return y_RO.view(sizes);
 }
 
-at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI) {
-    if (!in_tiles(grad_RO, grad_RO.size(0), weight_OI.size(0), weight_OI.size(1)))
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, const char*& computed_in) {
+    if (!in_tiles(grad_RO, grad_RO.size(0), weight_OI.size(0), weight_OI.size(1), computed_in))
         return at::mm(grad_RO, weight_OI);
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
     at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
@@ -97,8 +101,9 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
     return x_RI;
 }
 
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI) {
-    if (!in_tiles(grad_RO, grad_RO.size(1), grad_RO.size(0), x_RI.size(1))) return at::mm(grad_RO.t(), x_RI);
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, const char*& computed_in) {
+    if (!in_tiles(grad_RO, grad_RO.size(1), grad_RO.size(0), x_RI.size(1), computed_in))
+        return at::mm(grad_RO.t(), x_RI);
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
     at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {

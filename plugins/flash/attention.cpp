@@ -51,11 +51,21 @@ at::Tensor table_gradient(const std::vector<double>& sums, const at::Tensor& tab
     return gradient.to(table.scalar_type());
 }
 
+const AttentionRequest& request_of(const CreateInfo& info) {
+    return *static_cast<const AttentionRequest*>(info.request);
+}
+
 }  // namespace
 
-FlashAttention::FlashAttention(const CreateInfo& info) : Attention(info) {
+FlashAttention::FlashAttention(const CreateInfo& info)
+    : Attention(info),
+      why_not_captured_(request_of(info).layout == Layout::packed
+                            ? "lengths of packed sequences are read on the host"
+                            : "") {
     using Make = Attention*(const CreateInfo&);
-    if (info.device() == Device::cuda) on_cuda_.reset(sdk::cuda_part<Make>()(info));
+    if (info.device() != Device::cuda) return;
+    on_cuda_.reset(sdk::cuda_part<Make>()(info));
+    computed_in_ = info.request->dtype == DType::bfloat16 ? "bf16, fp32 sums" : "fp16, fp32 sums";
 }
 
 Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host,
@@ -86,7 +96,9 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
     sizes.back() = inputs.v.size(-1);
     const at::Tensor out = empty_with_dense_rows(dense.q, sizes);
     const flash::Call call = flash::describe(dense, params);
-    const auto pass = flash::is_decoding(call) ? flash::decode : flash::forward;
+    const bool decodes = flash::is_decoding(call);
+    computed_in_ = decodes ? "fp32" : flash::multiplied_in(call.dtype);
+    const auto pass = decodes ? flash::decode : flash::forward;
     pass(call, flash::rows_of(out, params.layout), lse_rows(lse, params.layout));
     return save_attention(saved, inputs, params, out, lse);
 }
@@ -98,6 +110,7 @@ AttentionGrads FlashAttention::backward(const AttentionParams& params, const Sav
     const AttentionInputs inputs = with_dense_rows(from.inputs);
     const at::Tensor grad = with_dense_rows(grad_out);
     const flash::Call call = flash::describe(inputs, params);
+    computed_in_ = flash::multiplied_in(call.dtype);
     AttentionGrads grads;
     flash::BackwardRows rows;
     rows.out = flash::rows_of(from.out, params.layout);

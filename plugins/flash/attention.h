@@ -10,6 +10,7 @@
 
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -23,8 +24,14 @@ public:
                              Saved* saved) override;
     AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
                             const AttentionNeeds& needs) override;
+    void* query(std::string_view id) override {
+        return answer(id,
+                      {{graph_capture_question, why_not_captured_}, {computes_in_question, computed_in_}});
+    }
 
 private:
+    const char* why_not_captured_;
+    const char* computed_in_ = nullptr;
     std::unique_ptr<Attention> on_cuda_;
 };
 

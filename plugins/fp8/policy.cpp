@@ -62,6 +62,15 @@ DType Fp8Policy::compute(OpClass op, const std::string& layer) const {
     return low ? DType::bfloat16 : DType::float32;
 }
 
+void* Fp8Policy::query(std::string_view id) {
+    const bool follows = recipe_ == Recipe::delayed;
+    return answer(id, {{graph_capture_question,
+                        follows ? "scales follow magnitudes that the host takes over after each step; the "
+                                  "recipes current and blockwise do not"
+                                : ""},
+                       {computes_in_question, computed_in_}});
+}
+
 void Fp8Policy::forget() {
     weights_.clear();
     plain_.forget();
@@ -90,6 +99,7 @@ const char* Fp8Policy::why_not(const LinearInputs& inputs, const LinearSite& sit
 
 at::Tensor Fp8Policy::in_bfloat16(const char* why, const LinearInputs& inputs, Saved* saved) {
     executed(why);
+    computed_in_ = nullptr;
     return plain_.forward(inputs, saved);
 }
 
@@ -153,6 +163,7 @@ at::Tensor Fp8Policy::linear(const LinearInputs& inputs, const LinearSite& site,
     if (hides_non_finite(x) || hides_non_finite(weight_OI))
         return in_bfloat16("bfloat16_not_finite", inputs, saved);
     executed(is_whole(inputs) ? "float8" : "float8_padded");
+    computed_in_ = x.amax.is_cuda() ? nullptr : "E4M3 as fp32";
     at::Tensor y_RO = fp8::product(x, weight_OI, true);
     if (inputs.bias.defined()) y_RO = y_RO + inputs.bias.detach();
     if (saved != nullptr) {
@@ -167,11 +178,13 @@ at::Tensor Fp8Policy::linear(const LinearInputs& inputs, const LinearSite& site,
 
 LinearGrads Fp8Policy::linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
                                        const LinearNeeds& needs) {
+    computed_in_ = nullptr;
     if (saved.integers.size() != x_integers) return plain_.backward(saved, grad_y, needs);
     const at::Tensor& weight_OI = saved[0];
     const at::Tensor grad_RO = fp8::rows_of(grad_y);
     const Scaled grad = cast(grad_RO, Role::gradient, site);
     record(site, Role::gradient, grad.amax);
+    if (!grad.amax.is_cuda()) computed_in_ = "E5M2 as fp32";
     LinearGrads grads;
     if (needs.x) {
         auto sizes = grad_y.sizes().vec();

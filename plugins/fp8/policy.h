@@ -13,6 +13,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "amax_history.h"
@@ -35,6 +36,8 @@ public:
     at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
     LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
                                 const LinearNeeds& needs) override;
+
+    void* query(std::string_view id) override;
 
     void begin_step() override;
     void end_step() override { forget(); }
@@ -70,6 +73,7 @@ private:
     fp8::PlainLinear plain_;
     std::unordered_map<std::string, Weight> weights_;  // by site
     bool recompute_ = false;
+    const char* computed_in_ = nullptr;  // in the last call; nullptr: as LibTorch's products are seen
 };
 
 }  // namespace switchyard

@@ -7,6 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 #include <switchyard/sdk/optimizer_sweep.h>
 
@@ -26,6 +27,9 @@ public:
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
     OptimizerState state() const override { return on_cuda_ ? on_cuda_->state() : state_.state(); }
     void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+    }
 
 private:
     optim8bit::StepNumbers numbers_of(const HyperParameters& hyper, double lr_factor, float factor) const;

@@ -3,6 +3,7 @@
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -10,6 +11,7 @@ namespace switchyard {
 class TorchActivation final : public Activation {
 public:
     using Activation::Activation;
+    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
 
     static Verdict supports(const ActivationRequest& request, const HostInfo& host, const Options& options);
     at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params, Saved* saved) override;

@@ -44,6 +44,13 @@ void require_flash(Verdict& verdict, const AttentionRequest& request) {
             "q_length, kv_length", "1 or more for the flash kernel", "0");
 }
 
+// "": they can be.
+const char* why_not_captured(const AttentionRequest& request) {
+    if (request.layout == Layout::packed) return "lengths of packed sequences are read on the host";
+    if (request.masks.within({MaskKind::causal})) return "";
+    return "a mask other than causal is looked through for rows without keys, on the host";
+}
+
 }  // namespace
 
 Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo& host, const Options&,
@@ -68,6 +75,7 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
 
 TorchAttention::TorchAttention(const CreateInfo& info)
     : Attention(info),
+      why_not_captured_(why_not_captured(*static_cast<const AttentionRequest*>(info.request))),
       kernel_(info.variant == "math"    ? SdpaKernel::math
               : info.variant == "flash" ? SdpaKernel::flash
                                         : SdpaKernel::picked) {}

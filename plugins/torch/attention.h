@@ -6,6 +6,7 @@
 
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "attention_mask.h"
@@ -17,6 +18,9 @@ namespace switchyard {
 class TorchAttention final : public Attention {
 public:
     explicit TorchAttention(const CreateInfo& info);
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, why_not_captured_}});
+    }
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options,
                             std::string_view variant);
@@ -31,6 +35,7 @@ private:
     AttentionOutputs packed_of_one_length(const AttentionInputs& inputs, const AttentionParams& params);
     AttentionOutputs packed_one_by_one(const AttentionInputs& inputs, const AttentionParams& params);
 
+    const char* why_not_captured_;
     SdpaKernel kernel_;
     AttentionMasks masks_;
     PackedLengths lengths_q_, lengths_k_;

@@ -4,6 +4,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -11,6 +12,7 @@ namespace switchyard {
 class TorchLoss final : public Loss {
 public:
     using Loss::Loss;
+    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
 
     static Verdict supports(const LossRequest& request, const HostInfo& host, const Options& options);
     LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) override;

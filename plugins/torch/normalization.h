@@ -3,6 +3,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/normalization.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -10,6 +11,7 @@ namespace switchyard {
 class TorchNormalization final : public Normalization {
 public:
     using Normalization::Normalization;
+    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
 
     static Verdict supports(const NormalizationRequest& request, const HostInfo& host,
                             const Options& options);

@@ -7,6 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "optimizer_kernels.h"
@@ -17,6 +18,12 @@ namespace switchyard {
 class TorchOptimizer final : public Optimizer {
 public:
     explicit TorchOptimizer(const CreateInfo& info);
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question,
+                            fused_ ? ""
+                                   : "the foreach kernels read the step count on the host; the variant "
+                                     "fused does not"}});
+    }
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options,
                             std::string_view variant);

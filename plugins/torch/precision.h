@@ -7,6 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -14,6 +15,7 @@ namespace switchyard {
 class TorchFp32 final : public Precision {
 public:
     using Precision::Precision;
+    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
 
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
@@ -24,6 +26,7 @@ public:
 class TorchBf16 final : public Precision {
 public:
     using Precision::Precision;
+    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
 
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }

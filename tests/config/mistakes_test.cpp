@@ -177,6 +177,40 @@ TEST_CASE("values that do not go together are told at the place of one of them")
           "or both\n");
 }
 
+TEST_CASE("steps that cannot be captured into a graph are refused with the reason") {
+    const std::string good =
+        "run.device = \"cuda\"\nmodel = {type = \"gpt\", dropout = 0.0, attention_dropout = 0.0}\ntask = "
+        "{kind = \"causal_lm\", project_all = true}\n";
+    CHECK(errors(good + "train.cuda_graph = true").empty());
+    CHECK(errors("train.cuda_graph = true\nmodel = {dropout = 0.0, attention_dropout = 0.0}\ntask = {kind = "
+                 "\"classification\"}") ==
+          "run.toml:1:7: error: train.cuda_graph: a CPU has no CUDA graphs; expected false, or run.device = "
+          "\"cuda\"\n");
+    const auto refused = [&](const std::string& more) {
+        return errors(good + "train.cuda_graph = true\n" + more);
+    };
+    CHECK(refused("batch.layout = \"packed\"") ==
+          "run.toml:5:7: error: batch.layout: lengths of packed sequences are read on the host; expected "
+          "batch.layout = \"padded\", or train.cuda_graph = false\n");
+    CHECK(refused("precision.loss_scaling = true") ==
+          "run.toml:5:11: error: precision.loss_scaling: the loss scale is kept on the host and follows what "
+          "a step "
+          "overflowed; expected precision.loss_scaling = false, or train.cuda_graph = false\n");
+    CHECK_THAT(refused("train.recompute = \"layers\""),
+               switchyard::test::contains("train.recompute: recomputation sets the random state"));
+    CHECK_THAT(refused("optimizer.max_grad_norm = 0.0\ntrain.nonfinite = \"skip\""),
+               switchyard::test::contains(
+                   "train.nonfinite: a captured step looks at gradients before it changes anything only "
+                   "where it clips"));
+    const auto by_default = errors("run.device = \"cuda\"\ntrain.cuda_graph = true");
+    CHECK_THAT(by_default,
+               switchyard::test::contains("expected model.dropout = 0, or train.cuda_graph = false"));
+    CHECK_THAT(by_default, switchyard::test::contains(
+                               "expected model.attention_dropout = 0, or train.cuda_graph = false"));
+    CHECK_THAT(by_default,
+               switchyard::test::contains("expected task.project_all = true, or train.cuda_graph = false"));
+}
+
 TEST_CASE("a model is trained for tasks of its type") {
     CHECK(errors("model.type = \"gpt\"\ntask.kind = \"masked_lm\"") ==
           "run.toml:2:6: error: task.kind: a gpt is not trained for masked_lm; expected causal_lm, or "

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one call: builds with CUDA in build-gpu/, holds the CUDA components against their contracts on the device, runs part of that under compute-sanitizer, and times them.
+# Everything that needs a GPU, in one call: builds with CUDA in build-gpu/, holds the CUDA components against their contracts on the device, runs part of that under compute-sanitizer, times them, and sets
+# training steps captured into CUDA graphs against uncaptured ones.
 #
 #   tests/gpu/run.sh [--quick] [RESULTS]
 #
@@ -64,6 +65,9 @@ done
 if [[ -e $SWITCHYARD_PLUGIN_PATH/libaten.so ]]; then
     step verify-aten $switchyard plugins verify aten --device cuda --json "$results/verify-aten.json"
 fi
+
+# The same job step by step and captured: the same losses, and the time of a step of each.
+step graph tests/gpu/graph.sh $switchyard "$results/graph"
 
 if [[ -z $quick ]]; then
     # compute-sanitizer takes minutes for what takes seconds: small cases of every kernel.

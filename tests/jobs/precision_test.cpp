@@ -121,6 +121,31 @@ TEST_CASE("a policy is seen where it computes, not where it is configured") {
     }
 }
 
+TEST_CASE("a plugin says in which formats its own kernels compute") {
+    const TinyJob job;
+    const auto report =
+        seen(job, {"--set", "normalization.backend=fused", "--set", "optimizer.backend=fused"});
+    CHECK(JsonSchema(source_dir() / "docs/schema/precision.json").faults(report) == Words{});
+    for (const std::string pass : {"forward", "backward"}) {
+        const auto& norm = operation(report, "encoder.1.attention.norm", "normalization", pass);
+        CHECK(norm["own_kernels_in"] == json{"fp32"});
+        CHECK(operation(report, "encoder.1.feed_forward", "activation", pass)["own_kernels_in"].empty());
+    }
+    const auto& step = operation(report, "encoder.1.attention.q.weight", "optimizer", "step");
+    CHECK(step["own_kernels_in"] == json{"fp32"});
+    CHECK(operation(report, "encoder.0.feed_forward", "activation", "forward")["computed_in"] ==
+          json{"fp32"});
+    const auto told =
+        run({"precision", job.file("job.toml"), "--steps", "1", "--set", "normalization.backend=fused",
+             "--set", "optimizer.backend=fused", "--set", "precision.backend=fp8", "--set",
+             "precision.options.fp8={cpu_reference=true, min_intensity=0, keep_first=0}"});
+    INFO(told.out << told.err);
+    CHECK(told.code == 0);
+    CHECK_THAT(told.out, contains("E4M3 as fp32"));
+    CHECK_THAT(told.out, contains("E5M2 as fp32"));
+    CHECK(longest_line(told.out) <= 110);
+}
+
 TEST_CASE("an exception by layer stands on its own line") {
     const TinyJob job;
     const auto told =

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include <switchyard/host/calling/component_handle.h>
 #include <switchyard/host/calling/guard.h>
@@ -49,10 +50,16 @@ public:
         return guarded(site(name), std::forward<Call>(call));
     }
 
+    // What the component answers to a question of <switchyard/interfaces/questions.h>; nullptr: nothing.
+    const char* answer(std::string_view question) const {
+        return static_cast<const char*>(query(question));
+    }
+
 protected:
     BindingBase(const LoadedComponent& loaded, BindingInfo info);
-    ~BindingBase() = default;
+    virtual ~BindingBase() = default;
     CreateInfo create_info() const;
+    virtual void* query(std::string_view interface_id) const = 0;
 
 private:
     std::string plugin_;
@@ -73,6 +80,10 @@ public:
     Interface& interface() const { return *handle_; }
 
 private:
+    void* query(std::string_view interface_id) const override {
+        return run("query", [&] { return handle_->query(interface_id); });
+    }
+
     Handle<Interface> handle_;
 };
 

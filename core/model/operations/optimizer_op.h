@@ -22,6 +22,9 @@ public:
     OptimizerState state() const;
     void load(const OptimizerState& state) const;
 
+    // Waits for the device within a step, to know whether it may go on.
+    bool reads_on_host() const { return compose_unscale_ || compose_clip_; }
+
     const host::BindingBase& binding() const { return *binding_; }
 
 private:

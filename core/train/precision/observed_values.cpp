@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <switchyard/host/calling/binding.h>
+#include <switchyard/interfaces/questions.h>
 
 namespace switchyard::train {
 namespace {
@@ -67,7 +68,7 @@ std::string joined(const std::set<std::string>& words) {
 }
 
 std::string dtypes_text(const OperationRecord& record) {
-    std::string text = joined(record.inside);
+    std::string text = joined(record.inside) + "|" + joined(record.own);
     for (const auto& tensor : record.tensors) text += "|" + tensor.name + ":" + joined(tensor.dtypes);
     return text;
 }
@@ -158,6 +159,7 @@ void ObservedValues::observe(const host::ObservedCall& call) {
     add(call.outputs, false);
     for (const auto dtype : inside_.of(call.pass == host::Pass::step ? "" : call.place, call.call))
         record.inside.insert(short_name(dtype));
+    if (const char* const own = call.binding.answer(computes_in_question)) record.own.insert(own);
 }
 
 void ObservedValues::add_state(const OptimizerState& state, const std::string& component) {

@@ -7,6 +7,7 @@
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -19,6 +20,9 @@ public:
     at::Tensor forward(const ActivationInputs& inputs, const ActivationParams& params, Saved* saved) override;
     ActivationGrads backward(const ActivationParams& params, const Saved& saved, const at::Tensor& grad_y,
                              const ActivationNeeds& needs) override;
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+    }
 
 private:
     std::int64_t last_cache_bytes_;

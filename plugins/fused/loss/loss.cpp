@@ -8,6 +8,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/sdk/cpu/tile_operands.h>
+
 #include "common/on_cuda.h"
 #include "common/rows.h"
 #include "common/serves_cpu.h"
@@ -133,10 +136,17 @@ LossOutputs forward_projection(const LossInputs& inputs, const LossParams& param
     return outputs_of(made.losses, params, count);
 }
 
+// The projection is LibTorch's on a device.
+const char* computes_in(const LossRequest& request) {
+    if (!request.projection) return "fp32";
+    return request.device == Device::cuda ? nullptr : tiles::multiplied_in(to_scalar_type(request.dtype));
+}
+
 }  // namespace
 
 FusedLoss::FusedLoss(const CreateInfo& info)
     : Loss(info),
+      computes_in_(computes_in(*static_cast<const LossRequest*>(info.request))),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
       on_cuda_(made_on_cuda<Loss>(Kind::loss, info)) {}
 

@@ -6,6 +6,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -18,8 +19,12 @@ public:
     LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) override;
     LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                        const LossNeeds& needs) override;
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, ""}, {computes_in_question, computes_in_}});
+    }
 
 private:
+    const char* computes_in_;
     std::int64_t last_cache_bytes_;
     std::unique_ptr<Loss> on_cuda_;  // or nullptr: cuda/component.cpp
 };

@@ -70,11 +70,17 @@ void run_backward(NormBackward<T> call, const BackwardTensors& t, const RowShape
     });
 }
 
+const char* computes_in(DType storage, bool reduced) {
+    if (!reduced || storage == DType::float32) return "fp32";
+    return storage == DType::bfloat16 ? "fp32, bf16 stats" : "fp32, fp16 stats";
+}
+
 }  // namespace
 
 FusedNormalization::FusedNormalization(const CreateInfo& info, bool reduced)
     : Normalization(info),
       reduced_(reduced),
+      computes_in_(computes_in(info.request->dtype, reduced)),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
       on_cuda_(made_on_cuda<Normalization>(Kind::normalization, info)) {}
 

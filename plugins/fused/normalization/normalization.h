@@ -7,6 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/normalization.h>
+#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -22,12 +23,16 @@ public:
     NormalizationGrads backward(const NormalizationParams& params, const Saved& saved,
                                 const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                 const NormalizationNeeds& needs) override;
+    void* query(std::string_view id) override {
+        return answer(id, {{graph_capture_question, ""}, {computes_in_question, computes_in_}});
+    }
 
 protected:
     FusedNormalization(const CreateInfo& info, bool reduced);
 
 private:
     bool reduced_;
+    const char* computes_in_;
     std::int64_t last_cache_bytes_;
     std::unique_ptr<Normalization> on_cuda_;  // or nullptr
 };

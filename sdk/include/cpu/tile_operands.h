@@ -35,6 +35,11 @@ inline bool multiplies_bfloat16() {
 #endif
 }
 
+// What operands of a type are multiplied in here, in the words of computes_in_question (<switchyard/interfaces/questions.h>).
+inline const char* multiplied_in(at::ScalarType type) {
+    return type == at::kBFloat16 && multiplies_bfloat16() ? "bf16, fp32 sums" : "fp32";
+}
+
 // Contracted dimensions are even for bfloat16; other sizes go in steps of 16, for each size has its own code made at run time.
 constexpr std::int64_t even(std::int64_t n) { return (n + 1) / 2 * 2; }
 constexpr std::int64_t up16(std::int64_t n) { return (n + 15) / 16 * 16; }

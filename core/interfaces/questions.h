@@ -1,0 +1,39 @@
+// What a component may be asked in words, through Component::query. Since 0.1.
+//
+// The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component answers that does not know the question, says nothing.
+//
+//     void* query(std::string_view question) override {
+//         return answer(question, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+//     }
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+namespace switchyard {
+
+// May its calls be captured into a CUDA graph and replayed? "" for yes, else the reason in plain words; nullptr is a no. Yes promises, of forward, backward and step
+// as the component is bound, on CUDA, without dropout (with it nothing is captured: its seed is the host's), once they have run uncaptured:
+//   - no wait for the device: no value of a tensor is read on the host;
+//   - memory only from LibTorch's allocators, work only on the current stream;
+//   - what differs between two steps of the same shapes comes in through tensors: what the host computes is done once, at capture.
+inline constexpr std::string_view graph_capture_question = "graph_capture.1";
+
+// In which number formats did its own kernels compute in the call that returned last? `switchyard precision` shows the answer, in the words of its tables: "fp32" for
+// everything, "bf16, fp32 sums" for products of bfloat16 summed up in float32 and all else in float32. nullptr where LibTorch's operators did the work: those are seen.
+inline constexpr std::string_view computes_in_question = "computes_in.1";
+
+struct Answer {
+    std::string_view question;
+    const char* text;
+};
+
+// For a component's query: the answer to that question, or nullptr.
+inline void* answer(std::string_view question, std::initializer_list<Answer> known) {
+    for (const Answer& one : known) {
+        if (one.question == question) return const_cast<char*>(one.text);
+    }
+    return nullptr;
+}
+
+}  // namespace switchyard

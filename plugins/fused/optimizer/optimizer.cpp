@@ -10,6 +10,7 @@
 #include "common/on_cuda.h"
 #include "common/serves_cpu.h"
 #include "newton_schulz.h"
+#include "stochastic_rows.h"
 
 namespace switchyard {
 namespace {
@@ -43,6 +44,7 @@ FusedOptimizer::FusedOptimizer(const CreateInfo& info)
     : Optimizer(info),
       algorithm_(optimizer_request(info).algorithm),
       unscale_(optimizer_request(info).unscale),
+      stochastic_(info.options.boolean("stochastic_rounding")),
       state_(algorithm_),
       on_cuda_(fused::made_on_cuda<Optimizer>(Kind::optimizer, info)) {}
 
@@ -54,6 +56,9 @@ Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo
             "adamw, adam, sgd, lion, lamb or muon", name(request.algorithm));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, bfloat16 or float16", name(request.gradient_dtype));
+    REQUIRE(verdict, request.device != Device::cuda || !options.boolean("stochastic_rounding"), Code::Option,
+            "stochastic_rounding", "false on cuda, where the kernels round to the nearest", "true",
+            "set optimizer.options.fused.stochastic_rounding = false, or run.device = \"cpu\"");
     REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
 }
@@ -174,6 +179,25 @@ void FusedOptimizer::muon_matrix(const Sweep& all, std::size_t tensor) const {
     });
 }
 
+// A sweep of its own: whoever does not ask for it pays nothing.
+void FusedOptimizer::round_by_chance(const Sweep& all) const {
+    const auto seed = fused::stochastic_seed(state_.step);
+    sweep(all.pieces, [&](std::size_t, const SweepPiece& piece) {
+        const auto& tensor = all.tensors[piece.tensor];
+        const bool rounds =
+            tensor.master_data != nullptr && tensor.parameter->value.scalar_type() == at::kBFloat16;
+        if (!rounds) return;
+        auto* const values = static_cast<std::uint16_t*>(tensor.value_data);
+        const std::int64_t end = piece.begin + piece.count;
+        for (std::int64_t begin = piece.begin; begin < end; begin += fused::stochastic_row) {
+            const std::int64_t n = std::min(fused::stochastic_row, end - begin);
+            const auto row = static_cast<std::uint32_t>(begin / fused::stochastic_row);
+            fused::round_stochastically(tensor.master_data + begin, n, seed,
+                                        static_cast<std::uint32_t>(tensor.index), row, values + begin);
+        }
+    });
+}
+
 StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
     if (on_cuda_) return on_cuda_->step(groups, params);
@@ -193,6 +217,7 @@ StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepP
     } else {
         elementwise(all);
     }
+    if (stochastic_) round_by_chance(all);
     return begun.result;
 }
 

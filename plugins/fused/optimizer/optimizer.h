@@ -45,9 +45,11 @@ private:
     void lamb(const Sweep& all) const;
     void muon(const Sweep& all) const;
     void muon_matrix(const Sweep& all, std::size_t tensor) const;
+    void round_by_chance(const Sweep& all) const;
 
     OptimizerKind algorithm_;
     bool unscale_;
+    bool stochastic_;  // masters are rounded to bfloat16 by chance
     fused::MomentState state_;
     std::unique_ptr<Optimizer> on_cuda_;  // or nullptr
 };

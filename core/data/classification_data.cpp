@@ -80,7 +80,9 @@ Splits read_classification(const config::DataConfig& data, const std::vector<std
     const auto eval = std::make_shared<ClassificationData>();
     SplitRequest request{data, {data.label_column, data.text_column}, 1};
     if (!data.pair_column.empty()) request.columns.push_back(data.pair_column);
-    Splits splits{train, eval, {}, {}, {}};
+    Splits splits;
+    splits.train = train;
+    splits.eval = eval;
     const auto use = [&](const std::string&, const Row& row, bool to_eval) {
         const auto label = number_of(labels, row.values[0]);
         if (!label) {

@@ -35,7 +35,9 @@ Sample PairSamples::get(std::int64_t index, std::int64_t) const {
 Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer) {
     const auto start = tokenizer.specials().pad;
     const auto train = std::make_shared<PairSamples>(start), eval = std::make_shared<PairSamples>(start);
-    Splits splits{train, eval, {}, {}, {}};
+    Splits splits;
+    splits.train = train;
+    splits.eval = eval;
     SplitRequest request{data, {data.text_column, data.target_column}};
     request.parallel = data.target_column.empty();
     const auto use = [&](const std::string&, const Row& row, bool to_eval) {

@@ -148,8 +148,11 @@ void Trainer::restore(const TrainingState& state) {
 }
 
 TrainingState Trainer::state() const {
-    TrainingState state{
-        now_, parts_.optimizer.state(), parts_.plan.precision().state(), {}, parts_.plan_text};
+    TrainingState state;
+    state.progression = now_;
+    state.optimizer = parts_.optimizer.state();
+    state.precision = parts_.plan.precision().state();
+    state.plan = parts_.plan_text;
     for (const auto& group : groups_) {
         for (const auto& parameter : group.parameters) {
             if (parameter.master.defined()) state.masters[parameter.name] = parameter.master;

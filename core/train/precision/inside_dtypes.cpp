@@ -1,7 +1,5 @@
 #include <switchyard/train/precision/inside_dtypes.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <stdexcept>
 
@@ -16,70 +14,21 @@ namespace {
 // RecordFunction takes plain functions.
 std::atomic<InsideDtypes*> installed{nullptr};
 
-constexpr std::array<std::string_view, 16> products{
-    "mm",     "addmm",         "bmm",    "baddbmm",    "matmul",
-    "linear", "addbmm",        "mv",     "_scaled_mm", "_addmm_activation",
-    "addmv",  "mkldnn_linear", "einsum", "dot",        "inner",
-    "_int_mm"};
+// Each name between two spaces.
+constexpr std::string_view products =
+    " mm addmm bmm baddbmm matmul linear addbmm mv _scaled_mm _addmm_activation addmv mkldnn_linear "
+    "einsum dot inner _int_mm ";
 
 // What a view, a cast, a copy, an allocation or a look at a tensor is called.
-constexpr std::array<std::string_view, 54> idle{"to",
-                                                "_to_copy",
-                                                "copy_",
-                                                "clone",
-                                                "contiguous",
-                                                "view",
-                                                "_unsafe_view",
-                                                "view_as",
-                                                "reshape",
-                                                "_reshape_alias",
-                                                "transpose",
-                                                "t",
-                                                "permute",
-                                                "numpy_T",
-                                                "expand",
-                                                "expand_as",
-                                                "as_strided",
-                                                "as_strided_",
-                                                "detach",
-                                                "detach_",
-                                                "alias",
-                                                "slice",
-                                                "select",
-                                                "narrow",
-                                                "unsqueeze",
-                                                "unsqueeze_",
-                                                "squeeze",
-                                                "squeeze_",
-                                                "unbind",
-                                                "split",
-                                                "chunk",
-                                                "unflatten",
-                                                "flatten",
-                                                "movedim",
-                                                "empty",
-                                                "empty_like",
-                                                "empty_strided",
-                                                "new_empty",
-                                                "zeros",
-                                                "zeros_like",
-                                                "new_zeros",
-                                                "zero_",
-                                                "fill_",
-                                                "full",
-                                                "ones",
-                                                "resize_",
-                                                "set_",
-                                                "item",
-                                                "_local_scalar_dense",
-                                                "is_nonzero",
-                                                "lift_fresh",
-                                                "requires_grad_",
-                                                "isfinite",
-                                                "result_type"};
+constexpr std::string_view idle =
+    " to _to_copy copy_ clone contiguous view _unsafe_view view_as reshape _reshape_alias transpose t "
+    "permute numpy_T expand expand_as as_strided as_strided_ detach detach_ alias slice select "
+    "narrow unsqueeze unsqueeze_ squeeze squeeze_ unbind split chunk unflatten flatten movedim empty "
+    "empty_like empty_strided new_empty zeros zeros_like new_zeros zero_ fill_ full ones resize_ "
+    "set_ item _local_scalar_dense is_nonzero lift_fresh requires_grad_ isfinite result_type ";
 
-bool contains(const auto& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
+bool contains(std::string_view list, std::string_view word) {
+    return list.find(' ' + std::string(word) + ' ') != std::string_view::npos;
 }
 
 void collect(const c10::IValue& value, std::set<at::ScalarType>& to) {

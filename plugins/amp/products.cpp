@@ -42,6 +42,12 @@ const tiles::Functions& functions() {
 namespace switchyard {
 namespace {
 
+// CPUs without AVX-512 FP16 have no product of float16, and LibTorch's own takes fifty times as long as this detour: what float32 makes of float16 numbers is exact
+// but for the sum, which is rounded to float16 once.
+bool widens(const at::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == at::kHalf; }
+
+at::Tensor wide(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat) : x; }
+
 bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns,
               const char*& computed_in) {
     if (!a.device().is_cpu() || !tiles::pays(a.scalar_type(), rows, inner, columns)) return false;
@@ -73,6 +79,7 @@ void with_number(const at::Tensor& x, const Body& body) {
 
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const char*& computed_in) {
+    if (widens(x)) return linear_product(wide(x), wide(weight), wide(bias), computed_in).to(at::kHalf);
     const std::int64_t in = weight.size(1), out = weight.size(0);
     if (!in_tiles(x, x.numel() / std::max<std::int64_t>(in, 1), in, out, computed_in))
         return at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
@@ -90,6 +97,7 @@ at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const a
 }
 
 at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, const char*& computed_in) {
+    if (widens(grad_RO)) return input_gradient(wide(grad_RO), wide(weight_OI), computed_in).to(at::kHalf);
     if (!in_tiles(grad_RO, grad_RO.size(0), weight_OI.size(0), weight_OI.size(1), computed_in))
         return at::mm(grad_RO, weight_OI);
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
@@ -102,6 +110,7 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
 }
 
 at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, const char*& computed_in) {
+    if (widens(grad_RO)) return weight_gradient(wide(grad_RO), wide(x_RI), computed_in).to(at::kHalf);
     if (!in_tiles(grad_RO, grad_RO.size(1), grad_RO.size(0), x_RI.size(1), computed_in))
         return at::mm(grad_RO.t(), x_RI);
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();

@@ -49,6 +49,14 @@ TEST_CASE("a training step through the components is that of plain LibTorch call
     }
 }
 
+TEST_CASE("gradients of a policy that scales the loss are compared without the scale") {
+    const auto json = tiny_step({"--stacks", "torch+precision=amp/fp32,torch+precision=amp/fp16"}, {0, 3});
+    REQUIRE(json["rows"].size() == 2);
+    CHECK(json["rows"][1]["dtype"] == "float16");
+    CHECK(json["rows"][1]["drift"].get<double>() > 0.0);
+    CHECK(json["rows"][1]["drift"].get<double>() < 1e-2);
+}
+
 TEST_CASE("the fastest stack is written as overrides, and is the one that is named") {
     const auto file = temporary_dir("fastest") / "fastest";
     const auto json = tiny_step(

@@ -37,14 +37,17 @@ public:
         for (std::int64_t i = 0; i < loader.batches(); ++i) loader.next(batches_.emplace_back(1).front());
     }
 
-    // Of the first batch, without dropout.
+    // Of the first batch, without dropout and without the policy's loss scale.
     std::pair<double, Gradients> first_gradients() {
         trainer_.set_dropout(false);
         const double loss = trainer_.accumulate(batches_.front());
         trainer_.set_dropout(true);
+        const double scale = session_.plan().precision().loss_scale();
         Gradients found;
-        for (const auto& parameter : session_.parameters().all())
-            found.push_back(parameter.value.grad().defined() ? parameter.value.grad().clone() : at::Tensor());
+        for (const auto& parameter : session_.parameters().all()) {
+            const auto& gradient = parameter.value.grad();
+            found.push_back(gradient.defined() ? gradient.to(at::kFloat).mul(1.0 / scale) : at::Tensor());
+        }
         session_.parameters().zero_gradients();
         return {loss, found};
     }

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include <switchyard/interfaces/dropout.h>
+#include <switchyard/sdk/cpu/float_rows-inl.h>
 #include <switchyard/sdk/cpu/panels-inl.h>
 
 #include "row_kernels.h"
@@ -21,7 +22,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using F = hn::ScalableTag<float>;
 using I = hn::Rebind<std::int32_t, F>;
-using U = hn::Rebind<std::uint32_t, F>;
 using V = hn::Vec<F>;
 
 // 2^x for x <= 128: to the nearest whole number by the exponent, the rest by a polynomial that was fitted to the relative error on [-1/2, 1/2] (2e-9 there).
@@ -304,29 +304,13 @@ void add(float* x, const float* terms, std::int64_t n) {
     for (std::int64_t j = 0; j < n; ++j) x[j] += terms[j];
 }
 
-void to_bfloat16(const float* x, std::int64_t n, c10::BFloat16* out) {
-    const F f;
-    const I i;
-    const U u;
-    const hn::Rebind<std::uint16_t, F> half;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
-    std::int64_t j = 0;
-    for (; j + lanes <= n; j += lanes) {
-        const auto bits = hn::BitCast(u, hn::LoadU(f, x + j));
-        const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(u, 1U));
-        const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(u, 0x7FFFU))));
-        hn::StoreU(hn::DemoteTo(half, hn::BitCast(i, rounded)), half,
-                   reinterpret_cast<std::uint16_t*>(out + j));
-    }
-    for (; j < n; ++j) out[j] = c10::BFloat16(x[j]);
-}
-
 }  // namespace
 
 const RowKernels& kernels() {
-    static const RowKernels all{finish_scores, exponentials,    scale,
-                                dot,           score_gradients, multiply,
-                                add,           to_bfloat16,     switchyard::HWY_NAMESPACE::panel_functions()};
+    namespace sdk = switchyard::HWY_NAMESPACE;
+    static const RowKernels all{finish_scores,         exponentials, scale, dot,
+                                score_gradients,       multiply,     add,   sdk::row_of_floats<c10::BFloat16>,
+                                sdk::panel_functions()};
     return all;
 }
 

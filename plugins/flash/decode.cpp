@@ -131,8 +131,11 @@ private:
         float& lse =
             *Call::at(static_cast<float*>(lse_.data), lse_, sequence.index, sequence.q_base, head, query);
         if (top == -infinity) {
-            std::fill_n(out, call_.v_head_dim, Storage(0));
-            lse = -infinity;
+            // No key, or not a number.
+            for (std::int64_t part = 0; part < group.parts; ++part)
+                total += totals_.data()[first + part * step];
+            std::fill_n(out, call_.v_head_dim, static_cast<Storage>(total));
+            lse = total == 0.0F ? -infinity : total;
             return;
         }
         for (std::int64_t part = 0; part < group.parts; ++part) {

@@ -189,11 +189,12 @@ private:
             auto* const out = Call::at(static_cast<Storage*>(out_.data), out_, sequence.index,
                                        sequence.q_base, head, first + r);
             const float* const sums = scratch.sums.data() + r * call_.v_head_dim;
-            const float factor = total > 0.0F ? keep_scale / total : 0.0F;
+            const bool sees_none = total == 0.0F;  // NaN is something
+            const float factor = sees_none ? 0.0F : keep_scale / total;
             for (std::int64_t e = 0; e < call_.v_head_dim; ++e)
-                out[e] = total > 0.0F ? static_cast<Storage>(sums[e] * factor) : Storage(0);
+                out[e] = sees_none ? Storage(0) : static_cast<Storage>(sums[e] * factor);
             *Call::at(static_cast<float*>(lse_.data), lse_, sequence.index, sequence.q_base, head,
-                      first + r) = total > 0.0F ? (scratch.top[r] + std::log2(total)) * ln_2 : -infinity;
+                      first + r) = sees_none ? -infinity : (scratch.top[r] + std::log2(total)) * ln_2;
         }
     }
 

@@ -22,13 +22,22 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using F = hn::ScalableTag<float>;
 using I = hn::Rebind<std::int32_t, F>;
+using U = hn::Rebind<std::uint32_t, F>;
 using V = hn::Vec<F>;
 
-// 2^x for x <= 128: to the nearest whole number by the exponent, the rest by a polynomial that was fitted to the relative error on [-1/2, 1/2] (2e-9 there).
-// Below 2^-126 the result is 0.
+// NaN where x is. Min of x86 gives its second argument where one is NaN; elsewhere it may give the number.
+V at_most(F f, float most, V x) {
+    const V clamped = hn::Min(hn::Set(f, most), x);
+    return HWY_ARCH_X86 ? clamped : hn::IfThenElse(hn::IsNaN(x), x, clamped);
+}
+
+// 2^x for x < 127.5: to the nearest whole number by the exponent, the rest by a polynomial that was fitted to the relative error on [-1/2, 1/2] (2e-9 there).
+// Below 2^-126 the result is 0. NaN stays NaN, for both parts are multiplied.
 V exp2(F f, V x) {
-    const V whole = hn::Round(x);
-    const V rest = hn::Sub(x, whole);
+    // So large that a sum with it has no place for a fraction, and the whole number in its lowest bits (as in Arm's optimized routines, math/exp2f.c).
+    const V large = hn::Set(f, 12582912.0F);  // 1.5 * 2^23
+    const V sum = hn::Add(x, large);
+    const V rest = hn::Sub(x, hn::Sub(sum, large));
     V y = hn::Set(f, 1.5345816e-4F);
     y = hn::MulAdd(y, rest, hn::Set(f, 1.3399931e-3F));
     y = hn::MulAdd(y, rest, hn::Set(f, 9.6184889e-3F));
@@ -36,16 +45,15 @@ V exp2(F f, V x) {
     y = hn::MulAdd(y, rest, hn::Set(f, 2.4022647e-1F));
     y = hn::MulAdd(y, rest, hn::Set(f, 6.9314721e-1F));
     y = hn::MulAdd(y, rest, hn::Set(f, 1.0F));
-    const I i;
-    const auto shifted = hn::ShiftLeft<23>(hn::ConvertTo(i, hn::Max(whole, hn::Set(f, -127.0F))));
-    y = hn::BitCast(f, hn::Add(hn::BitCast(i, y), shifted));
-    return hn::IfThenElseZero(hn::Ge(x, hn::Set(f, -126.0F)), y);
+    const U u;
+    const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(u, sum)), hn::Set(u, 0x3F800000U));
+    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -126.0F)), hn::Mul(y, hn::BitCast(f, power)));
 }
 
 // tanh by 1 - 2 / (1 + e^2y); for small y its odd series, where that would cancel.
 V tanh(F f, V y) {
     const V one = hn::Set(f, 1.0F);
-    const V magnitude = hn::Min(hn::Abs(y), hn::Set(f, 10.0F));
+    const V magnitude = at_most(f, 10.0F, hn::Abs(y));
     const V e = exp2(f, hn::Mul(magnitude, hn::Set(f, 2.0F * log2_e)));
     const V large = hn::Sub(one, hn::Div(hn::Set(f, 2.0F), hn::Add(one, e)));
     const V square = hn::Mul(magnitude, magnitude);

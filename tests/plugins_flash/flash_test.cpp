@@ -2,6 +2,7 @@
 // first two tests: a Problem.
 #include "builtin.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <switchyard/conformance/verify.h>
 #include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/attention.h>
 
 #include <switchyard_test.h>
@@ -193,6 +195,41 @@ TEST_CASE("no padded place is read: neither what lies around nor what was never 
         {"flash", loaded.entry, &test::laptop(), test::default_options(loaded), ""}, options);
     CHECK(report.faults.empty());
     CHECK(report.cases > 20);
+}
+
+TEST_CASE("what is not a number makes all that depends on it not a number, forward and backward") {
+    at::manual_seed(5);
+    for (const auto type : {at::kFloat, at::kBFloat16, at::kHalf}) {
+        AttentionRequest request;
+        request.dtype = *from_scalar_type(type);
+        const auto flash = test::make<Attention>("flash", "flash", request);
+        const auto chunked = test::make<Attention>("chunked", "chunked", request);
+        // 1 query is decoded; 70 are more than a tile.
+        for (const std::int64_t queries : {1, 70}) {
+            for (const std::string which : {"q", "k", "v", "k, capped", "bias"}) {
+                INFO(c10::toString(type) << ", " << queries << " queries, " << which);
+                MaskSet kinds;
+                if (which == "k, capped") kinds.insert(MaskKind::soft_cap);
+                if (which == "bias") kinds.insert(MaskKind::dense_bias);
+                Problem problem = padded(which, kinds, 1, 2, 2, queries, 200, type);
+                problem.params.mask.soft_cap = 5.0;
+                problem.inputs.dense_bias = random({queries, 200}, at::kFloat);
+                auto& x = which == "q"      ? problem.inputs.q
+                          : which == "v"    ? problem.inputs.v
+                          : which == "bias" ? problem.inputs.dense_bias
+                                            : problem.inputs.k;
+                // Every bit is set: rounding to fewer could carry them into a zero.
+                auto place = x.select(-2, queries / 2);
+                place.copy_(at::full(place.sizes(), -1, at::dtype(at::kInt)).view(at::kFloat));
+                if (which != "bias") problem.inputs.dense_bias = at::Tensor();
+                const auto found = run(*flash, problem), expected = run(*chunked, problem);
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    INFO("result " << i);
+                    if (expected[i].defined()) CHECK(found[i].isnan().equal(expected[i].isnan()));
+                }
+            }
+        }
+    }
 }
 
 TEST_CASE("the same seed drops the same again, padded and packed") {

@@ -1,6 +1,8 @@
 // What the host code of the CUDA attention sees to beyond single calls: bad input, and what it remembers from one call to the next. To add a case: a call that differs from the one before
 // in what is remembered.
+#include <limits>
 #include <stdexcept>
+#include <string>
 
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
@@ -67,6 +69,24 @@ TEST_CASE("a relative bias is followed when its bucketing or its size changes") 
     CHECK(right(attention, inputs, params));
     inputs.relative_bias = random({8, 2});
     CHECK(right(attention, inputs, params));
+}
+
+TEST_CASE("what is not a number makes all that depends on it not a number") {
+    flash_cuda::AttentionOnDevice attention;
+    // 1 query is decoded, in one piece or in several; 70 are more than a tile.
+    for (const std::int64_t queries : {1, 70}) {
+        for (const std::int64_t keys : {70, 2000}) {
+            for (const std::string which : {"q", "k", "v"}) {
+                INFO(queries << " queries, " << keys << " keys, " << which);
+                AttentionInputs inputs{
+                    random({1, 2, queries, 16}), random({1, 2, keys, 16}), random({1, 2, keys, 16}), {}, {}};
+                auto& x = which == "q" ? inputs.q : which == "k" ? inputs.k : inputs.v;
+                x.select(-2, queries / 2).fill_(std::numeric_limits<float>::quiet_NaN());
+                const auto found = attention.forward(inputs, {}, nullptr, {}).out;
+                CHECK(found.isnan().equal(reference::attention(inputs, {}).out.isnan()));
+            }
+        }
+    }
 }
 
 TEST_CASE("bad packed lengths are errors that name the values, also when they were good before") {

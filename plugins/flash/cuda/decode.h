@@ -165,15 +165,14 @@ struct DecodeKernel {
         if (!r.real) return;
         float highest = minus_infinity, sum = 0.0F, out = 0.0F;
         for (int w = 0; w < tile_warps; ++w) highest = fmaxf(highest, maxima[w * rows + number]);
-        if (highest != minus_infinity) {
-            for (int w = 0; w < tile_warps; ++w) {
-                const float weight = device::exp2(maxima[w * rows + number] - highest);
-                sum += weight * sums[w * rows + number];
-                out += weight * outs[(w * rows + number) * kDim + column];
-            }
+        const float base = highest == minus_infinity ? 0.0F : highest;
+        for (int w = 0; w < tile_warps; ++w) {
+            const float weight = device::exp2(maxima[w * rows + number] - base);
+            sum += weight * sums[w * rows + number];
+            out += weight * outs[(w * rows + number) * kDim + column];
         }
-        const float result = sum > 0.0F ? out / sum : 0.0F;
-        const float lse = sum > 0.0F ? highest + device::log2(sum) : minus_infinity;
+        const float result = sum == 0.0F ? 0.0F : out / sum;
+        const float lse = sum == 0.0F ? minus_infinity : highest + device::log2(sum);
         if (p.splits == 1) {
             row_of<T>(p.out, s, s.q_base, r.head, r.query)[column].bits =
                 static_cast<std::uint16_t>(device::pack<T>(result, 0.0F) & 0xFFFFU);

@@ -231,11 +231,12 @@ struct ForwardKernel {
                 float sum = state.sum[block][half];
                 sum += device::shuffle_xor(sum, 1);
                 sum += device::shuffle_xor(sum, 2);
-                factor[block][half] = sum > 0.0F ? p.keep_scale / sum : 0.0F;
+                factor[block][half] = sum == 0.0F ? 0.0F : p.keep_scale / sum;
                 const int query = query_of(own, block, half);
                 if (device::lane() % 4 == 0 && query <= last) {
                     *row_of<float>(p.lse, s, s.q_base, head, query) =
-                        sum > 0.0F ? ln_2 * (state.maximum[block][half] + device::log2(sum)) : minus_infinity;
+                        sum == 0.0F ? minus_infinity
+                                    : ln_2 * (state.maximum[block][half] + device::log2(sum));
                 }
             }
         }

@@ -63,18 +63,17 @@ struct CombineKernel {
         float highest = minus_infinity;
         for (int i = 0; i < p.splits; ++i) highest = fmaxf(highest, p.split_lse[i * rows + row]);
         float sum = 0.0F, out = 0.0F;
-        if (highest != minus_infinity) {
-            for (int i = 0; i < p.splits; ++i) {
-                const float weight = device::exp2(p.split_lse[i * rows + row] - highest);
-                sum += weight;
-                if (weight > 0.0F) out += weight * p.split_out[(i * rows + row) * p.v_head_dim + column];
-            }
+        const float base = highest == minus_infinity ? 0.0F : highest;
+        for (int i = 0; i < p.splits; ++i) {
+            const float weight = device::exp2(p.split_lse[i * rows + row] - base);
+            sum += weight;
+            if (weight > 0.0F) out += weight * p.split_out[(i * rows + row) * p.v_head_dim + column];
         }
-        const std::uint32_t pair = device::pack<T>(sum > 0.0F ? out / sum : 0.0F, 0.0F);
+        const std::uint32_t pair = device::pack<T>(sum == 0.0F ? 0.0F : out / sum, 0.0F);
         row_of<T>(p.out, s, s.q_base, head, query)[column].bits = static_cast<std::uint16_t>(pair & 0xFFFFU);
         if (column == 0) {
             *row_of<float>(p.lse, s, s.q_base, head, query) =
-                sum > 0.0F ? ln_2 * (highest + device::log2(sum)) : minus_infinity;
+                sum == 0.0F ? minus_infinity : ln_2 * (highest + device::log2(sum));
         }
     }
 };

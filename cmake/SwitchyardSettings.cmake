@@ -39,7 +39,12 @@ if(SWITCHYARD_LLD)
 endif()
 find_program(SWITCHYARD_CCACHE NAMES ccache)
 if(SWITCHYARD_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SWITCHYARD_CCACHE}")
+  # What ccache wants to know before it remembers what a precompiled header took part in.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${SWITCHYARD_CCACHE}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>")
+  endif()
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${SWITCHYARD_CCACHE}")
 endif()
 

@@ -10,13 +10,10 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <switchyard/train/nonfinite.h>
+#include <switchyard/train/step_parts.h>
 
 namespace switchyard::train {
 namespace {
-
-std::int64_t labels_of(const Batch& batch, std::int64_t ignore_index) {
-    return batch.labels.ne(ignore_index).sum().item<std::int64_t>();
-}
 
 // A packed sample may be made of several documents, each a sequence of its own.
 std::int64_t sequences_of(const Batch& batch) {
@@ -166,16 +163,8 @@ double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_unt
 std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, const Stop& stop) {
     const auto& config = parts_.config;
     leave_graphs();
-    std::int64_t labels = 0;
-    for (const auto& batch : batches) labels += labels_of(batch, config.loss.ignore_index);
-
-    LossParams loss;
-    loss.reduction = Reduction::sum;
-    loss.divisor = static_cast<double>(std::max<std::int64_t>(1, labels));
-    loss.ignore_index = config.loss.ignore_index;
-    loss.label_smoothing = config.loss.label_smoothing;
-    loss.z_loss = config.loss.z_loss;
-    loss.logits_given_up = !config.loss.projection;
+    const auto labels = labels_of(batches, config.loss.ignore_index);
+    const auto loss = step_loss(config, static_cast<double>(std::max<std::int64_t>(1, labels)));
     model::ForwardContext context;
     context.phase = Phase::train;
     context.dropout_on = dropout_on_;
@@ -206,10 +195,15 @@ void Trainer::leave_graphs() {
     parts_.parameters.zero_gradients();
 }
 
-void Trainer::collect_gradients() {
-    for (auto& group : groups_) {
-        for (auto& parameter : group.parameters) parameter.gradient = parameter.value.grad();
+std::vector<at::Tensor> Trainer::unscaled_gradients() const {
+    const double scale = parts_.plan.precision().loss_scale();
+    std::vector<at::Tensor> gradients;
+    for (const auto& parameter : parts_.parameters.all()) {
+        const auto& gradient = parameter.value.grad();
+        gradients.push_back(gradient.defined() ? gradient.detach().to(at::kFloat).mul(1.0 / scale)
+                                               : at::Tensor());
     }
+    return gradients;
 }
 
 // The optimizer's part of a step, unless something is not finite.
@@ -217,7 +211,7 @@ void Trainer::update(StepReport& report) {
     const auto& precision = parts_.plan.precision();
     const bool scaled = parts_.config.precision.loss_scaling.value_or(false);
     const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
-    collect_gradients();
+    collect_gradients(groups_);
     for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
     StepParams params;
     params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
@@ -252,7 +246,8 @@ void Trainer::add_finding(StepReport& report) const {
         report.nonfinite = finding->text;
         report.traced = true;
     } else if (!report.nonfinite.empty()) {
-        report.nonfinite += " (inputs, outputs and gradients of all operations are finite: it arose in a sum of gradients)";
+        report.nonfinite +=
+            " (inputs, outputs and gradients of all operations are finite: it arose in a sum of gradients)";
         report.traced = true;
     }
 }
@@ -292,8 +287,7 @@ StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
     const auto start = std::chrono::steady_clock::now();
     StepReport report;
     report.lr_factor = schedule_.factor(now_.step);
-    std::int64_t labels = 0;
-    for (const auto& batch : batches) labels += labels_of(batch, parts_.config.loss.ignore_index);
+    const auto labels = labels_of(batches, parts_.config.loss.ignore_index);
     const auto made = graphed_->run(batches, labels, report.lr_factor);
     report.loss = made.loss;
     report.grad_norm = made.grad_norm;
@@ -303,7 +297,7 @@ StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
     const bool looked = parts_.config.optimizer.max_grad_norm > 0.0;
     const bool unchanged = made.skipped || (looked && !std::isfinite(made.grad_norm));
     if (report.nonfinite.empty() && (unchanged || !looked)) {
-        collect_gradients();
+        collect_gradients(groups_);
         report.nonfinite = nonfinite_gradients(groups_);
     }
     const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;

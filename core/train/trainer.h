@@ -118,6 +118,8 @@ public:
     StepReport step(std::vector<Batch>& batches);
     // Forward and backward only, gradients left in the parameters; the mean loss.
     double accumulate(std::vector<Batch>& batches);
+    // What accumulate left, of all parameters in their order: float32 copies without the loss scale, undefined where there is none.
+    std::vector<at::Tensor> unscaled_gradients() const;
 
 private:
     using Stop = std::function<bool()>;
@@ -130,7 +132,6 @@ private:
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
-    void collect_gradients();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;

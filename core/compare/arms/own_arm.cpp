@@ -92,12 +92,7 @@ OwnArm::First OwnArm::first_step(Group& group) {
         }
     }
     first.loss = trainer_.accumulate(group);
-    const double scale = precision.loss_scale();
-    for (const auto& parameter : session_.parameters().all()) {
-        const auto& gradient = parameter.value.grad();
-        first.gradients.push_back(gradient.defined() ? gradient.detach().to(at::kFloat).mul(1.0 / scale)
-                                                     : at::Tensor());
-    }
+    first.gradients = trainer_.unscaled_gradients();
     precision.end_step();
     session_.parameters().zero_gradients();
     trainer_.set_dropout(true);

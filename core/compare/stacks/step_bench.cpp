@@ -42,12 +42,7 @@ public:
         trainer_.set_dropout(false);
         const double loss = trainer_.accumulate(batches_.front());
         trainer_.set_dropout(true);
-        const double scale = session_.plan().precision().loss_scale();
-        Gradients found;
-        for (const auto& parameter : session_.parameters().all()) {
-            const auto& gradient = parameter.value.grad();
-            found.push_back(gradient.defined() ? gradient.to(at::kFloat).mul(1.0 / scale) : at::Tensor());
-        }
+        auto found = trainer_.unscaled_gradients();
         session_.parameters().zero_gradients();
         return {loss, found};
     }

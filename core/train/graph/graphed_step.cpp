@@ -8,18 +8,14 @@
 #include <c10/core/GradMode.h>
 
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/train/step_parts.h>
 
 namespace switchyard::train {
 
 GraphedStep::GraphedStep(Parts parts, GraphMaker& maker)
     : parts_(std::move(parts)), graphs_(maker, [this](std::vector<Batch>& batches) { body(batches); }) {
     const auto& config = parts_.config;
-    loss_params_.reduction = Reduction::sum;
-    loss_params_.divisor = 1.0;
-    loss_params_.ignore_index = config.loss.ignore_index;
-    loss_params_.label_smoothing = config.loss.label_smoothing;
-    loss_params_.z_loss = config.loss.z_loss;
-    loss_params_.logits_given_up = !config.loss.projection;
+    loss_params_ = step_loss(config, 1.0);
     context_.phase = Phase::train;
     context_.dropout_on = false;
     context_.run_seed = static_cast<std::uint64_t>(config.run.seed);
@@ -42,9 +38,7 @@ void GraphedStep::forward_backward(std::vector<Batch>& batches) {
 }
 
 void GraphedStep::optimizer_step() {
-    for (auto& group : parts_.groups) {
-        for (auto& parameter : group.parameters) parameter.gradient = parameter.value.grad();
-    }
+    collect_gradients(parts_.groups);
     StepParams params;
     params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
     params.lr_factor_tensor = lr_factor_;

@@ -124,11 +124,16 @@ HWY_INLINE void over_values(std::int64_t n, const Body& body) {
     if (j < n) body(j, Some{n - j});
 }
 
+// As many as take turns: 2 or 4.
+template <int turns = 4>
 struct Sums {
-    V parts[4];
-    HWY_INLINE Sums() { parts[0] = parts[1] = parts[2] = parts[3] = hn::Zero(F()); }
+    V parts[turns];
+    HWY_INLINE Sums() {
+        for (V& part : parts) part = hn::Zero(F());
+    }
     HWY_INLINE float total() const {
-        const V all = hn::Add(hn::Add(parts[0], parts[1]), hn::Add(parts[2], parts[3]));
+        V all = hn::Add(parts[0], parts[1]);
+        if constexpr (turns == 4) all = hn::Add(all, hn::Add(parts[2], parts[3]));
         return hn::GetLane(hn::SumOfLanes(F(), all));
     }
 };

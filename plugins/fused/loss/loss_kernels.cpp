@@ -45,7 +45,7 @@ HWY_INLINE void over_pieces(const T* logits, std::int64_t classes, RowSummary& r
         const std::int64_t n = std::min(piece_classes, classes - begin);
         const float top = largest(from, n);
         const V minus = hn::Set(f, top == -infinity ? 0.0F : top);
-        Sums exponentials, values;
+        Sums<> exponentials, values;
         over_row(n, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
             hwy::Prefetch(from + n + j);
             const V v = load(f, from + j, part);

@@ -45,14 +45,14 @@ RowStatistics statistics_of(const T* s, const NormShape& shape) {
     const auto count = static_cast<float>(shape.width);
     RowStatistics found;
     if (shape.centered) {
-        Sums sums;
+        Sums<> sums;
         over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
             sums.parts[turn] = hn::Add(sums.parts[turn], load(f, s + j, part));
         });
         found.mean = sums.total() / count;
     }
     const V mean = hn::Set(f, found.mean);
-    Sums squares;
+    Sums<> squares;
     over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
         const V d = only(f, hn::Sub(load(f, s + j, part), mean), part);
         squares.parts[turn] = hn::MulAdd(d, d, squares.parts[turn]);
@@ -67,7 +67,7 @@ template <class T>
 RowStatistics reduced_statistics(const T* s, const NormShape& shape) {
     const F f;
     const auto count = static_cast<float>(shape.width);
-    Sums sums, squares;
+    Sums<> sums, squares;
     over_row(shape.width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
         const V v = load(f, s + j, part);
         sums.parts[turn] = hn::Add(sums.parts[turn], v);
@@ -145,11 +145,11 @@ HWY_INLINE void row_means(const NormBackward<T>& c, std::int64_t row, RowMeans (
     const F f;
     const std::int64_t width = c.shape.width, next = distance(c.shape, rows);
     const T *const s = c.sum + row * width, *const grad = c.grad_y + row * width;
-    V mean[rows], rstd[rows], of_g[rows][2], of_g_x_hat[rows][2];
+    V mean[rows], rstd[rows];
+    Sums<2> of_g[rows], of_g_x_hat[rows];
     for (int r = 0; r < rows; ++r) {
         mean[r] = hn::Set(f, c.statistics[row + r].mean);
         rstd[r] = hn::Set(f, c.statistics[row + r].rstd);
-        of_g[r][0] = of_g[r][1] = of_g_x_hat[r][0] = of_g_x_hat[r][1] = hn::Zero(f);
     }
     over_row(width, [&](std::int64_t j, auto part, int turn) HWY_ATTR {
         const V weight = load(f, c.weight + j, part);
@@ -162,19 +162,17 @@ HWY_INLINE void row_means(const NormBackward<T>& c, std::int64_t row, RowMeans (
             const V dy = load(f, grad + at, part);
             const V x_hat = hn::Mul(hn::Sub(load(f, s + at, part), mean[r]), rstd[r]);
             const V g = hn::Mul(dy, weight);
-            of_g[r][turn & 1] = hn::Add(of_g[r][turn & 1], g);
-            of_g_x_hat[r][turn & 1] = hn::MulAdd(g, x_hat, of_g_x_hat[r][turn & 1]);
+            of_g[r].parts[turn & 1] = hn::Add(of_g[r].parts[turn & 1], g);
+            of_g_x_hat[r].parts[turn & 1] = hn::MulAdd(g, x_hat, of_g_x_hat[r].parts[turn & 1]);
             grad_weight = hn::MulAdd(dy, x_hat, grad_weight);
             grad_beta = hn::Add(dy, grad_beta);
         }
         if (c.grad_weight != nullptr) store(f, grad_weight, c.grad_weight + j, part);
         if (c.grad_beta != nullptr) store(f, grad_beta, c.grad_beta + j, part);
     });
-    const auto mean_of = [&](const V(&parts)[2]) HWY_ATTR {
-        return hn::GetLane(hn::SumOfLanes(f, hn::Add(parts[0], parts[1]))) / static_cast<float>(width);
-    };
+    const auto count = static_cast<float>(width);
     for (int r = 0; r < rows; ++r)
-        found[r] = {c.shape.centered ? mean_of(of_g[r]) : 0.0F, mean_of(of_g_x_hat[r])};
+        found[r] = {c.shape.centered ? of_g[r].total() / count : 0.0F, of_g_x_hat[r].total() / count};
 }
 
 // `numbers`: of each row, `space` after the row before; nullptr without dropout.

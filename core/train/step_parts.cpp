@@ -25,4 +25,10 @@ void collect_gradients(std::vector<ParameterGroup>& groups) {
     }
 }
 
+void drop_gradients(std::vector<ParameterGroup>& groups) {
+    for (auto& group : groups) {
+        for (auto& parameter : group.parameters) parameter.gradient.reset();
+    }
+}
+
 }  // namespace switchyard::train

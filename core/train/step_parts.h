@@ -20,4 +20,7 @@ LossParams step_loss(const config::Config& config, double divisor);
 // What backward left in the parameters becomes the groups' gradients.
 void collect_gradients(std::vector<ParameterGroup>& groups);
 
+// Frees them, unless somebody else holds them too.
+void drop_gradients(std::vector<ParameterGroup>& groups);
+
 }  // namespace switchyard::train

@@ -192,6 +192,11 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
 void Trainer::leave_graphs() {
     if (graphed_ == nullptr || !graphed_->captured()) return;
     graphed_->forget();
+    drop_gradients();
+}
+
+void Trainer::drop_gradients() {
+    train::drop_gradients(groups_);
     parts_.parameters.zero_gradients();
 }
 
@@ -270,14 +275,14 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     const auto loss = accumulate_until(batches, stop);
     if (!loss) {
         precision.end_step();
-        parts_.parameters.zero_gradients();
+        drop_gradients();
         return std::nullopt;
     }
     report.loss = *loss;
     update(report);
     add_finding(report);
     precision.end_step();
-    parts_.parameters.zero_gradients();
+    drop_gradients();
     return finished(std::move(report), batches, start);
 }
 

@@ -132,6 +132,7 @@ private:
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
+    void drop_gradients();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;

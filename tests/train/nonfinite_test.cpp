@@ -34,13 +34,25 @@ public:
 const Texts texts;
 
 std::vector<std::string> overrides(const std::vector<std::string>& more) {
-    std::vector<std::string> all = {
-        "model.type=bert", "model.layers=1", "model.hidden_size=8", "model.heads=2",
-        "model.intermediate_size=16", "model.vocab_size=20", "model.max_positions=8",
-        "batch.max_length=8", "batch.size=1", "train.steps=6", "train.schedule=constant",
-        "train.warmup_share=0", "train.checkpoint_every=2", "optimizer.lr=0.01",
-        "data_loader.shuffle=false", "precision.backend=torch/fp32", "runtime.auto=rank"};
-    for (const std::string slot : {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
+    std::vector<std::string> all = {"model.type=bert",
+                                    "model.layers=1",
+                                    "model.hidden_size=8",
+                                    "model.heads=2",
+                                    "model.intermediate_size=16",
+                                    "model.vocab_size=20",
+                                    "model.max_positions=8",
+                                    "batch.max_length=8",
+                                    "batch.size=1",
+                                    "train.steps=6",
+                                    "train.schedule=constant",
+                                    "train.warmup_share=0",
+                                    "train.checkpoint_every=2",
+                                    "optimizer.lr=0.01",
+                                    "data_loader.shuffle=false",
+                                    "precision.backend=torch/fp32",
+                                    "runtime.auto=rank"};
+    for (const std::string slot :
+         {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
         all.push_back(slot + ".backend=torch");
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -67,11 +79,13 @@ struct Job : test::ShortTraining {
         return trainer.run(hooks);
     }
     train::LoadedCheckpoint load() {
-        return train::load_checkpoint(*train::newest_checkpoint(folder), session.plan_text(), session.parameters());
+        return train::load_checkpoint(*train::newest_checkpoint(folder), session.plan_text(),
+                                      session.parameters());
     }
     std::vector<at::Tensor> values() {
         std::vector<at::Tensor> all;
-        for (const auto& parameter : session.parameters().all()) all.push_back(parameter.value.detach().clone());
+        for (const auto& parameter : session.parameters().all())
+            all.push_back(parameter.value.detach().clone());
         return all;
     }
     std::string bad_name() { return session.parameters().all()[3].name; }
@@ -89,10 +103,30 @@ bool equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
 }
 
 constexpr const char* advice =
-    ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; `switchyard train` with "
+    ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; `switchyard train` "
+    "with "
     "--resume --trace-nonfinite names the layer and operation";
 
 }  // namespace
+
+// What still held them would add to the peak of the next step's forward.
+TEST_CASE("a step that is over, taken or not, holds none of its gradients") {
+    for (const bool skipped : {false, true}) {
+        INFO(skipped);
+        Job job({"train.nonfinite=skip"}, skipped ? std::set<int>{1, 2} : std::set<int>{});
+        std::vector<Batch> batches(1);
+        REQUIRE(job.session.train_loader().next(batches[0]));
+        (void)job.trainer.accumulate(batches);  // the step adds to what is there
+        std::vector<c10::weak_intrusive_ptr<at::TensorImpl>> gradients;
+        for (const auto& parameter : job.session.parameters().all()) {
+            if (parameter.value.grad().defined())
+                gradients.emplace_back(parameter.value.grad().getIntrusivePtr());
+        }
+        REQUIRE(gradients.size() > 10);
+        CHECK(job.trainer.step(batches).skipped == skipped);
+        for (const auto& gradient : gradients) CHECK(gradient.expired());
+    }
+}
 
 TEST_CASE("stop: nothing is changed by the step, and the error says what was not finite") {
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
@@ -171,8 +205,9 @@ TEST_CASE("rewind: not without end, and not without a checkpoint") {
     CHECK_THAT(result.error, test::contains(" is not finite at step 3; the run was rewound 2 times before, "
                                             "train.max_rewinds allows no more: lower optimizer.lr"));
     Job bare({"train.nonfinite=rewind"}, {1});
-    CHECK_THAT(bare.trainer.run({}).error,
-               test::contains(" is not finite at step 1; there is no checkpoint to rewind to: lower optimizer.lr"));
+    CHECK_THAT(
+        bare.trainer.run({}).error,
+        test::contains(" is not finite at step 1; there is no checkpoint to rewind to: lower optimizer.lr"));
 }
 
 TEST_CASE("a trace names a parameter that is not finite where it is used first") {
@@ -189,6 +224,7 @@ TEST_CASE("a trace names a parameter that is not finite where it is used first")
     const auto result = job.run();
     CHECK(result.numerics);
     CHECK(result.error ==
-          "step 1: encoder.0.attention.k: linear (torch/fp32), forward input weight: 1 NaN of 64 values, float32 "
+          "step 1: encoder.0.attention.k: linear (torch/fp32), forward input weight: 1 NaN of 64 values, "
+          "float32 "
           "[8, 8]");
 }

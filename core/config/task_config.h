@@ -48,3 +48,13 @@ template <>
 inline constexpr std::array<std::string_view, 6> names<config::TaskKind>{
     "masked_lm", "classification", "token_classification", "next_sentence", "causal_lm", "seq2seq"};
 }  // namespace switchyard
+
+namespace switchyard::config {
+
+// The linear layer that makes a task's logits, as its parameters are named.
+inline std::string head_of(const TaskConfig& task) {
+    if (task.predicts_words()) return std::string(name(task.kind)) + ".out";
+    return task.kind == TaskKind::next_sentence ? "next_sentence" : "classifier";
+}
+
+}  // namespace switchyard::config

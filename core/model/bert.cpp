@@ -24,15 +24,13 @@ Bert::Bert(const config::Config& config, Builder builder)
     if (task_.kind == TaskKind::classification || task_.kind == TaskKind::next_sentence) {
         pooler_ = builder.linear("pooler", width, width, LinearRole::head, 0, true);
     }
-    if (task_.kind == TaskKind::next_sentence) {
-        classifier_ = builder.linear("next_sentence", width, 2, LinearRole::head, 0, true);
-    } else if (task_.kind != TaskKind::masked_lm) {
-        classifier_ =
-            builder.linear("classifier", width, task_.classes(model_.vocab_size), LinearRole::head, 0, true);
+    if (task_.kind != TaskKind::masked_lm) {
+        classifier_ = builder.linear(config::head_of(task_), width, task_.classes(model_.vocab_size),
+                                     LinearRole::head, 0, true);
     } else {
         masked_lm_dense_ = builder.linear("masked_lm.dense", width, width, LinearRole::head, 0, true);
         masked_lm_norm_ = builder.norm("masked_lm.norm");
-        masked_lm_ = WordHead(builder, config, "masked_lm.out", embeddings_.words());
+        masked_lm_ = WordHead(builder, config, embeddings_.words());
         masked_lm_.set_bias(builder.zeros("masked_lm.bias", model_.vocab_size));
     }
 }
@@ -102,7 +100,7 @@ TaskResult Bert::task(const BoundPlan& plan, const ForwardContext& context, cons
     TaskResult result;
     result.logits = head_logits(plan, context, states, batch.source.tokens);
     result.targets = batch.labels.reshape({-1});
-    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
+    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, config::head_of(task_)));
     const host::PlaceScope place([] { return "loss"; });
     result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, result.targets}, loss);
     if (loss.logits_given_up) result.logits.reset();

@@ -7,7 +7,7 @@ Gpt::Gpt(const config::Config& config, Parameters& parameters) : Gpt(config, Bui
 Gpt::Gpt(const config::Config& config, Builder builder)
     : embeddings_(builder, config),
       decoder_(builder, config, config::Stack::decoder),
-      head_(builder, config, "causal_lm.out", embeddings_.words()) {}
+      head_(builder, config, embeddings_.words()) {}
 
 at::Tensor Gpt::hidden(const BoundPlan& plan, const ForwardContext& context, const Batch& batch) const {
     const auto embedded = embeddings_(plan, context, batch.source, config::Stack::decoder);

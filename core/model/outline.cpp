@@ -213,7 +213,7 @@ private:
 
     void add_loss(Phase phase) {
         const auto& slot = config_.loss;
-        auto r = request<LossRequest>(compute(OpClass::loss, "model"), phase, slot);
+        auto r = request<LossRequest>(compute(OpClass::loss, config::head_of(config_.task)), phase, slot);
         r.rows = config_.task.label_per_token() ? Range(0, rows(phase).max) : batch();
         r.classes = config_.task.classes(config_.model.vocab_size);
         r.projection = slot.projection && config_.task.predicts_words();

@@ -11,7 +11,7 @@ T5::T5(const config::Config& config, Builder builder)
     : embeddings_(builder, config),
       encoder_(builder, config, config::Stack::encoder),
       decoder_(builder, config, config::Stack::decoder),
-      head_(builder, config, "seq2seq.out", embeddings_.words()) {
+      head_(builder, config, embeddings_.words()) {
     if (config.model.tie_embeddings)
         head_.set_scale(1.0 / std::sqrt(static_cast<double>(config.model.hidden_size)));
 }

@@ -9,10 +9,10 @@
 
 namespace switchyard::model {
 
-WordHead::WordHead(Builder& builder, const config::Config& config, const std::string& name,
-                   const at::Tensor& words)
+WordHead::WordHead(Builder& builder, const config::Config& config, const at::Tensor& words)
     : project_all_(config.task.project_all), fused_(config.loss.projection) {
     const auto& model = config.model;
+    const auto name = config::head_of(config.task);
     if (model.tie_embeddings) {
         out_.weight = words;
         out_.site = std::make_shared<const LinearSite>(LinearSite{name, 0, model.layers});
@@ -38,7 +38,7 @@ at::Tensor WordHead::logits(const BoundPlan& plan, const at::Tensor& hidden) con
 
 TaskResult WordHead::loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
                           const LossParams& params) const {
-    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, "model"));
+    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, out_.site->name));
     const host::PlaceScope place([] { return "loss"; });
     TaskResult result;
     result.targets = rows.targets;

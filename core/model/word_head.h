@@ -1,8 +1,6 @@
 // From hidden states to words, and the loss over them: the end of every language model.
 #pragma once
 
-#include <string>
-
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/model/builder.h>
@@ -19,9 +17,8 @@ struct LabelledRows {
 class WordHead {
 public:
     WordHead() = default;
-    // Projects with `words`, the embedding table, where the model ties them; else with a weight "`name`.weight" of its own.
-    WordHead(Builder& builder, const config::Config& config, const std::string& name,
-             const at::Tensor& words);
+    // Projects with `words`, the embedding table, where the model ties them; else with a weight of its own.
+    WordHead(Builder& builder, const config::Config& config, const at::Tensor& words);
     void set_bias(const at::Tensor& bias) { out_.bias = bias; }
     // What hidden states are multiplied with before the projection.
     void set_scale(double scale) { scale_ = scale; }

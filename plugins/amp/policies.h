@@ -2,9 +2,11 @@
 //
 //     fp32       everything in float32
 //     tf32       the same on CUDA, products in TensorFloat-32 (NVIDIA A100 whitepaper, 2020: 8 bits of exponent, 10 of mantissa)
-//     bf16       linear layers, attention and activation in bfloat16 (Kalamkar et al. 2019, arXiv:1905.12322); parameters, normalization, loss in float32
+//     bf16       linear layers, attention and activation in bfloat16 (Kalamkar et al. 2019, arXiv:1905.12322); parameters, normalization in float32
 //     fp16       the same in float16, with dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740)
-//     bf16_pure  parameters and everything but the loss in bfloat16; the optimizer keeps float32 masters
+//     bf16_pure  parameters and everything else in bfloat16; the optimizer keeps float32 masters
+//
+// The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32 copies would tell it nothing more.
 //
 // Whatever the dtype, parameters are cast once a step; gradients come in the dtype of their parameters.
 #pragma once
@@ -60,7 +62,7 @@ public:
                                 const LinearNeeds& needs) override;
 };
 
-// Parameters in float32; linear layers, attention and activation in `low` but where `keep` says not.
+// Parameters in float32; linear layers, attention, activation and what the loss reads in `low` but where `keep` says not.
 class AmpLow : public AmpPolicy {
 public:
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
@@ -108,9 +110,7 @@ public:
     explicit AmpBf16Pure(const CreateInfo& info) : AmpPolicy(info) {}
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::bfloat16; }
-    DType compute(OpClass op, const std::string&) const override {
-        return op == OpClass::loss ? DType::float32 : DType::bfloat16;
-    }
+    DType compute(OpClass, const std::string&) const override { return DType::bfloat16; }
 };
 
 }  // namespace switchyard

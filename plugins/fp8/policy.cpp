@@ -58,7 +58,7 @@ Fp8Policy::Fp8Policy(const CreateInfo& info)
 DType Fp8Policy::compute(OpClass op, const std::string& layer) const {
     if (op == OpClass::linear)
         return fp8::is_kept(keep_, std::string_view(layer)) ? DType::bfloat16 : DType::float8_e4m3fn;
-    const bool low = op == OpClass::attention || op == OpClass::activation;
+    const bool low = op == OpClass::attention || op == OpClass::activation || op == OpClass::loss;
     return low ? DType::bfloat16 : DType::float32;
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("a policy is seen where it computes, not where it is configured") {
         CHECK(tensor(attention, "out")["dtypes"] == json{policy.attention});
         const auto& norm = operation(report, "encoder.1.attention.norm", "normalization", "forward");
         CHECK(tensor(norm, "x")["dtypes"] == json{policy.normalization});
-        CHECK(tensor(operation(report, "loss", "loss", "forward"), "x")["dtypes"] == json{"fp32"});
+        CHECK(tensor(operation(report, "loss", "loss", "forward"), "x")["dtypes"] == json{policy.attention});
         const double scale = report["loss_scales"][0];
         CHECK(scale == (policy.backend == "amp/fp16" ? 65536.0 : 1.0));
     }

@@ -1,5 +1,7 @@
 #include "cast_linear.h"
 
+#include <switchyard/sdk/bias_gradient.h>
+
 #include "products.h"
 
 namespace switchyard {
@@ -32,15 +34,14 @@ LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, c
     const at::Tensor grad_RO = rows_of(grad);
     LinearGrads grads;
     computed_in_ = nullptr;
+    // The weight's gradient first: it packs x for a while, and the gradient of x is often as large.
+    if (needs.weight)
+        grads.weight = weight_gradient(grad_RO, rows_of(x), computed_in_).to(weight.scalar_type());
     if (needs.x)
         grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type()), computed_in_)
                       .view(x.sizes())
                       .to(x_dtype);
-    if (needs.weight)
-        grads.weight = weight_gradient(grad_RO, rows_of(x), computed_in_).to(weight.scalar_type());
-    // Summed in float32: thousands of rows in bfloat16 would lose the smaller ones.
-    if (needs.bias)
-        grads.bias = grad_RO.sum(0, false, at::kFloat).to(static_cast<at::ScalarType>(saved.integers[1]));
+    if (needs.bias) grads.bias = bias_gradient(grad_RO, static_cast<at::ScalarType>(saved.integers[1]));
     return grads;
 }
 

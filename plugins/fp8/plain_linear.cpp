@@ -5,6 +5,8 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 
+#include <switchyard/sdk/bias_gradient.h>
+
 namespace switchyard::fp8 {
 namespace {
 
@@ -13,10 +15,6 @@ std::int64_t number_of(const at::Tensor& tensor) {
 }
 
 }  // namespace
-
-at::Tensor bias_gradient(const at::Tensor& grad_RO, at::ScalarType dtype) {
-    return grad_RO.sum(0, false, at::kFloat).to(dtype);
-}
 
 at::Tensor PlainLinear::forward(const LinearInputs& inputs, Saved* saved) {
     const bool same = inputs.x.scalar_type() == at::kBFloat16;

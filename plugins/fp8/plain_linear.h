@@ -9,9 +9,6 @@ namespace switchyard::fp8 {
 // [R, columns] of whatever leading sizes.
 inline at::Tensor rows_of(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
-// Summed in float32: thousands of rows in bfloat16 would lose the smaller ones.
-at::Tensor bias_gradient(const at::Tensor& grad_RO, at::ScalarType dtype);
-
 class PlainLinear {
 public:
     // saved: x and weight; dtypes of x and of the bias.

@@ -2,6 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 
+#include <switchyard/sdk/bias_gradient.h>
+
 #include "product.h"
 
 namespace switchyard {
@@ -201,7 +203,7 @@ LinearGrads Fp8Policy::linear_backward(const LinearSite& site, const Saved& save
             turns(grad.grouping) ? fp8::transposed(grad) : cast(grad_RO.t(), Role::gradient, site);
         grads.weight = fp8::product(grad_OR, x_IR, false).to(weight_OI.scalar_type());
     }
-    if (needs.bias) grads.bias = fp8::bias_gradient(grad_RO, dtype_of(saved, bias_dtype));
+    if (needs.bias) grads.bias = bias_gradient(grad_RO, dtype_of(saved, bias_dtype));
     return grads;
 }
 

@@ -179,6 +179,25 @@ std::map<std::int64_t, double> eval_losses(const fs::path& run) { return lines_w
 Words checkpoints(const fs::path& run) { return folders_with(run, "step-"); }
 Words leftovers(const fs::path& run) { return folders_with(run, ".writing-"); }
 
+std::string state_of(const fs::path& run) {
+    return bytes_of(run / "checkpoints" / checkpoints(run).back() / "optimizer.safetensors");
+}
+
+void check_recomputation(const TinyJob& job, const std::string& name, const Words& sets) {
+    const auto none = job.run_folder(name + "_none");
+    job.trained(name + "_none", sets);
+    for (const std::string part : {"layers", "attention", "feed_forward"}) {
+        INFO(part);
+        Words more = sets;
+        more.push_back("train.recompute=" + part);
+        job.trained(name + "_" + part, more);
+        const auto run = job.run_folder(name + "_" + part);
+        CHECK(step_losses(run) == step_losses(none));
+        const bool same = state_of(run) == state_of(none);
+        CHECK(same);
+    }
+}
+
 void require_same_end(const fs::path& expected, const fs::path& actual) {
     const auto last = checkpoints(expected).back();
     REQUIRE(checkpoints(actual).back() == last);

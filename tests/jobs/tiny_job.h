@@ -56,6 +56,11 @@ Words checkpoints(const fs::path& run);
 // Folders of unfinished saves.
 Words leftovers(const fs::path& run);
 
+// The last checkpoint's state of optimizer and policy.
+std::string state_of(const fs::path& run);
+// Checks that with layers, attention or the feed-forward recomputed the job trains to the same bits as without. Runs are named `name`_none, `name`_layers ...
+void check_recomputation(const TinyJob& job, const std::string& name, const Words& sets);
+
 // Requires that two runs ended in the same state: last checkpoint and model byte for byte, the same losses in the same steps.
 void require_same_end(const fs::path& expected, const fs::path& actual);
 

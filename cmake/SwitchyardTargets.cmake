@@ -51,6 +51,9 @@ macro(switchyard_add_folder folder)
   endif()
 endmacro()
 
+# For code that nobody waits for while it runs: of more than this only the compiler has work, half as much again.
+set(SWITCHYARD_LESS_OPTIMISED "$<$<CONFIG:Release>:-O1>")
+
 function(switchyard_absolute_sources result)
   set(absolute "")
   foreach(source IN LISTS ARGN)
@@ -127,8 +130,7 @@ function(switchyard_test name)
     OUTPUT_NAME "${name}_test" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
   target_include_directories(${target} PRIVATE "${SWITCHYARD_CORE_INCLUDE}" "${PROJECT_SOURCE_DIR}/tests/support")
   target_link_libraries(${target} PRIVATE ${arg_DEPS} switchyard_test_main)
-  # What takes time in a test is compiled elsewhere; more than this only takes longer to compile.
-  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
+  target_compile_options(${target} PRIVATE "${SWITCHYARD_LESS_OPTIMISED}")  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
   switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")

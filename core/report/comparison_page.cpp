@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t shown_arms = 12;
 constexpr std::size_t curve_points = 400;
 
-constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d};
+constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
 
 Hue hue_of(std::size_t arm) { return hues[arm % std::size(hues)]; }
 

@@ -9,11 +9,13 @@ namespace switchyard::report {
 
 inline constexpr std::string_view page_style = R"css(
 :root { --page: #ffffff; --card: #f5f7f9; --text: #1b2027; --muted: #56606b; --line: #cfd6dd; --grid: #e4e8ec;
-  --a: #1c64d8; --b: #b9480a; --c: #157347; --d: #7a45c9; --good: #157347; --bad: #b42318; --bad-card: #fdf0ee;
+  --a: #1c64d8; --b: #b9480a; --c: #157347; --d: #7a45c9;
+  --e: #0b7285; --f: #c2255c; --g: #7a6a00; --h: #495b70; --good: #157347; --bad: #b42318; --bad-card: #fdf0ee;
   --soft: .72; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --page: #10141a; --card: #191f27; --text: #e7eaee; --muted: #a3adb8; --line: #3a434e; --grid: #29313a;
-    --a: #6aa5ff; --b: #ffa05c; --c: #54c98f; --d: #bf9df7; --good: #54c98f; --bad: #ff8a7a; --bad-card: #2c1c1b;
+    --a: #6aa5ff; --b: #ffa05c; --c: #54c98f; --d: #bf9df7;
+    --e: #5cc8dc; --f: #ff8fb8; --g: #d6c24a; --h: #aeb8c8; --good: #54c98f; --bad: #ff8a7a; --bad-card: #2c1c1b;
     --soft: .6; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text);
@@ -54,7 +56,9 @@ svg.narrow { display: none; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .line.faint { stroke-width: 1; opacity: var(--soft); }
 .stroke-a { stroke: var(--a); } .stroke-b { stroke: var(--b); } .stroke-c { stroke: var(--c); } .stroke-d { stroke: var(--d); }
+.stroke-e { stroke: var(--e); } .stroke-f { stroke: var(--f); } .stroke-g { stroke: var(--g); } .stroke-h { stroke: var(--h); }
 .fill-a { fill: var(--a); } .fill-b { fill: var(--b); } .fill-c { fill: var(--c); } .fill-d { fill: var(--d); }
+.fill-e { fill: var(--e); } .fill-f { fill: var(--f); } .fill-g { fill: var(--g); } .fill-h { fill: var(--h); }
 .dot { stroke: var(--page); stroke-width: 1.5; }
 .bar { fill-opacity: var(--soft); }
 .whisker { stroke: var(--text); stroke-width: 1.6; fill: none; }

@@ -108,7 +108,7 @@ std::string plan_section(const RunRecord& run) {
 
 std::string memory_section(const RunRecord& run) {
     if (!run.summary || run.summary->memory.empty()) return "";
-    constexpr Hue hues[] = {Hue::a, Hue::c, Hue::d, Hue::b};
+    constexpr Hue hues[] = {Hue::a, Hue::c, Hue::d, Hue::e, Hue::b};
     std::vector<Share> shares;
     std::string description;
     double sum = 0.0;
@@ -121,7 +121,7 @@ std::string memory_section(const RunRecord& run) {
     std::string html = "<section>\n<h2>Memory</h2>\n";
     if (run.summary->peak_bytes)
         html += "<p>Peak of all tensors: <strong>" + bytes_text(*run.summary->peak_bytes) +
-                "</strong>. Activations, and all else that is alive at the peak, are <em>other</em>.</p>\n";
+                "</strong>. What it is above the rest, activations most of all, is <em>other</em>.</p>\n";
     return html + "<figure>\n" + share_bar("Memory at the peak", description, shares) + "</figure>\n" +
            shares_table(shares, sum) + "</section>\n";
 }

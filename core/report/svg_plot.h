@@ -11,8 +11,8 @@
 
 namespace switchyard::report {
 
-// One of the style sheet's four.
-enum class Hue : char { a = 'a', b = 'b', c = 'c', d = 'd' };
+// One of the style sheet's eight.
+enum class Hue : char { a = 'a', b = 'b', c = 'c', d = 'd', e = 'e', f = 'f', g = 'g', h = 'h' };
 
 struct Curve {
     enum class Look { line, faint, dots, points };  // dots: joined by a line; points: not

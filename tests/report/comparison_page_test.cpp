@@ -95,6 +95,21 @@ TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift,
     CHECK(html.find("http") == std::string::npos);
 }
 
+TEST_CASE("up to eight arms have colors of their own") {
+    auto json = comparison();
+    for (const std::string name : {"3", "4", "5", "6", "7", "8"}) {
+        json["arms"].push_back(arm(name, 100));
+        json["pairs"].push_back(pair("attention=naive", name, 1.0, "SAME"));
+    }
+    const auto html = page_of(json);
+    for (const std::string hue : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        INFO(hue);
+        CHECK_THAT(html, contains("class=\"line stroke-" + hue + "\""));
+        CHECK_THAT(html, contains(".stroke-" + hue + " { stroke: var(--" + hue + "); }"));
+        CHECK_THAT(html, contains(".fill-" + hue + " { fill: var(--" + hue + "); }"));
+    }
+}
+
 TEST_CASE("arms that failed, a comparison that was forced or stopped are told first") {
     auto json = comparison();
     json["stopped"] = true;

@@ -73,7 +73,7 @@ TEST_CASE("texts and lines stand out from what they are upon, in light and in da
     for (const int blocks : {1, 2}) {
         INFO((blocks == 1 ? "light" : "dark"));
         auto css = variables(blocks);
-        REQUIRE(css.size() == 14);
+        REQUIRE(css.size() == 18);
         const auto of = [&](const std::string& name) { return color(css.at(name)); };
         // What is upon what.
         const std::pair<const char*, const char*> texts[] = {
@@ -84,7 +84,7 @@ TEST_CASE("texts and lines stand out from what they are upon, in light and in da
             CHECK(contrast(of(above), of(below)) >= 4.5);
         }
         const double soft = std::strtod(css.at("soft").c_str(), nullptr);
-        for (const char* hue : {"a", "b", "c", "d"}) {
+        for (const char* hue : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
             INFO(hue);
             const auto bar = laid_upon(of(hue), of("page"), soft);
             CHECK(contrast(of(hue), of("page")) >= 3.0);

@@ -21,7 +21,7 @@ void write(const fs::path& file, const std::string& text) { std::ofstream(file, 
 const char* const summary =
     R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4,
   "step_ms": {"median": 476.6, "low": 307.3, "high": 683.2}, "peak_memory_bytes": 703084444,
-  "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "other": 303084444},
+  "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "masters": 50000000, "other": 253084444},
   "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,
   "executed": {"attention": [{"component": "fast<1>", "plugin": "p", "variant": "flash", "layers": "encoder.0-5", "phase": "train", "calls": 1824},
                              {"component": "other", "plugin": "q", "variant": "", "layers": "encoder.9", "phase": "train", "calls": 7}]},
@@ -108,6 +108,7 @@ TEST_CASE("a report tells the run's numbers") {
                              "nobody serves it",
                              "ran, but stands in no row of the plan",
                              "200 MB, 28 %",
+                             "253 MB, 36 %",
                              "Made &amp; Up",
                              "[&quot;&lt;bad&gt;&quot;",
                              "11,573 used, 12,561 read, 988 skipped"}) {

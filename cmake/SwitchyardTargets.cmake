@@ -1,9 +1,9 @@
 # How a folder takes part in the build. Give it a CMakeLists.txt (core/NAME, sdk/NAME, plugins/NAME or tests/NAME) that
 # lists its sources explicitly:
 #
-#   switchyard_library(switchyard_resolver SOURCES resolve.cpp plan.cpp DEPS switchyard_base)
+#   switchyard_library(switchyard_resolver SOURCES resolve.cpp plan.cpp DEPS switchyard_config)
 #       A static library. Called again with the same name, it adds sources: so do the folders that share
-#       switchyard_base. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
+#       switchyard_config. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
 #   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_host LIBEXEC)
 #       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. The latter is also called switchyard::probe.
 #   switchyard_test(resolver SOURCES resolve_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
@@ -35,7 +35,7 @@ function(switchyard_link_include root name folder)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/switchyard/${name}" SYMBOLIC)
 endfunction()
 
-foreach(folder IN ITEMS interfaces config host resolver reference model data train infer compare report cli)
+foreach(folder IN ITEMS interfaces base config host resolver reference model data train infer compare report cli)
   switchyard_link_include("${SWITCHYARD_CORE_INCLUDE}" ${folder} core/${folder})
 endforeach()
 foreach(root IN ITEMS "${SWITCHYARD_CORE_INCLUDE}" "${SWITCHYARD_SDK_INCLUDE}")

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/cli/command.h>
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::cli {
@@ -114,7 +114,7 @@ void keep_stdout_for_json() {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-    if (const auto error = host::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
+    if (const auto error = base::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
 }
 
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {

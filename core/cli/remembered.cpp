@@ -9,7 +9,7 @@
 
 #include <ATen/Parallel.h>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/probe/probe_cache.h>
 #include <switchyard/resolver/measured.h>
@@ -75,7 +75,7 @@ std::optional<std::string> Remembered::store(const resolver::Measurement& measur
     std::error_code error;
     fs::create_directories(folder_, error);
     if (error) return folder_ + ": cannot be made: " + error.message();
-    return host::write_file_atomically(
+    return base::write_file_atomically(
         folder_ + "/" + host::text_hash(measurement.shape_class).substr(0, 16) + ".json",
         resolver::measurement_text(measurement));
 }

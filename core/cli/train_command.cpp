@@ -13,7 +13,7 @@
 #include <switchyard/cli/planned_job.h>
 #include <switchyard/cli/train_summary.h>
 #include <switchyard/config/show.h>
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/model/weights/load_weights.h>
 #include <switchyard/resolver/plan_json.h>
 #include <switchyard/train/checkpoint.h>
@@ -237,7 +237,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         train_summary(session, result, training_memory(session, state), wall.count()).dump(2) + "\n";
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
-        (void)host::write_file_atomically(run.file("summary.json"), summary);
+        (void)base::write_file_atomically(run.file("summary.json"), summary);
         throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
     }
     write_file(run.file("summary.json"), summary);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <switchyard/report/json_text.h>
+#include <switchyard/report/record_json.h>
 #include <switchyard/report/record_parts.h>
 
 namespace switchyard::report {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <switchyard/report/json_text.h>
+#include <switchyard/report/record_json.h>
 #include <switchyard/report/run_record.h>
 
 namespace switchyard::report {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <switchyard/report/comparison_record.h>
-#include <switchyard/report/json_text.h>
+#include <switchyard/report/record_json.h>
 #include <switchyard/report/record_parts.h>
 
 namespace switchyard::report {

@@ -8,20 +8,17 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <switchyard/base/input_error.h>
 #include <switchyard/report/number_text.h>
 #include <switchyard/report/series.h>
 
 namespace switchyard::report {
 
-// "runs/a/metrics.jsonl:17: error: ...".
-struct InputError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using base::InputError;
 
 // A name and a value, as they are shown.
 using Fact = std::pair<std::string, std::string>;

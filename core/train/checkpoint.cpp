@@ -77,12 +77,12 @@ void remove_old(const std::string& folder, std::size_t keep) {
     }
 }
 
-host::FileError sync_folder(const std::string& folder) {
+base::FileError sync_folder(const std::string& folder) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool good = descriptor >= 0 && ::fsync(descriptor) == 0;
     const int reason = errno;
     if (descriptor >= 0) ::close(descriptor);
-    return good ? host::FileError{} : "cannot sync " + folder + ": " + std::strerror(reason);
+    return good ? base::FileError{} : "cannot sync " + folder + ": " + std::strerror(reason);
 }
 
 json to_json(const TrainingState& state) {
@@ -103,7 +103,7 @@ json to_json(const TrainingState& state) {
     return object;
 }
 
-host::FileError write_files(const std::string& aside, const TrainingState& state,
+base::FileError write_files(const std::string& aside, const TrainingState& state,
                             const model::Parameters& parameters) {
     std::vector<model::NamedTensor> weights;
     for (const auto& parameter : parameters.all()) weights.push_back({parameter.name, parameter.value});
@@ -118,7 +118,7 @@ host::FileError write_files(const std::string& aside, const TrainingState& state
     if (state.progression.generator.defined())
         tensors.push_back({generator_name, state.progression.generator});
     if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
-    if (auto error = host::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
+    if (auto error = base::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
         return error;
     return write_checksums(aside, files);
 }
@@ -297,7 +297,7 @@ void remove_leftovers(const std::string& folder) {
     for (const auto& path : leftovers) fs::remove_all(path, ignored);
 }
 
-host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep) {
     std::error_code error;
     fs::create_directories(folder, error);

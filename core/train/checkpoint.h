@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/train/training_state.h>
 
 namespace switchyard::train {
 
 // Saves below `folder` (made if need be) and removes all but the newest `keep` checkpoints. The error names file and reason.
-host::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep);
 
 // Removes what a killed save left below `folder`.

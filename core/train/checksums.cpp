@@ -14,7 +14,7 @@ constexpr const char* checksums_name = "checksums.xxh128";
 
 }  // namespace
 
-host::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files) {
+base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files) {
     std::string text;
     for (const auto& file : files) {
         const auto path = folder + "/" + file;
@@ -22,7 +22,7 @@ host::FileError write_checksums(const std::string& folder, const std::vector<std
         if (hash.empty()) return "cannot read " + path + ": " + std::strerror(errno);
         text += hash + "  " + file + "\n";
     }
-    return host::write_file_atomically(folder + "/" + checksums_name, text);
+    return base::write_file_atomically(folder + "/" + checksums_name, text);
 }
 
 std::string checksum_fault(const std::string& folder, const std::vector<std::string>& files) {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 
 namespace switchyard::train {
 
 // Writes checksums.xxh128 in `folder` about these files of it.
-host::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files);
+base::FileError write_checksums(const std::string& folder, const std::vector<std::string>& files);
 
 // Which of these files is not as it was when its checksum was written, in words that begin with its name; empty if all are.
 std::string checksum_fault(const std::string& folder, const std::vector<std::string>& files);

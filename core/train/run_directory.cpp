@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/train/checkpoint.h>
 
 namespace switchyard::train {
@@ -27,7 +27,7 @@ std::string RunDirectory::prepare(const std::string& path, bool resume) {
     std::filesystem::create_directories(path + "/tensorboard", error);
     if (error) return "cannot make the folder " + path + ": " + error.message();
     remove_leftovers(path + "/checkpoints");
-    for (const char* folder : {"", "/model"}) host::remove_unfinished(path + folder);
+    for (const char* folder : {"", "/model"}) base::remove_unfinished(path + folder);
     return "";
 }
 
@@ -41,7 +41,7 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t step, bool evaluate
         const bool again = evaluated_again && at == step && object.contains("eval_loss");
         if (at <= step && !again) kept += line + "\n";
     }
-    if (const auto error = host::write_file_atomically(path, kept)) throw std::runtime_error(*error);
+    if (const auto error = base::write_file_atomically(path, kept)) throw std::runtime_error(*error);
     file_.open(path, std::ios::app);
 }
 

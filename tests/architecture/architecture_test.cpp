@@ -71,7 +71,7 @@ TEST_CASE("an include that breaks the rule is named with its line") {
         {"plugins/p/a.cpp", "#include \"../q/b.h\"", "\"../q/b.h\" leaves its folder"},
         {"plugins/p/a.cpp", "  #  include <torch/torch.h> // all",
          "<torch/torch.h> may not be included here"},
-        {"core/config/a.cpp", "#include <spdlog/spdlog.h>", "log through <switchyard/host/log.h>"},
+        {"core/config/a.cpp", "#include <spdlog/spdlog.h>", "log through <switchyard/base/log.h>"},
         {"core/interfaces/a.h", "#include <ATen/ops/add.h>", "nothing more of ATen"},
         {"core/model/a.cpp", "#include <catch2/catch.hpp>", "only tests use Catch2"},
         {"core/elsewhere/a.cpp", "#include <vector>", "the folder has no place in the dependency rule"},

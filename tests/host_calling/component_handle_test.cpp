@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <switchyard/host/calling/binding.h>
 #include <switchyard/host/calling/guard.h>
-#include <switchyard/host/log.h>
+#include <switchyard/base/log.h>
 
 #include "fake_component.h"
 

@@ -68,7 +68,7 @@ private:
 
 }  // namespace
 
-host::FileError write_lent_batches(const std::string& path, const std::vector<std::vector<Batch>>& steps) {
+base::FileError write_lent_batches(const std::string& path, const std::vector<std::vector<Batch>>& steps) {
     std::vector<model::NamedTensor> tensors;
     Writer writer(tensors);
     for (std::size_t step = 0; step < steps.size(); ++step) {

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/interfaces/batch.h>
 
 namespace switchyard::compare {
 
 // `steps`: the batches of each step.
-host::FileError write_lent_batches(const std::string& path, const std::vector<std::vector<Batch>>& steps);
+base::FileError write_lent_batches(const std::string& path, const std::vector<std::vector<Batch>>& steps);
 
 }  // namespace switchyard::compare

@@ -6,7 +6,7 @@
 #include <switchyard/host/calling/guard.h>
 #include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/host/calling/services.h>
-#include <switchyard/host/log.h>
+#include <switchyard/base/log.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::host {

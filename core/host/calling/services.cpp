@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include <switchyard/host/log.h>
+#include <switchyard/base/log.h>
 
 namespace switchyard::host {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 
 namespace switchyard::host {
 
@@ -155,7 +155,7 @@ std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std:
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     const json known = {{"state", state}, {"devices", list}};
-    if (!error) (void)write_file_atomically(file, known.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (!error) (void)base::write_file_atomically(file, known.dump(-1, ' ', false, json::error_handler_t::replace));
     return devices;
 }
 

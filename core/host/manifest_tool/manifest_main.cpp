@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/manifest_tool/generate.h>
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     }
     const std::string libraries = library_lines(libtorch);
     if (libraries.empty()) return bad_input;
-    const auto error = switchyard::host::write_file_atomically(
+    const auto error = switchyard::base::write_file_atomically(
         output, switchyard::host::generate_source(*read.plugin, libraries));
     if (error) std::cerr << "error: " << *error << "\n";
     return error ? 1 : 0;

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/discovery/elf_image.h>
 
@@ -69,7 +69,7 @@ std::string ProbeCache::file_of(const std::string& library, const std::string& h
 void ProbeCache::write(const std::string& file, const std::string& text) const {
     std::error_code error;
     fs::create_directories(fs::path(file).parent_path(), error);
-    if (!error) (void)write_file_atomically(file, text);
+    if (!error) (void)base::write_file_atomically(file, text);
 }
 
 std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {

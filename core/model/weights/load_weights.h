@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/config/config.h>
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 #include <switchyard/model/parameters.h>
 #include <switchyard/model/weights/huggingface_names.h>
 
@@ -37,7 +37,7 @@ struct SpecialTokens {
 
 // Writes `folder`/model.safetensors and `folder`/config.json such that transformers reads them and computes the same; makes the folder. A model that
 // transformers does not have is written under our names (huggingface_family.h).
-host::FileError save_weights(const std::string& folder, const config::Config& config,
+base::FileError save_weights(const std::string& folder, const config::Config& config,
                              const Parameters& parameters, const SpecialTokens& tokens = {});
 
 // Which tensors of a file these parameters are.

@@ -48,7 +48,7 @@ std::string header_of(const std::vector<TensorToStore>& tensors,
 
 }  // namespace
 
-host::FileError write_safetensors(const std::string& path, std::vector<TensorToStore> tensors,
+base::FileError write_safetensors(const std::string& path, std::vector<TensorToStore> tensors,
                                   const std::map<std::string, std::string>& metadata) {
     std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
     check(tensors);
@@ -58,7 +58,7 @@ host::FileError write_safetensors(const std::string& path, std::vector<TensorToS
 
     const std::string header = header_of(tensors, metadata);
     const std::uint64_t header_bytes = header.size();
-    host::AtomicFile file(path);
+    base::AtomicFile file(path);
     if (auto error = file.open()) return error;
     if (auto error = file.write(&header_bytes, sizeof header_bytes)) return error;
     if (auto error = file.write(header.data(), header.size())) return error;

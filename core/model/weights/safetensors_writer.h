@@ -1,4 +1,4 @@
-// Writes a safetensors file that the reference implementation reads: atomically (host/atomic_file.h), tensors ordered by falling element size so that every
+// Writes a safetensors file that the reference implementation reads: atomically (base/atomic_file.h), tensors ordered by falling element size so that every
 // one is aligned, the header padded to a multiple of 8.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 
 namespace switchyard::model {
 
@@ -21,7 +21,7 @@ struct TensorToStore {
 };
 
 // Throws std::invalid_argument for two tensors of one name or bytes that do not fit type and shape: bugs of the caller.
-host::FileError write_safetensors(const std::string& path, std::vector<TensorToStore> tensors,
+base::FileError write_safetensors(const std::string& path, std::vector<TensorToStore> tensors,
                                   const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace switchyard::model

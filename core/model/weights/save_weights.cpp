@@ -23,7 +23,7 @@ std::string architecture_of(Family family, const Parameters& parameters) {
 
 }  // namespace
 
-host::FileError save_weights(const std::string& folder, const config::Config& config,
+base::FileError save_weights(const std::string& folder, const config::Config& config,
                              const Parameters& parameters, const SpecialTokens& tokens) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
@@ -38,7 +38,7 @@ host::FileError save_weights(const std::string& folder, const config::Config& co
         return failed;
     const HuggingFaceFacts facts{architecture_of(family, parameters), config.task.labels, tokens.pad,
                                  tokens.bos, tokens.eos};
-    return host::write_file_atomically(folder + "/config.json",
+    return base::write_file_atomically(folder + "/config.json",
                                        to_huggingface_config(config.model, family, facts));
 }
 

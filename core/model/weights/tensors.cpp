@@ -61,7 +61,7 @@ at::Tensor view_stored(const std::shared_ptr<const SafetensorsFile>& file, const
         const_cast<std::byte*>(stored.data), stored.shape, [file](void*) {}, options);
 }
 
-host::FileError write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+base::FileError write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                                   const std::map<std::string, std::string>& metadata) {
     std::vector<TensorToStore> stored;
     std::vector<at::Tensor> kept;

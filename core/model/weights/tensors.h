@@ -22,7 +22,7 @@ struct NamedTensor {
 };
 
 // Copies what is not contiguous on the CPU, one tensor at a time only where needed.
-host::FileError write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+base::FileError write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                                   const std::map<std::string, std::string>& metadata);
 
 }  // namespace switchyard::model

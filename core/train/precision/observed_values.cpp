@@ -55,8 +55,9 @@ std::string ranges_text(const std::set<std::int64_t>& numbers) {
         const auto first = *at;
         auto last = first;
         while (++at != numbers.end() && *at == last + 1) ++last;
-        text += (text.empty() ? "" : ",") + std::to_string(first);
-        if (last > first) text += "-" + std::to_string(last);
+        if (!text.empty()) text += ',';
+        text += std::to_string(first);
+        if (last > first) text.append("-").append(std::to_string(last));
     }
     return text;
 }

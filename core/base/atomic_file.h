@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchyard::host {
+namespace switchyard::base {
 
 // An error in words with the path and the system's reason; nullopt when all went well.
 using FileError = std::optional<std::string>;
@@ -37,4 +37,4 @@ FileError write_file_atomically(const std::string& target, std::string_view cont
 // Removes the files aside that killed processes left in a folder, not below it; those of a process that is still writing there too.
 void remove_unfinished(const std::string& folder);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::base

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 
 #include <switchyard_test.h>
 
@@ -35,7 +35,7 @@ void write_and_die(const std::string& target) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        host::AtomicFile file(target);
+        base::AtomicFile file(target);
         if (file.open() || file.write("half", 4)) _exit(1);
         kill(getpid(), SIGKILL);
     }
@@ -49,9 +49,9 @@ void write_and_die(const std::string& target) {
 TEST_CASE("a file is written whole, and one that is given up leaves nothing") {
     const auto folder = test::temporary_dir("atomic");
     const auto target = (folder / "a.txt").string();
-    REQUIRE(host::write_file_atomically(target, "first") == std::nullopt);
+    REQUIRE(base::write_file_atomically(target, "first") == std::nullopt);
     {
-        host::AtomicFile file(target);
+        base::AtomicFile file(target);
         REQUIRE(file.open() == std::nullopt);
         REQUIRE(file.write("second", 6) == std::nullopt);
         CHECK(text_of(target) == "first");
@@ -63,7 +63,7 @@ TEST_CASE("a file is written whole, and one that is given up leaves nothing") {
 TEST_CASE("what a kill left of a file is removed, and nothing that only looks like it") {
     const auto folder = test::temporary_dir("atomic");
     const auto target = (folder / "config.toml").string();
-    REQUIRE(host::write_file_atomically(target, "whole") == std::nullopt);
+    REQUIRE(base::write_file_atomically(target, "whole") == std::nullopt);
     const Names others{"config.toml",      "config.toml.backup",    "config.toml.a1B2c3",
                        ".writing-",        ".writing-abcdef",       ".writing-notes.txt",
                        "writing-a-abcdef", ".writing-folder-abcdef"};
@@ -78,8 +78,8 @@ TEST_CASE("what a kill left of a file is removed, and nothing that only looks li
     CHECK(text_of(target) == "whole");
     REQUIRE(names_in(folder).size() == others.size() + 3);
 
-    host::remove_unfinished(folder.string());
+    base::remove_unfinished(folder.string());
     CHECK(names_in(folder) == others);
     CHECK(text_of(target) == "whole");
-    host::remove_unfinished((folder / "nowhere").string());
+    base::remove_unfinished((folder / "nowhere").string());
 }

@@ -1,4 +1,4 @@
-#include <switchyard/host/atomic_file.h>
+#include <switchyard/base/atomic_file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace switchyard::host {
+namespace switchyard::base {
 namespace {
 
 constexpr std::string_view aside_prefix = ".writing-", aside_suffix = "-XXXXXX";
@@ -117,4 +117,4 @@ void remove_unfinished(const std::string& folder) {
     for (const auto& path : left) std::filesystem::remove(path, ignored);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::base

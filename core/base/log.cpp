@@ -1,4 +1,4 @@
-#include <switchyard/host/log.h>
+#include <switchyard/base/log.h>
 
 #include <cstdlib>
 #include <memory>

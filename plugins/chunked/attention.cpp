@@ -77,20 +77,21 @@ AttentionOutputs ChunkedAttention::forward(const AttentionInputs& inputs, const 
     executed();
     const bool padded = params.layout == Layout::padded;
     auto sizes = inputs.q.sizes().vec();
-    const auto lse_type = inputs.q.options().dtype(reference::wide_type(inputs.q.scalar_type()));
-    const at::Tensor lse = at::empty(inputs.q.sizes().slice(0, inputs.q.dim() - 1), lse_type);
+    sizes.back() = 2;
+    const at::Tensor softmax =
+        at::empty(sizes, inputs.q.options().dtype(reference::wide_type(inputs.q.scalar_type())));
     sizes.back() = inputs.v.size(-1);
     const at::Tensor out = reference::empty_in_order_of(inputs.q, sizes);
     for_each_block(inputs, params, [&](const Block& block, Span queries, Span) {
         chunked::forward(block, params, {chunk_size_, key_chunk_size_}, padded ? out : part(out, queries),
-                         padded ? lse : part(lse, queries));
+                         padded ? softmax : part(softmax, queries));
     });
-    return save_attention(saved, inputs, params, out, lse);
+    return save_attention(saved, inputs, params, out, softmax);
 }
 
 AttentionGrads ChunkedAttention::backward(const AttentionParams& params, const Saved& saved,
                                           const at::Tensor& grad_out, const AttentionNeeds& needs) {
-    const auto [inputs, out, lse] = saved_attention(saved);
+    const auto [inputs, out, softmax] = saved_attention(saved);
     const bool padded = params.layout == Layout::padded;
     AttentionGrads grads;
     if (needs.q) grads.q = at::zeros_like(inputs.q);
@@ -107,8 +108,8 @@ AttentionGrads ChunkedAttention::backward(const AttentionParams& params, const S
         parts.v_BKME = padded ? grads.v : part(grads.v, keys);
         parts.relative_bias = grads.relative_bias;
         if (needs.dense_bias) parts.dense_bias = as_four(grads.dense_bias);
-        chunked::BackwardInputs from_above{out, lse, grad_out};
-        if (!padded) from_above = {part(out, queries), part(lse, queries), part(grad_out, queries)};
+        chunked::BackwardInputs from_above{out, softmax, grad_out};
+        if (!padded) from_above = {part(out, queries), part(softmax, queries), part(grad_out, queries)};
         chunked::backward(block, params, {chunk_size_, key_chunk_size_}, from_above, parts);
     });
     grads.k = like_input(grads.k, inputs.k);

@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
 #include <switchyard/reference/attention.h>
@@ -39,6 +40,17 @@ reference::ScoreGeometry geometry_of(const Block& block, const Rectangle& rectan
 // A dimension that is not broadcast, cut to the span.
 at::Tensor cut(const at::Tensor& x, std::int64_t dimension, Span span) {
     return x.size(dimension) == 1 ? x : x.narrow(dimension, span.begin, span.size());
+}
+
+// scale * left * right^T, summed up in float32 at least and not rounded to less: of a score of 100 bfloat16
+// would leave the softmax a choice between 100 and 100.5.
+at::Tensor wide_product(const at::Tensor& left, const at::Tensor& right, double scale) {
+    const at::Tensor columns = right.transpose(1, 2);
+    const bool narrow = left.scalar_type() == at::kBFloat16 || left.scalar_type() == at::kHalf;
+    // LibTorch has a product of 16-bit numbers that is float32 for a device only.
+    if (narrow && left.is_cuda()) return at::bmm(left, columns, at::kFloat).mul_(scale);
+    const at::Tensor a = reference::wide(left), b = reference::wide(columns);
+    return at::empty({a.size(0), a.size(1), b.size(2)}, a.options()).baddbmm_(a, b, 0.0, scale);
 }
 
 void add_biases(const Block& block, const AttentionParams& params, const Rectangle& rectangle,
@@ -145,13 +157,12 @@ Span visible_keys(const Block& block, const AttentionMask& mask, Span queries) {
 
 Scores scores(const Block& block, const AttentionParams& params, const at::Tensor& q_BKgD,
               const Rectangle& rectangle, bool want_slope) {
-    const at::Tensor k_BKmD = columns_of(block.k_BKMD, rectangle.keys);
     Scores result;
-    result.s_BHnm = reference::wide(at::bmm(q_BKgD, k_BKmD.transpose(1, 2)))
+    result.s_BHnm = wide_product(q_BKgD, columns_of(block.k_BKMD, rectangle.keys),
+                                 reference::attention_scale(params, block.q_BHND.size(3)))
                         .view({block.q_BHND.size(0), block.q_BHND.size(1), rectangle.queries.size(),
                                rectangle.keys.size()});
     at::Tensor& s = result.s_BHnm;
-    s.mul_(reference::attention_scale(params, block.q_BHND.size(3)));
     if (params.mask.kinds.has(MaskKind::soft_cap) && params.mask.soft_cap > 0.0) {
         s.div_(params.mask.soft_cap).tanh_();
         if (want_slope) result.slope_BHnm = s.square().neg_().add_(1.0);

@@ -1,7 +1,6 @@
 #include "block_pass.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bmm.h>
@@ -12,8 +11,6 @@
 
 namespace switchyard::chunked {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // total_BKMD[:, :, keys] += left^T * right, both [B * K, G * n, ...].
 void add_product(const at::Tensor& total_BKMD, Span keys, const at::Tensor& left, const at::Tensor& right) {
@@ -45,7 +42,8 @@ void add_dense(const at::Tensor& total, const Rectangle& rectangle, const at::Te
 struct Rows {
     Span queries;
     at::Tensor q_BKgD, grad_BKgE;
-    at::Tensor lse_BHn1, delta_BHn1;  // delta: sum of grad_out * out, that is, of dP * P, over a row
+    at::Tensor top_BHn1, weight_BHn1;  // probabilities are exp(score - top) * weight
+    at::Tensor delta_BHn1;             // sum of grad_out * out, that is, of dP * P, over a row
 };
 
 class Backward {
@@ -57,7 +55,7 @@ public:
         const Rectangle rectangle{rows.queries, keys};
         const Scores scored = scores(block_, params_, rows.q_BKgD, rectangle, true);
         at::Tensor p = scored.s_BHnm;
-        p.sub_(rows.lse_BHn1).exp_();
+        p.sub_(rows.top_BHn1).exp_().mul_(rows.weight_BHn1);
         const at::Tensor keep = params_.dropout.active() ? kept(block_, params_, rectangle) : at::Tensor();
         if (grads_.v_BKME.defined()) {
             const at::Tensor dropped = keep.defined() ? p.mul(keep).mul_(params_.dropout.keep_scale()) : p;
@@ -109,8 +107,9 @@ Rows rows_at(const Block& block, const BackwardInputs& inputs, Span queries) {
     rows.queries = queries;
     rows.q_BKgD = rows_of(block.q_BHND, queries, kv_heads);
     rows.grad_BKgE = rows_of(inputs.grad_out_BHNE, queries, kv_heads);
-    const at::Tensor lse = part(inputs.lse_BHN);
-    rows.lse_BHn1 = lse.masked_fill(lse.eq(-infinity), 0.0).unsqueeze(-1);
+    const at::Tensor softmax = part(inputs.softmax_BHN2), total = softmax.narrow(-1, 1, 1);
+    rows.top_BHn1 = softmax.narrow(-1, 0, 1);
+    rows.weight_BHn1 = total.reciprocal().masked_fill_(total.eq(0.0), 0.0);
     rows.delta_BHn1 =
         reference::wide(part(inputs.grad_out_BHNE)).mul(reference::wide(part(inputs.out_BHNE))).sum(-1, true);
     return rows;

@@ -47,14 +47,14 @@ void take_in(const Block& block, const AttentionParams& params, const at::Tensor
 }  // namespace
 
 void forward(const Block& block, const AttentionParams& params, const ChunkSizes& sizes,
-             const at::Tensor& out_BHNE, const at::Tensor& lse_BHN) {
+             const at::Tensor& out_BHNE, const at::Tensor& softmax_BHN2) {
     const std::int64_t kv_heads = block.k_BKMD.size(1);
     for_each_chunk(block, params.mask, sizes.queries, [&](Span queries, Span keys) {
         const at::Tensor out = out_BHNE.narrow(2, queries.begin, queries.size());
-        const at::Tensor lse = lse_BHN.narrow(2, queries.begin, queries.size());
+        const at::Tensor softmax = softmax_BHN2.narrow(2, queries.begin, queries.size());
         if (keys.size() == 0) {
             out.zero_();
-            lse.fill_(-infinity);
+            softmax.zero_();
             return;
         }
         const at::Tensor q = rows_of(block.q_BHND, queries, kv_heads);
@@ -66,7 +66,8 @@ void forward(const Block& block, const AttentionParams& params, const ChunkSizes
         const double keep_scale = params.dropout.active() ? params.dropout.keep_scale() : 1.0;
         const at::Tensor weight = total.masked_fill(total.eq(0.0), 1.0).reciprocal_().mul_(keep_scale);
         out.copy_(running.sum_BKgE.view(out.sizes()).mul_(weight));
-        lse.copy_(finite(running.top_BHn1).add_(total.log()).squeeze(-1));
+        softmax.narrow(-1, 0, 1).copy_(finite(running.top_BHn1));
+        softmax.narrow(-1, 1, 1).copy_(total);
     });
 }
 

@@ -10,13 +10,13 @@ struct ChunkSizes {
     std::int64_t keys = 0;  // 0: all that are visible
 };
 
-// Writes out_BHNE, and lse_BHN (float32 at least) with -inf where no key is visible.
+// Writes out_BHNE, and softmax_BHN2 (float32 at least; <switchyard/sdk/saved_attention.h>).
 void forward(const Block& block, const AttentionParams& params, const ChunkSizes& sizes,
-             const at::Tensor& out_BHNE, const at::Tensor& lse_BHN);
+             const at::Tensor& out_BHNE, const at::Tensor& softmax_BHN2);
 
 // What forward left, and what comes from above.
 struct BackwardInputs {
-    at::Tensor out_BHNE, lse_BHN, grad_out_BHNE;
+    at::Tensor out_BHNE, softmax_BHN2, grad_out_BHNE;
 };
 
 // Written (q) or added to (the rest); undefined where not needed. All but q are float32 at least.

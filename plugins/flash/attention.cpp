@@ -31,11 +31,6 @@ AttentionInputs with_dense_rows(const AttentionInputs& inputs) {
     return dense;
 }
 
-// A log-sum-exp [B, H, N] or [T, H] as rows of one number.
-flash::Rows lse_rows(const at::Tensor& lse, Layout layout) {
-    return flash::rows_of(lse.unsqueeze(-1), layout);
-}
-
 // Zeros of the bias' own size, and where in them an element of [B, H, N, M] is.
 at::Tensor dense_gradient(const at::Tensor& bias, flash::BackwardRows& rows) {
     const at::Tensor gradient = at::zeros(bias.sizes(), bias.options().dtype(at::kFloat));
@@ -91,16 +86,16 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
     executed();
     const AttentionInputs dense = with_dense_rows(inputs);
     auto sizes = inputs.q.sizes().vec();
-    const at::Tensor lse =
-        at::empty(inputs.q.sizes().slice(0, inputs.q.dim() - 1), inputs.q.options().dtype(at::kFloat));
+    sizes.back() = 2;
+    const at::Tensor softmax = at::empty(sizes, inputs.q.options().dtype(at::kFloat));
     sizes.back() = inputs.v.size(-1);
     const at::Tensor out = empty_with_dense_rows(dense.q, sizes);
     const flash::Call call = flash::describe(dense, params);
-    const bool decodes = flash::is_decoding(call);
+    const bool decodes = saved == nullptr && flash::is_decoding(call);
     computed_in_ = decodes ? "fp32" : flash::multiplied_in(call.dtype);
     const auto pass = decodes ? flash::decode : flash::forward;
-    pass(call, flash::rows_of(out, params.layout), lse_rows(lse, params.layout));
-    return save_attention(saved, inputs, params, out, lse);
+    pass(call, flash::rows_of(out, params.layout), flash::rows_of(softmax, params.layout));
+    return save_attention(saved, inputs, params, out, softmax, call.score_unit());
 }
 
 AttentionGrads FlashAttention::backward(const AttentionParams& params, const Saved& saved,
@@ -115,7 +110,7 @@ AttentionGrads FlashAttention::backward(const AttentionParams& params, const Sav
     flash::BackwardRows rows;
     rows.out = flash::rows_of(from.out, params.layout);
     rows.grad_out = flash::rows_of(grad, params.layout);
-    rows.lse = lse_rows(from.lse, params.layout);
+    rows.softmax = flash::rows_of(from.softmax, params.layout);
     // Zeros: what lies past key_lengths is not visited.
     const auto make = [&](bool needed, const at::Tensor& input, at::Tensor& gradient, flash::Rows& to) {
         if (!needed) return;

@@ -10,7 +10,6 @@ namespace switchyard::flash {
 namespace {
 
 constexpr std::int64_t key_block = backward_block;
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // Everything that a thread needs for one item: parts of the keys of one kv head of one sequence.
 template <class Compute>
@@ -23,7 +22,7 @@ struct Scratch {
     Buffer<float> p, ds, slope;
     Buffer<float> dq, dq_sum;  // of a tile of queries: from one part, from all so far
     Buffer<Compute> p_transposed, rounded, ds_transposed;
-    float delta[tile_rows], lse[tile_rows];
+    float delta[tile_rows], top[tile_rows], weight[tile_rows];
 
     void fit(const Call& call, std::int64_t keys) {
         const std::int64_t d = even(call.head_dim), e = even(call.v_head_dim), tile = tile_rows * key_block;
@@ -245,8 +244,11 @@ private:
             for (std::int64_t e = 0; e < call_.v_head_dim; ++e)
                 delta += static_cast<float>(out[e]) * static_cast<float>(grad.row(r)[e]);
             scratch.delta[r] = delta;
-            scratch.lse[r] = log2_e * *Call::at(static_cast<const float*>(rows_.lse.data), rows_.lse,
-                                                sequence.index, sequence.q_base, head, first + r);
+            const float* const softmax =
+                Call::at(static_cast<const float*>(rows_.softmax.data), rows_.softmax, sequence.index,
+                         sequence.q_base, head, first + r);
+            scratch.top[r] = softmax[0];
+            scratch.weight[r] = softmax[1] == 0.0F ? 0.0F : 1.0F / softmax[1];
         }
     }
 
@@ -350,8 +352,7 @@ private:
         float* const p = scratch.p.data() + r * key_block;
         float* const ds = scratch.ds.data() + r * key_block;
         float* const slope = call_.soft_cap > 0.0F ? scratch.slope.data() + r * key_block : nullptr;
-        const float base = scratch.lse[r] == -infinity ? 0.0F : scratch.lse[r];
-        const float factor = row.terms(tile.begin, nullptr).factor();
+        const Exponential exponential{row.factor(), scratch.top[r], scratch.weight[r]};
         const DropoutRow dropout = row.dropout();
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
@@ -360,7 +361,7 @@ private:
             std::fill(ds + done, ds + at, 0.0F);
             const ScoreTerms terms = row.terms(key, slope == nullptr ? nullptr : slope + at);
             if (!terms.plain()) kernels_.finish_scores(p + at, count, terms);
-            kernels_.exponentials(p + at, count, factor, base, key, nullptr);
+            kernels_.exponentials(p + at, count, exponential, key, nullptr);
             kernels_.score_gradients(ds + at, p + at, count, scratch.delta[r], key,
                                      call_.dropout.active() ? &dropout : nullptr);
             add_bias_gradients(biases, at, ds + at, count);

@@ -42,6 +42,12 @@ struct Call {
     std::int64_t buckets = 0;             // of the relative bias; 0: none
     std::vector<std::int64_t> bucket_of;  // [span]
 
+    // What a score of the kernels is multiplied by to be one of the contract: where there is nothing but a
+    // scale they leave that to the exponentials.
+    float score_unit() const {
+        return soft_cap <= 0.0F && distance_bias.empty() && dense == nullptr ? scale : 1.0F;
+    }
+
     // float32, element strides, 0 where broadcast; nullptr: none.
     at::Tensor dense_bias;  // keeps the values alive
     const float* dense = nullptr;

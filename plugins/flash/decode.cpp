@@ -17,8 +17,12 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 template <class Storage>
 class Decode {
 public:
-    Decode(const Call& call, const Rows& out, const Rows& lse)
-        : call_(call), out_(out), lse_(lse), rows_(row_kernels()), stream_(stream_kernels<Storage>()) {}
+    Decode(const Call& call, const Rows& out, const Rows& softmax)
+        : call_(call),
+          out_(out),
+          softmax_(softmax),
+          rows_(row_kernels()),
+          stream_(stream_kernels<Storage>()) {}
 
     void run() {
         for (std::size_t s = 0; s < call_.sequences.size(); ++s) {
@@ -96,14 +100,14 @@ private:
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             top = std::max(top, rows_.finish_scores(s + (key - tile.begin), count, row.terms(key, nullptr)));
         });
-        const float base = top == -infinity ? 0.0F : top, factor = row.terms(tile.begin, nullptr).factor();
+        const Exponential exponential{row.factor(), top == -infinity ? 0.0F : top};
         const DropoutRow dropout = row.dropout();
         float total = 0.0F;
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             const std::int64_t at = key - tile.begin;
             std::fill(s + done, s + at, 0.0F);
-            total += rows_.exponentials(s + at, count, factor, base, key,
+            total += rows_.exponentials(s + at, count, exponential, key,
                                         call_.dropout.active() ? &dropout : nullptr);
             done = at + count;
         });
@@ -128,19 +132,20 @@ private:
             top = std::max(top, tops_.data()[first + part * step]);
         auto* const out =
             Call::at(static_cast<Storage*>(out_.data), out_, sequence.index, sequence.q_base, head, query);
-        float& lse =
-            *Call::at(static_cast<float*>(lse_.data), lse_, sequence.index, sequence.q_base, head, query);
+        float* const softmax = Call::at(static_cast<float*>(softmax_.data), softmax_, sequence.index,
+                                        sequence.q_base, head, query);
         if (top == -infinity) {
             // No key, or not a number.
             for (std::int64_t part = 0; part < group.parts; ++part)
                 total += totals_.data()[first + part * step];
             std::fill_n(out, call_.v_head_dim, static_cast<Storage>(total));
-            lse = total == 0.0F ? -infinity : total;
+            keep_softmax(softmax, top, total);
             return;
         }
+        const float factor = ScoreRow(call_, sequence, head, query).factor();
         for (std::int64_t part = 0; part < group.parts; ++part) {
             const std::int64_t row = first + part * step;
-            const float shrink = std::exp2(tops_.data()[row] - top);
+            const float shrink = std::exp2((tops_.data()[row] - top) * factor);
             total += totals_.data()[row] * shrink;
             rows_.scale(sums_.data() + row * call_.v_head_dim, call_.v_head_dim, shrink);
             if (part > 0)
@@ -152,11 +157,11 @@ private:
         const float* const sums = sums_.data() + first * call_.v_head_dim;
         for (std::int64_t e = 0; e < call_.v_head_dim; ++e)
             out[e] = static_cast<Storage>(sums[e] * (keep_scale / total));
-        lse = (top + std::log2(total)) * ln_2;
+        keep_softmax(softmax, top, total);
     }
 
     const Call& call_;
-    Rows out_, lse_;
+    Rows out_, softmax_;
     const RowKernels& rows_;
     const StreamKernels<Storage>& stream_;
     std::vector<Group> groups_;
@@ -173,10 +178,10 @@ bool is_decoding(const Call& call) {
     return longest * (call.heads / call.kv_heads) <= most_decoding_rows;
 }
 
-void decode(const Call& call, const Rows& out, const Rows& lse) {
-    if (call.dtype == at::kFloat) return Decode<float>(call, out, lse).run();
-    if (call.dtype == at::kHalf) return Decode<c10::Half>(call, out, lse).run();
-    Decode<c10::BFloat16>(call, out, lse).run();
+void decode(const Call& call, const Rows& out, const Rows& softmax) {
+    if (call.dtype == at::kFloat) return Decode<float>(call, out, softmax).run();
+    if (call.dtype == at::kHalf) return Decode<c10::Half>(call, out, softmax).run();
+    Decode<c10::BFloat16>(call, out, softmax).run();
 }
 
 }  // namespace switchyard::flash

@@ -74,8 +74,8 @@ private:
 template <class Storage, class Compute>
 class Forward {
 public:
-    Forward(const Call& call, const Rows& out, const Rows& lse)
-        : call_(call), out_(out), lse_(lse), packed_(call), kernels_(row_kernels()) {}
+    Forward(const Call& call, const Rows& out, const Rows& softmax)
+        : call_(call), out_(out), softmax_(softmax), packed_(call), kernels_(row_kernels()) {}
 
     void run() const {
         struct Task {
@@ -160,16 +160,17 @@ private:
             top =
                 std::max(top, kernels_.finish_scores(s + (key - tile.begin), count, row.terms(key, nullptr)));
         });
-        const float base = top == -infinity ? 0.0F : top;
-        const float shrink = scratch.top[r] == -infinity ? 0.0F : std::exp2(scratch.top[r] - base);
-        const float factor = row.terms(tile.begin, nullptr).factor();
+        const Exponential exponential{row.factor(), top == -infinity ? 0.0F : top};
+        const float shrink = scratch.top[r] == -infinity
+                                 ? 0.0F
+                                 : std::exp2((scratch.top[r] - exponential.top) * exponential.factor);
         const DropoutRow dropout = row.dropout();
         float total = scratch.total[r] * shrink;
         std::int64_t done = 0;
         for_each_visible(row.seen(), tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
             const std::int64_t at = key - tile.begin;
             std::fill(s + done, s + at, 0.0F);
-            total += kernels_.exponentials(s + at, count, factor, base, key,
+            total += kernels_.exponentials(s + at, count, exponential, key,
                                            call_.dropout.active() ? &dropout : nullptr);
             done = at + count;
         });
@@ -193,24 +194,25 @@ private:
             const float factor = sees_none ? 0.0F : keep_scale / total;
             for (std::int64_t e = 0; e < call_.v_head_dim; ++e)
                 out[e] = sees_none ? Storage(0) : static_cast<Storage>(sums[e] * factor);
-            *Call::at(static_cast<float*>(lse_.data), lse_, sequence.index, sequence.q_base, head,
-                      first + r) = sees_none ? -infinity : (scratch.top[r] + std::log2(total)) * ln_2;
+            keep_softmax(Call::at(static_cast<float*>(softmax_.data), softmax_, sequence.index,
+                                  sequence.q_base, head, first + r),
+                         scratch.top[r], total);
         }
     }
 
     const Call& call_;
-    Rows out_, lse_;
+    Rows out_, softmax_;
     Packed<Storage, Compute> packed_;
     const RowKernels& kernels_;
 };
 
 }  // namespace
 
-void forward(const Call& call, const Rows& out, const Rows& lse) {
-    if (call.dtype == at::kFloat) return Forward<float, float>(call, out, lse).run();
-    if (call.dtype == at::kHalf) return Forward<c10::Half, float>(call, out, lse).run();
-    if (multiplies_bfloat16()) return Forward<c10::BFloat16, c10::BFloat16>(call, out, lse).run();
-    Forward<c10::BFloat16, float>(call, out, lse).run();
+void forward(const Call& call, const Rows& out, const Rows& softmax) {
+    if (call.dtype == at::kFloat) return Forward<float, float>(call, out, softmax).run();
+    if (call.dtype == at::kHalf) return Forward<c10::Half, float>(call, out, softmax).run();
+    if (multiplies_bfloat16()) return Forward<c10::BFloat16, c10::BFloat16>(call, out, softmax).run();
+    Forward<c10::BFloat16, float>(call, out, softmax).run();
 }
 
 }  // namespace switchyard::flash

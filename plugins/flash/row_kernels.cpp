@@ -31,30 +31,42 @@ V at_most(F f, float most, V x) {
     return HWY_ARCH_X86 ? clamped : hn::IfThenElse(hn::IsNaN(x), x, clamped);
 }
 
-// 2^x for x < 127.5: to the nearest whole number by the exponent, the rest by a polynomial that was fitted to the relative error on [-1/2, 1/2] (2e-9 there).
-// Below 2^-126 the result is 0. NaN stays NaN, for both parts are multiplied.
-V exp2(F f, V x) {
-    // So large that a sum with it has no place for a fraction, and the whole number in its lowest bits (as in Arm's optimized routines, math/exp2f.c).
-    const V large = hn::Set(f, 12582912.0F);  // 1.5 * 2^23
-    const V sum = hn::Add(x, large);
-    const V rest = hn::Sub(x, hn::Sub(sum, large));
-    V y = hn::Set(f, 1.5345816e-4F);
-    y = hn::MulAdd(y, rest, hn::Set(f, 1.3399931e-3F));
-    y = hn::MulAdd(y, rest, hn::Set(f, 9.6184889e-3F));
-    y = hn::MulAdd(y, rest, hn::Set(f, 5.5503288e-2F));
-    y = hn::MulAdd(y, rest, hn::Set(f, 2.4022647e-1F));
-    y = hn::MulAdd(y, rest, hn::Set(f, 6.9314721e-1F));
-    y = hn::MulAdd(y, rest, hn::Set(f, 1.0F));
-    const U u;
-    const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(u, sum)), hn::Set(u, 0x3F800000U));
-    return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -126.0F)), hn::Mul(y, hn::BitCast(f, power)));
-}
+// weight * 2^(factor * x) where factor * x < 127.5: to the nearest whole number by the exponent, the rest by
+// a polynomial that was fitted to the relative error on [-1/2, 1/2] (2e-9 there) and has the weight in its
+// coefficients. Below 2^-110 * weight the result is 0, so that it is no denormal number. NaN stays NaN, for
+// both parts are multiplied.
+class Power {
+public:
+    Power(float factor, float weight) : factor_(hn::Set(F(), factor)) {
+        constexpr float coefficients[] = {1.5345816e-4F, 1.3399931e-3F, 9.6184889e-3F, 5.5503288e-2F,
+                                          2.4022647e-1F, 6.9314721e-1F, 1.0F};
+        for (int i = 0; i < 7; ++i) coefficients_[i] = hn::Set(F(), coefficients[i] * weight);
+    }
+
+    HWY_INLINE V operator()(V x) const {
+        const F f;
+        const U u;
+        // So large that a sum with it has no place for a fraction, and the whole number in its lowest bits
+        // (as in Arm's optimized routines, math/exp2f.c).
+        constexpr float large = 12582912.0F;  // 1.5 * 2^23
+        const V sum = hn::MulAdd(x, factor_, hn::Set(f, large));
+        const V rest = hn::MulSub(x, factor_, hn::Sub(sum, hn::Set(f, large)));
+        V y = coefficients_[0];
+        for (int i = 1; i < 7; ++i) y = hn::MulAdd(y, rest, coefficients_[i]);
+        const auto power = hn::Add(hn::ShiftLeft<23>(hn::BitCast(u, sum)), hn::Set(u, 0x3F800000U));
+        return hn::IfThenZeroElse(hn::Lt(sum, hn::Set(f, large - 110.0F)), hn::Mul(y, hn::BitCast(f, power)));
+    }
+
+private:
+    V factor_;
+    V coefficients_[7];
+};
 
 // tanh by 1 - 2 / (1 + e^2y); for small y its odd series, where that would cancel.
 V tanh(F f, V y) {
     const V one = hn::Set(f, 1.0F);
     const V magnitude = at_most(f, 10.0F, hn::Abs(y));
-    const V e = exp2(f, hn::Mul(magnitude, hn::Set(f, 2.0F * log2_e)));
+    const V e = Power(2.0F * log2_e, 1.0F)(magnitude);
     const V large = hn::Sub(one, hn::Div(hn::Set(f, 2.0F), hn::Add(one, e)));
     const V square = hn::Mul(magnitude, magnitude);
     V series = hn::Set(f, 62.0F / 2835.0F);
@@ -87,7 +99,7 @@ float largest(const float* s, std::int64_t n) {
 }
 
 float finish_scores(float* s, std::int64_t n, const ScoreTerms& terms) {
-    if (terms.plain()) return largest(s, n) * terms.factor();
+    if (terms.plain()) return largest(s, n);
     const F f;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     const V zero = hn::Zero(f);
@@ -117,9 +129,9 @@ float finish_scores(float* s, std::int64_t n, const ScoreTerms& terms) {
         hn::StoreU(slope, f, spare[3]);
         std::copy_n(spare[2], count, s + j);
         if (terms.slope != nullptr) std::copy_n(spare[3], count, terms.slope + j);
-        return log2_e * std::max(hn::GetLane(hn::MaxOfLanes(f, top)), largest(spare[2], n - j));
+        return std::max(hn::GetLane(hn::MaxOfLanes(f, top)), largest(spare[2], n - j));
     }
-    return log2_e * hn::GetLane(hn::MaxOfLanes(f, top));
+    return hn::GetLane(hn::MaxOfLanes(f, top));
 }
 
 // The 16-bit numbers of a row's columns from the group of `first` on, in the order of the columns (<switchyard/interfaces/dropout.h>): the halves of word w of
@@ -231,12 +243,13 @@ HWY_INLINE void for_each_vector(float* s, std::int64_t n, const Body& body) {
     std::copy_n(spare, n - j, s + j);
 }
 
-float exponentials(float* s, std::int64_t n, float factor, float base, std::int64_t first,
+float exponentials(float* s, std::int64_t n, const Exponential& exponential, std::int64_t first,
                    const DropoutRow* dropout) {
     const F f;
-    const V minus = hn::Set(f, base), times = hn::Set(f, factor);
+    const V top = hn::Set(f, exponential.top);
+    const Power power_of(exponential.factor, exponential.weight);
     V total = hn::Zero(f);
-    const auto power = [&](const float* at) { return exp2(f, hn::MulSub(hn::LoadU(f, at), times, minus)); };
+    const auto power = [&](const float* at) { return power_of(hn::Sub(hn::LoadU(f, at), top)); };
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     // Lanes past the end are left out of the sum.
     const auto seen = [&](std::int64_t j, V y) {

@@ -10,7 +10,6 @@
 namespace switchyard::flash {
 
 constexpr float log2_e = 1.44269504088896341F;
-constexpr float ln_2 = 0.693147180559945309F;
 
 // From products to scores: s = cap(scale * s) + distance + dense.
 struct ScoreTerms {
@@ -23,8 +22,12 @@ struct ScoreTerms {
 
     // Nothing but a scale: that is left to the exponentials, and finish_scores writes nothing.
     bool plain() const { return soft_cap <= 0.0F && distance == nullptr && dense == nullptr; }
-    // What the exponentials multiply by, after finish_scores.
-    float factor() const { return plain() ? scale * log2_e : log2_e; }
+};
+
+// weight * 2^(factor * (s - top)), where no s is larger than top: differences are scaled, not scores, so that
+// they are as exact as the scores are, however large.
+struct Exponential {
+    float factor = 1.0F, top = 0.0F, weight = 1.0F;
 };
 
 // The random numbers of one row of scores.
@@ -39,10 +42,11 @@ struct DropoutRow {
 constexpr std::int64_t most_dropped = 512;
 
 struct RowKernels {
-    // In place unless terms.plain(); returns the largest, times log2(e), -inf for n = 0.
+    // In place unless terms.plain(); returns the largest, -inf for n = 0.
     float (*finish_scores)(float* s, std::int64_t n, const ScoreTerms& terms);
-    // s = 2^(factor * s - base), but 0 where `dropout` (nullptr: nowhere) drops; returns their sum before dropping. `first` is the first column within its sequence.
-    float (*exponentials)(float* s, std::int64_t n, float factor, float base, std::int64_t first,
+    // s = exponential(s), but 0 where `dropout` (nullptr: nowhere) drops; returns their sum before dropping.
+    // `first` is the first column within its sequence.
+    float (*exponentials)(float* s, std::int64_t n, const Exponential& exponential, std::int64_t first,
                           const DropoutRow* dropout);
     void (*scale)(float* x, std::int64_t n, float factor);
     float (*dot)(const float* a, const float* b, std::int64_t n);

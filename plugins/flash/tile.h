@@ -1,6 +1,7 @@
 // What forward, backward and decoding do alike: the rows of one tile of scores.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -35,6 +36,8 @@ public:
         }
         return terms;
     }
+    // What the exponentials multiply differences of scores by, after finish_scores.
+    float factor() const { return call_.score_unit() * log2_e; }
     DropoutRow dropout() const {
         return {call_.dropout.seed,
                 sequence_.document,
@@ -50,5 +53,12 @@ private:
     std::int64_t head_, query_;
     Visible seen_;
 };
+
+// What is kept of a row's softmax: its largest score and the sum of exponentials relative to it; of a row
+// that saw nothing zeros, and of one that is not a number, that.
+inline void keep_softmax(float* kept, float top, float total) {
+    kept[0] = std::isnan(total) ? total : total == 0.0F ? 0.0F : top;
+    kept[1] = total;
+}
 
 }  // namespace switchyard::flash

@@ -116,7 +116,7 @@ TEST_CASE("a device that is not there, a plugin without its CUDA part, too littl
           "shared_memory_per_block: expected at least 139264 bytes for this head_dim, got 101376\n");
     wide.needs_grad = true;
     CHECK(refusals(wide, host_with(86, smallest)) ==
-          "shared_memory_per_block: expected at least 164864 bytes for this head_dim, got 101376\n");
+          "shared_memory_per_block: expected at least 165120 bytes for this head_dim, got 101376\n");
     CHECK(refusals(wide, host_with(80, a100)) == "");
 }
 

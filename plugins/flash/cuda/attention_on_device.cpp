@@ -198,31 +198,31 @@ AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const 
     check(given, params);
     const AttentionInputs inputs = readable(given);
     auto sizes = given.q.sizes().vec();
-    const at::Tensor lse =
-        at::empty(given.q.sizes().slice(0, given.q.dim() - 1), given.q.options().dtype(at::kFloat));
+    sizes.back() = 2;
+    const at::Tensor softmax = at::empty(sizes, given.q.options().dtype(at::kFloat));
     sizes.back() = given.v.size(-1);
     const at::Tensor out = empty_rows(inputs.q, sizes);
     Call call = describe(inputs, params, q_offsets_.longest, k_offsets_.longest);
     Params& p = call.params;
     p.out = rows_of(out, params.layout);
-    p.lse = number_rows(lse, params.layout);
+    p.softmax = rows_of(softmax, params.layout);
     const bool launches = out.numel() > 0;
     if (launches && is_decoding(call.shape) && p.threshold == 0) {
         p.splits = decode_splits(call.shape, queue.multiprocessors);
-        at::Tensor split_out, split_lse;
+        at::Tensor split_out, split_softmax;
         if (p.splits > 1) {
             const auto rows = call.shape.sequences * call.shape.heads * call.shape.queries;
-            split_out = at::empty({p.splits, rows, p.v_head_dim}, lse.options());
-            split_lse = at::empty({p.splits, rows}, lse.options());
+            split_out = at::empty({p.splits, rows, p.v_head_dim}, softmax.options());
+            split_softmax = at::empty({p.splits, rows, 2}, softmax.options());
             p.split_out = split_out.mutable_data_ptr<float>();
-            p.split_lse = split_lse.mutable_data_ptr<float>();
+            p.split_softmax = split_softmax.mutable_data_ptr<float>();
         }
         decode(call.storage, p, call.shape, queue.stream);
     } else if (launches) {
         forward_pass(call.storage, p, call.shape, queue.stream);
     }
     if (saved != nullptr) saved->integers = {q_offsets_.longest, k_offsets_.longest};
-    return save_attention(saved, given, params, out, lse);
+    return save_attention(saved, given, params, out, softmax, score_unit(p, has_terms(p)));
 }
 
 // Of the bias' own size, and where in it an element of [B, H, N, M] is.
@@ -241,13 +241,14 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
                                            const Queue& queue) {
     const SavedAttention from = saved_attention(saved);
     const AttentionInputs inputs = readable(from.inputs);
-    const at::Tensor &out = from.out, &lse = from.lse;
-    const at::Tensor grad = readable(grad_out), delta = at::empty_like(lse);
+    const at::Tensor &out = from.out, &softmax = from.softmax;
+    const at::Tensor grad = readable(grad_out),
+                     delta = at::empty(out.sizes().slice(0, out.dim() - 1), softmax.options());
     Call call = describe(inputs, params, saved.integers.at(0), saved.integers.at(1));
     Params& p = call.params;
     p.out = rows_of(out, params.layout);
     p.grad_out = rows_of(grad, params.layout);
-    p.lse = number_rows(lse, params.layout);
+    p.softmax = rows_of(softmax, params.layout);
     p.delta = number_rows(delta, params.layout);
 
     AttentionGrads grads;
@@ -272,7 +273,7 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
     at::Tensor distances;
     if (relative) {
         const Launch pass = query_pass_launch(call.shape, true);
-        distances = at::zeros({pass.blocks, 2 * p.reach + 1}, lse.options());
+        distances = at::zeros({pass.blocks, 2 * p.reach + 1}, softmax.options());
         p.distance_gradient = distances.mutable_data_ptr<float>();
     }
     at::Tensor dense_sums;

@@ -91,7 +91,9 @@ struct DecodeKernel {
         const int lane = device::lane(), own = device::warp() * own_keys;
         float score[1][2][4] = {};
         multiply_transposed<T, kDim>(score, q, 0, k, own);
-        float factor[2];
+        const bool has = has_terms(p);
+        const float factor = score_unit(p, has) * log2_e;
+        float shrink[2];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const Row r = row(s, kv_head, 8 * half + lane / 4);
@@ -103,28 +105,31 @@ struct DecodeKernel {
                 float& at = score[0][i / 2][2 * half + i % 2];
                 const int key = first_key + own + 8 * (i / 2) + 2 * (lane % 4) + i % 2;
                 float slope = 0.0F;
-                at = r.real && sees(seen, s.prefix, key) ? terms.score(at, r.query, key, slope)
-                                                         : minus_infinity;
+                if (!r.real || !sees(seen, s.prefix, key)) {
+                    at = minus_infinity;
+                } else if (has) {
+                    at = terms.score(at, r.query, key, slope);
+                }
                 highest = fmaxf(highest, at);
             }
             highest = fmaxf(highest, device::shuffle_xor(highest, 1));
             highest = fmaxf(highest, device::shuffle_xor(highest, 2));
             const float maximum = fmaxf(state.maximum[half], highest);
             const float base = maximum == minus_infinity ? 0.0F : maximum;
-            factor[half] = device::exp2(state.maximum[half] - base);
+            shrink[half] = device::exp2((state.maximum[half] - base) * factor);
             state.maximum[half] = maximum;
-            state.sum[half] *= factor[half];
+            state.sum[half] *= shrink[half];
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 float& at = score[0][i / 2][2 * half + i % 2];
-                at = device::exp2(at - base);
+                at = device::exp2((at - base) * factor);
                 state.sum[half] += at;
             }
         }
 #pragma unroll
         for (int j = 0; j < kDim / 8; ++j) {
 #pragma unroll
-            for (int i = 0; i < 4; ++i) state.out[0][j][i] *= factor[i / 2];
+            for (int i = 0; i < 4; ++i) state.out[0][j][i] *= shrink[i / 2];
         }
         std::uint32_t left[1][1][4];
         as_left_factor<T>(left, score);
@@ -166,24 +171,29 @@ struct DecodeKernel {
         float highest = minus_infinity, sum = 0.0F, out = 0.0F;
         for (int w = 0; w < tile_warps; ++w) highest = fmaxf(highest, maxima[w * rows + number]);
         const float base = highest == minus_infinity ? 0.0F : highest;
+        const float factor = score_unit(p, has_terms(p)) * log2_e;
         for (int w = 0; w < tile_warps; ++w) {
-            const float weight = device::exp2(maxima[w * rows + number] - base);
+            const float weight = device::exp2((maxima[w * rows + number] - base) * factor);
             sum += weight * sums[w * rows + number];
             out += weight * outs[(w * rows + number) * kDim + column];
         }
         const float result = sum == 0.0F ? 0.0F : out / sum;
-        const float lse = sum == 0.0F ? minus_infinity : highest + device::log2(sum);
         if (p.splits == 1) {
             row_of<T>(p.out, s, s.q_base, r.head, r.query)[column].bits =
                 static_cast<std::uint16_t>(device::pack<T>(result, 0.0F) & 0xFFFFU);
-            if (column == 0) *row_of<float>(p.lse, s, s.q_base, r.head, r.query) = ln_2 * lse;
+            if (column == 0) keep(row_of<float>(p.softmax, s, s.q_base, r.head, r.query), base, sum);
             return;
         }
         const std::int64_t all = static_cast<std::int64_t>(p.sequences) * p.heads * p.queries;
         const std::int64_t at =
             split * all + (static_cast<std::int64_t>(s.index) * p.heads + r.head) * p.queries + r.query;
         p.split_out[at * p.v_head_dim + column] = result;
-        if (column == 0) p.split_lse[at] = lse;
+        if (column == 0) keep(p.split_softmax + 2 * at, highest, sum);
+    }
+
+    static __device__ __forceinline__ void keep(float* softmax, float top, float sum) {
+        softmax[0] = top;
+        softmax[1] = sum;
     }
 };
 

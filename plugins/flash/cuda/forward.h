@@ -1,6 +1,7 @@
 // Forward: a block of queries against all keys that it sees, 64 at a time (Dao 2023, arXiv:2307.08691, algorithm 1).
 //
-// Each warp owns rows of the tile, so a row's maximum and sum are shared by four lanes and no other. Scores are exponents of 2 and stay in registers: a tile of probabilities is at once the
+// Each warp owns rows of the tile, so a row's maximum and sum are shared by four lanes and no other. Scores
+// stay in registers: a tile of probabilities is at once the
 // left factor of the product with the values. Keys and values lie in one buffer each, filled a phase ahead: values arrive while scores are computed, the next keys while
 // values are multiplied. The output is divided by its sum at the end, and rescaled only when a row's maximum has grown by more than 2^8: until then
 // probabilities are taken relative to the older, smaller maximum, which is exact (the idea of section 3 of FlashAttention-4's announcement, Dao et al. 2025).
@@ -22,7 +23,8 @@ struct ForwardKernel {
 
     Params p;
 
-    // What a warp carries from tile to tile. Of each row: the maximum that its sums are relative to (base 2), the lane's share of the sum.
+    // What a warp carries from tile to tile. Of each row: the score that its sums are relative to, at most
+    // 2^late below the largest, and the lane's share of the sum.
     struct State {
         float out[blocks][kDim / 8][4];
         float maximum[blocks][2];
@@ -157,10 +159,10 @@ struct ForwardKernel {
 
     // Scores become probabilities relative to the row's maximum, and the state follows.
     __device__ __forceinline__ void soften(State& state, float (&score)[blocks][columns][4]) const {
-        const float unit = kTerms ? 1.0F : p.scale * log2_e;  // scores without terms are still products
+        const float factor = score_unit(p, kTerms) * log2_e;
 #pragma unroll
         for (int block = 0; block < blocks; ++block) {
-            float factor[2];
+            float shrink[2];
             bool grown = false;
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
@@ -169,31 +171,35 @@ struct ForwardKernel {
                 for (int j = 0; j < columns; ++j)
                     highest = fmaxf(highest, fmaxf(score[block][j][2 * half], score[block][j][2 * half + 1]));
                 highest = fmaxf(highest, device::shuffle_xor(highest, 1));
-                highest = fmaxf(highest, device::shuffle_xor(highest, 2)) * unit;
+                highest = fmaxf(highest, device::shuffle_xor(highest, 2));
                 float& maximum = state.maximum[block][half];
-                factor[half] = 1.0F;
-                if (highest > maximum + late) {
-                    factor[half] = device::exp2(maximum - highest);
+                shrink[half] = 1.0F;
+                if ((highest - maximum) * factor > late) {
+                    shrink[half] = device::exp2((maximum - highest) * factor);
                     maximum = highest;
                     grown = true;
                 }
-                const float base = maximum == minus_infinity ? 0.0F : maximum;
+                float base = maximum == minus_infinity ? 0.0F : maximum * factor;
+                if (fabsf(base) >= large_exponent) {
+                    subtract(score[block], half, maximum);
+                    base = 0.0F;
+                }
                 float sum = 0.0F;
 #pragma unroll
                 for (int j = 0; j < columns; ++j) {
 #pragma unroll
                     for (int i = 2 * half; i < 2 * half + 2; ++i) {
-                        score[block][j][i] = device::exp2(score[block][j][i] * unit - base);
+                        score[block][j][i] = device::exp2(score[block][j][i] * factor - base);
                         sum += score[block][j][i];
                     }
                 }
-                state.sum[block][half] = state.sum[block][half] * factor[half] + sum;
+                state.sum[block][half] = state.sum[block][half] * shrink[half] + sum;
             }
             if (!device::any_lane(grown)) continue;
 #pragma unroll
             for (int j = 0; j < kDim / 8; ++j) {
 #pragma unroll
-                for (int i = 0; i < 4; ++i) state.out[block][j][i] *= factor[i / 2];
+                for (int i = 0; i < 4; ++i) state.out[block][j][i] *= shrink[i / 2];
             }
         }
     }
@@ -234,9 +240,9 @@ struct ForwardKernel {
                 factor[block][half] = sum == 0.0F ? 0.0F : p.keep_scale / sum;
                 const int query = query_of(own, block, half);
                 if (device::lane() % 4 == 0 && query <= last) {
-                    *row_of<float>(p.lse, s, s.q_base, head, query) =
-                        sum == 0.0F ? minus_infinity
-                                    : ln_2 * (state.maximum[block][half] + device::log2(sum));
+                    float* const kept = row_of<float>(p.softmax, s, s.q_base, head, query);
+                    kept[0] = sum == 0.0F ? 0.0F : state.maximum[block][half];
+                    kept[1] = sum;
                 }
             }
         }

@@ -60,6 +60,16 @@ __device__ __forceinline__ void multiply_transposed(float (&c)[kBlocks][kColumns
     }
 }
 
+// One half of a fragment's rows less `amount`.
+template <int kColumns>
+__device__ __forceinline__ void subtract(float (&c)[kColumns][4], int half, float amount) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) {
+        c[j][2 * half] -= amount;
+        c[j][2 * half + 1] -= amount;
+    }
+}
+
 // Fragments of a product (kColumns of eight columns) as those of a left factor: they have the same places.
 template <class T, int kBlocks, int kColumns>
 __device__ __forceinline__ void as_left_factor(std::uint32_t (&left)[kBlocks][kColumns / 2][4],

@@ -9,7 +9,8 @@ namespace switchyard::flash_cuda {
 
 void forward_pass(Storage storage, const Params& params, const Shape& shape, void* stream);
 
-// out, grad_out, lse, and delta as room for what is computed first. dq, dk, dv, distance_gradient and dense_gradient where they are wanted.
+// out, grad_out, softmax, and delta as room for what is computed first. dq, dk, dv, distance_gradient and
+// dense_gradient where they are wanted.
 void backward_pass(Storage storage, const Params& params, const Shape& shape, void* stream);
 
 // is_decoding(shape), no dropout. `params.splits` and, above 1, the room for what the splits find.

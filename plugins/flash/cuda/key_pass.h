@@ -22,7 +22,7 @@ struct KeyPass {
 
     struct Buffers {
         T *k, *v, *q[2], *grad;
-        float *lse, *delta;   // of the tile's queries
+        float *top, *base, *delta;  // of the tile's queries; RowSoftmax
         unsigned char* kept;  // [tile_queries][8]: decisions, as kept_columns makes them
     };
     // One tile of queries of one head.
@@ -86,7 +86,8 @@ struct KeyPass {
                 data + 4 * tile,
                 facts,
                 facts + tile_queries,
-                reinterpret_cast<unsigned char*>(facts + 2 * tile_queries)};
+                facts + 2 * tile_queries,
+                reinterpret_cast<unsigned char*>(facts + 3 * tile_queries)};
     }
 
     __device__ __forceinline__ void load_queries(T* to, const Rows& from, const Sequence& s, const Step& step,
@@ -101,7 +102,9 @@ struct KeyPass {
                                                int first_key) const {
         const int first = step.tile * tile_queries;
         for (int i = device::thread(); i < tile_queries; i += threads) {
-            at.lse[i] = lse_of(p, s, step.head, first + i);
+            const RowSoftmax softmax = softmax_of<kTerms>(p, s, step.head, first + i);
+            at.top[i] = softmax.top;
+            at.base[i] = softmax.base;
             at.delta[i] = delta_of(p, s, step.head, first + i);
         }
         if constexpr (kTerms) {
@@ -133,20 +136,24 @@ struct KeyPass {
         const ScoreTerms<T> terms(p, s, step.head);
         const int lane = device::lane(), own = device::warp() * 16 + lane / 4;  // row: key of the tile
         const bool drops = kTerms && p.threshold != 0;
+        const bool large = device::any_lane(at.top[lane] != 0.0F || at.top[lane + 32] != 0.0F);
+        if (!kTerms && large) subtract_tops(score, at);
 #pragma unroll
         for (int j = 0; j < columns; ++j) {
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
                 const int column = 8 * j + 2 * (lane % 4) + i, query = step.tile * tile_queries + column;
                 const Visible visible_keys = visible(p, s, query);
-                const float lse = at.lse[column], delta = at.delta[column];
+                const RowSoftmax softmax{large ? at.top[column] : 0.0F, at.base[column]};
+                const float delta = at.delta[column];
 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
                     const int row = own + 8 * half, key = first_key + row;
                     float& product = score[0][j][2 * half + i];
                     float& gradient = by_probability[0][j][2 * half + i];
                     const bool seen = query < s.queries && sees(visible_keys, s.prefix, key);
-                    const Pair pair = probability_of<T, kTerms>(p, &terms, product, query, key, seen, lse);
+                    const Pair pair =
+                        probability_of<T, kTerms>(p, &terms, product, query, key, seen, softmax);
                     bool keeps = true;
                     if (drops)
                         keeps =
@@ -156,6 +163,14 @@ struct KeyPass {
                     gradient = pair.probability * (dp - delta) * pair.slope;
                 }
             }
+        }
+    }
+
+    __device__ __forceinline__ void subtract_tops(float (&score)[1][columns][4], const Buffers& at) const {
+#pragma unroll
+        for (int j = 0; j < columns; ++j) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) score[0][j][i] -= at.top[8 * j + 2 * (device::lane() % 4) + i % 2];
         }
     }
 

@@ -10,12 +10,6 @@ namespace switchyard::flash_cuda {
 
 enum class Storage : std::uint8_t { bf16, fp16 };
 
-// Does the call have terms that the plain kernels leave out?
-inline bool has_terms(const Params& p) {
-    return p.soft_cap > 0.0F || p.alibi_slopes != nullptr || p.distance_bias != nullptr ||
-           p.dense_bias != nullptr || p.threshold != 0;
-}
-
 template <int kDim>
 void launch_forward(Storage storage, const Params& params, const Launch& launch, void* stream);
 template <int kDim>

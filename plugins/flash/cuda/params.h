@@ -17,7 +17,10 @@ struct Rows {
 
 struct Params {
     Rows q, k, v, out;
-    Rows lse, delta;  // float, rows of one number
+    // Float, rows of two numbers: the largest score (or one near it), the sum of exponentials relative to it;
+    // zeros where nothing is seen.
+    Rows softmax;
+    Rows delta;  // float, rows of one number
 
     int sequences = 0, heads = 0, kv_heads = 0, head_dim = 0, v_head_dim = 0;
     int queries = 0, keys = 0;  // padded: N and M; packed: of the longest sequence
@@ -57,10 +60,21 @@ struct Params {
     float* distance_gradient =
         nullptr;  // [blocks of the pass over queries, 2 reach + 1], zeros before; or nullptr
 
-    // Decoding, split over keys: float [splits, sequences, H, N, E] and [splits, sequences, H, N] where there is more than one split.
+    // Decoding, split over keys: float [splits, sequences, H, N, E] and [splits, sequences, H, N, 2] (as
+    // `softmax`) where there is more than one split.
     int splits = 1;
     float* split_out = nullptr;
-    float* split_lse = nullptr;  // base 2
+    float* split_softmax = nullptr;
 };
+
+// Does the call have terms that the plain kernels leave out?
+constexpr bool has_terms(const Params& p) {
+    return p.soft_cap > 0.0F || p.alibi_slopes != nullptr || p.distance_bias != nullptr ||
+           p.dense_bias != nullptr || p.threshold != 0;
+}
+
+// What a score of the kernels is multiplied by to be one of the contract: without terms it is a product
+// still.
+constexpr float score_unit(const Params& p, bool terms) { return terms ? 1.0F : p.scale; }
 
 }  // namespace switchyard::flash_cuda

@@ -1,4 +1,5 @@
-// What both passes of backward compute alike for one tile: probabilities again from scores and the log-sum-exp, and the gradients of scores (Dao et al. 2022, arXiv:2205.14135, algorithm 4).
+// What both passes of backward compute alike for one tile: probabilities again from scores and what forward
+// kept of each row's softmax, and the gradients of scores (Dao et al. 2022, arXiv:2205.14135, algorithm 4).
 #pragma once
 
 #include "score.h"
@@ -12,27 +13,40 @@ struct Pair {
     float slope = 1.0F;        // of the soft cap
 };
 
-// `lse` is in base 2, +infinity for a query that sees nothing or is none.
+// Of one query: 2^(factor * (score - top) - base) is a probability. Where the largest score is small the base
+// has it and top is 0, which is one operation less for each score; next to a large one a sum would be lost. A
+// query that sees nothing, or is none, has a base of +infinity.
+struct RowSoftmax {
+    float top = 0.0F, base = -minus_infinity;
+};
+
+template <bool kTerms>
+__device__ __forceinline__ RowSoftmax softmax_of(const Params& p, const Sequence& s, int head, int query) {
+    RowSoftmax row;
+    if (query >= s.queries) return row;
+    const float* const kept = row_of<const float>(p.softmax, s, s.q_base, head, query);
+    if (kept[1] == 0.0F) return row;
+    const float exponent = kept[0] * (score_unit(p, kTerms) * log2_e);
+    const bool large = fabsf(exponent) >= large_exponent;
+    row.top = large ? kept[0] : 0.0F;
+    row.base = device::log2(kept[1]) + (large ? 0.0F : exponent);
+    return row;
+}
+
+// Without terms `product` is one that the row's top was taken from already, where it has one.
 template <class T, bool kTerms>
 __device__ __forceinline__ Pair probability_of(const Params& p, const ScoreTerms<T>* terms, float product,
-                                               int query, int key, bool seen, float lse) {
+                                               int query, int key, bool seen, const RowSoftmax& row) {
     Pair pair;
     if constexpr (kTerms) {
-        const float score = seen ? terms->score(product, query, key, pair.slope) : minus_infinity;
-        pair.probability = device::exp2(score - lse);
+        const float score = seen ? terms->score(product, query, key, pair.slope) - row.top : minus_infinity;
+        pair.probability = device::exp2(score * log2_e - row.base);
     } else {
-        pair.probability = seen ? device::exp2(product * (p.scale * log2_e) - lse) : 0.0F;
+        pair.probability = seen ? device::exp2(product * (p.scale * log2_e) - row.base) : 0.0F;
     }
     return pair;
 }
 
-// lse in base 2 of a query of the sequence.
-__device__ __forceinline__ float lse_of(const Params& p, const Sequence& s, int head, int query) {
-    constexpr float nothing = -minus_infinity;
-    if (query >= s.queries) return nothing;
-    const float lse = *row_of<const float>(p.lse, s, s.q_base, head, query);
-    return lse == minus_infinity ? nothing : lse * log2_e;
-}
 __device__ __forceinline__ float delta_of(const Params& p, const Sequence& s, int head, int query) {
     return query < s.queries ? *row_of<const float>(p.delta, s, s.q_base, head, query) : 0.0F;
 }

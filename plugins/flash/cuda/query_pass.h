@@ -19,7 +19,8 @@ struct QueryPass {
 
     // A row's numbers, of the two rows that a lane has.
     struct RowFacts {
-        float lse[2], delta[2];
+        RowSoftmax softmax[2];
+        float delta[2];
         Visible seen[2];
     };
     // Of the gradient of a relative bias: what lies beyond reach, summed by each thread over all tiles.
@@ -102,7 +103,7 @@ struct QueryPass {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int query = own + 8 * half + device::lane() / 4;
-            facts.lse[half] = lse_of(p, s, head, query);
+            facts.softmax[half] = softmax_of<kTerms>(p, s, head, query);
             facts.delta[half] = delta_of(p, s, head, query);
             facts.seen[half] = visible(p, s, query);
         }
@@ -118,6 +119,8 @@ struct QueryPass {
         const int lane = device::lane();
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
+            const RowSoftmax& softmax = row.softmax[half];
+            if (!kTerms && softmax.top != 0.0F) subtract(score[0], half, softmax.top);
             const int query = own + 8 * half + lane / 4;
             std::uint32_t kept[2] = {0xFFU, 0xFFU};
             if constexpr (kTerms) {
@@ -134,8 +137,7 @@ struct QueryPass {
                     const int column = 8 * j + 2 * (lane % 4) + i, key = first_key + column;
                     float& at = score[0][j][2 * half + i];
                     const bool seen = query < s.queries && sees(row.seen[half], s.prefix, key);
-                    const Pair pair =
-                        probability_of<T, kTerms>(p, &terms, at, query, key, seen, row.lse[half]);
+                    const Pair pair = probability_of<T, kTerms>(p, &terms, at, query, key, seen, softmax);
                     const bool keeps = (kept[j % 2] >> (2 * (j / 2) + i) & 1U) != 0;
                     const float dp = keeps ? by_probability[0][j][2 * half + i] * p.keep_scale : 0.0F;
                     const float ds = pair.probability * (dp - row.delta[half]);

@@ -42,7 +42,8 @@ struct DeltaKernel {
     }
 };
 
-// One thread an element of the output: splits are weighted by their own log-sum-exp (flash-decoding: Dao, Haziza, Massa, Sizov 2023).
+// One thread an element of the output: splits are weighted by their sums, relative to the largest score of
+// all (flash-decoding: Dao, Haziza, Massa, Sizov 2023).
 template <class T>
 struct CombineKernel {
     static constexpr int threads = tile_threads;
@@ -61,19 +62,22 @@ struct CombineKernel {
         if (query >= s.queries) return;
         const std::int64_t rows = static_cast<std::int64_t>(p.sequences) * p.heads * p.queries;
         float highest = minus_infinity;
-        for (int i = 0; i < p.splits; ++i) highest = fmaxf(highest, p.split_lse[i * rows + row]);
+        for (int i = 0; i < p.splits; ++i) highest = fmaxf(highest, p.split_softmax[2 * (i * rows + row)]);
         float sum = 0.0F, out = 0.0F;
         const float base = highest == minus_infinity ? 0.0F : highest;
+        const float factor = score_unit(p, has_terms(p)) * log2_e;
         for (int i = 0; i < p.splits; ++i) {
-            const float weight = device::exp2(p.split_lse[i * rows + row] - base);
+            const float* const part = p.split_softmax + 2 * (i * rows + row);
+            const float weight = device::exp2((part[0] - base) * factor) * part[1];
             sum += weight;
             if (weight > 0.0F) out += weight * p.split_out[(i * rows + row) * p.v_head_dim + column];
         }
         const std::uint32_t pair = device::pack<T>(sum == 0.0F ? 0.0F : out / sum, 0.0F);
         row_of<T>(p.out, s, s.q_base, head, query)[column].bits = static_cast<std::uint16_t>(pair & 0xFFFFU);
         if (column == 0) {
-            *row_of<float>(p.lse, s, s.q_base, head, query) =
-                sum == 0.0F ? minus_infinity : ln_2 * (highest + device::log2(sum));
+            float* const kept = row_of<float>(p.softmax, s, s.q_base, head, query);
+            kept[0] = base;
+            kept[1] = sum;
         }
     }
 };

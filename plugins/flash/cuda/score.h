@@ -12,8 +12,10 @@
 namespace switchyard::flash_cuda {
 
 constexpr float log2_e = 1.4426950408889634F;
-constexpr float ln_2 = 0.6931471805599453F;
 constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+// From here on the largest score is subtracted before the difference is scaled to an exponent of 2. Below,
+// where an exponent is rounded by 2^-15 at most, both are one operation.
+constexpr float large_exponent = 512.0F;
 
 // What is the same for a head. Made only in kernels that serve the terms.
 template <class T>
@@ -26,7 +28,8 @@ public:
         dense_ = s.index * p.dense_stride[0] + head * p.dense_stride[1];
     }
 
-    // In base 2, for a query and a key of the sequence. `slope` gets the derivative of the capped score by the product's.
+    // For a query and a key of the sequence. `slope` gets the derivative of the capped score by the
+    // product's.
     __device__ __forceinline__ float score(float product, int query, int key, float& slope) const {
         float s = product * p_.scale;
         slope = 1.0F;
@@ -39,7 +42,7 @@ public:
         if (slope_ != 0.0F) s -= slope_ * static_cast<float>(distance < 0 ? -distance : distance);
         if (distances_ != nullptr) s += distances_[max(-p_.reach, min(p_.reach, distance))];
         if (p_.dense_bias != nullptr) s += dense(query, key);
-        return s * log2_e;
+        return s;
     }
 
 private:

@@ -70,11 +70,12 @@ constexpr Launch query_pass_launch(const Shape& s, bool distance_gradient) {
                 (distance_gradient ? diagonal_bytes : 0)};
 }
 
-// Keys, values, two tiles of queries, one of grad_out; then lse and delta of the tile's queries, and a byte for eight dropout decisions.
+// Keys, values, two tiles of queries, one of grad_out; then what the tile's queries have of their softmax and
+// delta, and a byte for eight dropout decisions.
 constexpr int tile_queries = 64;
 constexpr Launch key_pass_launch(const Shape& s) {
     return {s.sequences * s.kv_heads * divide_up(s.keys, tile_keys) * key_pass_parts(s.dim), tile_threads,
-            5 * tile_bytes(tile_keys, s.dim) + tile_queries * (2 * sizeof(float) + 8)};
+            5 * tile_bytes(tile_keys, s.dim) + tile_queries * (3 * sizeof(float) + 8)};
 }
 
 // Few queries against many keys: all queries of the heads that share a kv head are one tile, and the keys are split over blocks.

@@ -7,6 +7,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::log {
 namespace {
 
@@ -49,7 +51,8 @@ spdlog::logger& logger() {
 }  // namespace
 
 void write(Level level, std::string_view text) {
-    logger().log(to_spdlog(level), spdlog::string_view_t(text.data(), text.size()));
+    const auto shown = base::printable_lines(text);
+    logger().log(to_spdlog(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 void set_level(Level level) { logger().set_level(to_spdlog(level)); }

@@ -42,7 +42,7 @@ std::string written_out(utf8proc_int32_t c) {
     if (c == '\t') return "\\t";
     if (c == '\r') return "\\r";
     const auto value = static_cast<unsigned>(c);
-    return c < 0x80 ? "\\x" + hexadecimal(value, 2) : "\\u" + hexadecimal(value, 4);
+    return c < 0x20 ? "\\x" + hexadecimal(value, 2) : "\\u" + hexadecimal(value, 4);
 }
 
 std::string written(std::string_view text, std::string_view kept, std::size_t most) {

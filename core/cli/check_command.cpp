@@ -45,7 +45,7 @@ std::vector<Batch> some_batches(train::Session& session) {
     return batches;
 }
 
-std::string painted(train::Health health) {
+Text painted(train::Health health) {
     const std::string text(name(health));
     switch (health) {
         case train::Health::good:

@@ -75,7 +75,7 @@ int write(const WriteOptions& options) {
             if (!fault.empty()) line["fault"] = fault;
         }
         json.push_back(line);
-        if (!options.json.on_stdout()) std::cout << text << '\n';
+        if (!options.json.on_stdout()) base::print_data(text + '\n');
     }
     nlohmann::ordered_json all{{"samples", json}};
     const auto count = static_cast<std::int64_t>(samples.size());

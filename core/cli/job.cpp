@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/host/program_paths.h>
@@ -94,7 +95,7 @@ Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOpt
 std::string searched_places(const host::SearchPath& path) {
     std::string text = "looked in:";
     for (const auto& finding : host::scan(path)) {
-        text += "\n    " + finding.entry.path + " (" + finding.entry.origin + "): ";
+        text += "\n    " + base::printable(finding.entry.path) + " (" + finding.entry.origin + "): ";
         text += !finding.error.empty() ? finding.error
                 : !finding.exists      ? "does not exist"
                                        : counted(finding.libraries.size(), "library file");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/base/terminal.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/program.h>
 #include <switchyard/host/program_paths.h>
@@ -32,6 +33,7 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    base::guard_terminal();
     auto commands = cli::all_commands();
     attach(commands, "plugins list", cli::setup_plugins_list);
     attach(commands, "plugins info", cli::setup_plugins_info);

@@ -4,43 +4,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <switchyard/cli/command.h>
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/printable.h>
+#include <switchyard/cli/command.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::cli {
 namespace {
-
-bool wants_color() {
-    const char* const never = std::getenv("NO_COLOR");
-    const char* const terminal = std::getenv("TERM");
-    if (never != nullptr && *never != '\0') return false;
-    return isatty(STDOUT_FILENO) == 1 && (terminal == nullptr || std::string_view(terminal) != "dumb");
-}
-
-bool& color() {
-    static bool on = wants_color();
-    return on;
-}
-
-// Characters that take room: not the codes of colors, not the later bytes of a character.
-std::size_t width_of(const std::string& text) {
-    std::size_t width = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\033')
-            i = text.find('m', i);
-        else
-            width += (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80 ? 0 : 1;
-    }
-    return width;
-}
 
 int& json_descriptor() {
     static int descriptor = STDOUT_FILENO;
@@ -58,47 +35,44 @@ void write_to(int descriptor, std::string_view text) {
 
 }  // namespace
 
-std::string paint(Color which, const std::string& text) {
-    constexpr const char* codes[] = {"1", "2", "31", "32", "33"};
-    if (!color() || text.empty()) return text;
-    return std::string("\033[") + codes[static_cast<int>(which)] + "m" + text + "\033[0m";
+Table::Table(const std::vector<std::string>& titles) {
+    Line line;
+    for (const auto& title : titles) line.cells.push_back(paint(Color::bold, title));
+    lines_.push_back(std::move(line));
 }
 
-void disable_color() { color() = false; }
-
-Table::Table(std::vector<std::string> titles) : titles_(std::move(titles)) {
-    for (auto& title : titles_) title = paint(Color::bold, title);
+void Table::row(const std::vector<Text>& cells) {
+    Line line;
+    for (const auto& cell : cells) line.cells.push_back(cell.on_one_line());
+    lines_.push_back(std::move(line));
 }
 
-void Table::row(std::vector<std::string> cells) { lines_.push_back({std::move(cells), ""}); }
-
-void Table::note(const std::string& text, int indent) {
-    std::string note(static_cast<std::size_t>(indent), ' ');
+void Table::note(const std::string& text, Color color, std::size_t indent) {
+    const std::string margin(indent, ' ');
+    std::string note = margin;
     for (const char c : text) {
         note += c;
-        if (c == '\n') note.append(static_cast<std::size_t>(indent), ' ');
+        if (c == '\n') note += margin;
     }
-    lines_.push_back({{}, std::move(note)});
+    lines_.push_back({{}, paint(color, note)});
 }
 
-std::string Table::render() const {
-    std::vector<std::size_t> widths(titles_.size(), 0);
-    std::vector<const std::vector<std::string>*> rows{&titles_};
-    for (const auto& line : lines_) rows.push_back(&line.cells);
-    for (const auto* cells : rows) {
-        for (std::size_t i = 0; i < cells->size(); ++i)
-            widths.at(i) = std::max(widths[i], width_of((*cells)[i]));
+Text Table::render() const {
+    std::vector<std::size_t> widths(lines_.front().cells.size(), 0);
+    for (const auto& line : lines_) {
+        for (std::size_t i = 0; i < line.cells.size(); ++i)
+            widths.at(i) = std::max(widths[i], line.cells[i].columns());
     }
-    std::string text;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        const auto& cells = *rows[r];
-        if (cells.empty()) text += lines_[r - 1].note;
+    Text text;
+    for (const auto& [cells, note] : lines_) {
+        text += note;
+        std::size_t gap = 0;  // before the next cell that is not empty: no line ends with spaces
         for (std::size_t i = 0; i < cells.size(); ++i) {
-            text += cells[i];
-            if (i + 1 < cells.size()) text.append(widths[i] - width_of(cells[i]) + 2, ' ');
+            const std::size_t columns = cells[i].columns();
+            if (columns > 0) text += std::string(std::exchange(gap, 0), ' ') + cells[i];
+            gap += widths[i] - columns + 2;
         }
-        while (text.ends_with(' ')) text.pop_back();
-        text += '\n';
+        text += "\n";
     }
     return text;
 }
@@ -108,10 +82,7 @@ void add_json(CLI::App& command, JsonOption& option) {
         ->type_name("FILE");
 }
 
-void keep_stdout_for_json() {
-    (void)color();  // asked while the standard output is still there
-    json_descriptor() = host::put_stdout_aside_for_good();
-}
+void keep_stdout_for_json() { json_descriptor() = host::put_stdout_aside_for_good(); }
 
 void write_file(const std::string& path, const std::string& text) {
     if (const auto error = base::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
@@ -120,7 +91,9 @@ void write_file(const std::string& path, const std::string& text) {
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {
     if (option.path.empty()) return;
     // Texts come from files and plugins: what is no UTF-8 in them is replaced.
-    const auto text = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    // JSON leaves some of what steers a terminal as it is; written out it is the same JSON.
+    const auto text = base::printable_lines(
+        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     if (!option.on_stdout()) return write_file(option.path, text);
     std::cout.flush();
     write_to(json_descriptor(), text);
@@ -133,7 +106,8 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 }
 
 void show_progress(const std::string& text) {
-    if (isatty(STDERR_FILENO) == 1) std::cerr << "\r\033[K" << text.substr(0, text.find('\n')) << std::flush;
+    if (isatty(STDERR_FILENO) == 1)
+        std::cerr << base::over_line << text.substr(0, text.find('\n')) << std::flush;
 }
 
 std::string command_line() {

@@ -1,4 +1,4 @@
-// What commands print: tables, colors where a terminal shows them, JSON files.
+// What commands print: tables, and JSON files.
 #pragma once
 
 #include <string>
@@ -7,33 +7,34 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <switchyard/base/terminal.h>
+
 namespace CLI {
 class App;
 }
 
 namespace switchyard::cli {
 
-// Off unless the standard output is a terminal and NO_COLOR is unset or empty (no-color.org); --no-color turns them off.
-enum class Color { bold, dim, red, green, yellow };
-std::string paint(Color color, const std::string& text);
-void disable_color();
+using base::Color;
+using base::paint;
+using base::Text;
 
-// Columns as wide as their widest cell, two spaces apart, the last one free. Cells may be painted.
+// Columns as wide as their widest cell, two spaces apart, the last one free. A cell is one line, whatever is
+// in it.
 class Table {
 public:
-    explicit Table(std::vector<std::string> titles);
-    void row(std::vector<std::string> cells);
+    explicit Table(const std::vector<std::string>& titles);
+    void row(const std::vector<Text>& cells);
     // Lines that belong to the row above, each indented by `indent`.
-    void note(const std::string& text, int indent = 4);
-    std::string render() const;
+    void note(const std::string& text, Color color = Color::none, std::size_t indent = 4);
+    Text render() const;
 
 private:
     struct Line {
-        std::vector<std::string> cells;
-        std::string note;
+        std::vector<Text> cells;
+        Text note;
     };
-    std::vector<std::string> titles_;
-    std::vector<Line> lines_;
+    std::vector<Line> lines_;  // the titles first
 };
 
 // --json FILE: "-" is the standard output, which then has nothing else on it, whatever plugins print.

@@ -171,13 +171,13 @@ std::string host_line(const HostInfo& host) {
     return text + (host.devices.empty() ? ", no accelerator" : "");
 }
 
-std::string plan_text(const resolver::Plan& plan, bool verbose) {
+Text plan_text(const resolver::Plan& plan, bool verbose) {
     Table table({"slot", "layers", "phase", "dtype", "chosen", "how"});
     for (const auto& entry : entries_of(plan, verbose)) {
         const auto& cells = entry.cells;
         table.row({cells[0], cells[1], joined(entry.phases), cells[2],
                    paint(cells[3] == "none" ? Color::red : Color::green, cells[3]), cells[4]});
-        for (const auto& note : entry.notes) table.note(paint(Color::dim, note));
+        for (const auto& note : entry.notes) table.note(note, Color::dim);
     }
     return table.render();
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <switchyard/base/terminal.h>
 #include <switchyard/resolver/plan.h>
 
 namespace switchyard::cli {
@@ -12,7 +13,7 @@ std::string host_line(const HostInfo& host);
 
 // Each slot with what was chosen and how, what the core composes around it, and why nothing else. Phases that differ in nothing share a
 // row. `verbose`: also requests, options, libraries.
-std::string plan_text(const resolver::Plan& plan, bool verbose);
+base::Text plan_text(const resolver::Plan& plan, bool verbose);
 
 // What could not be served, for stderr, with the place in the configuration; empty if the plan is ok.
 std::string plan_problems(const resolver::Plan& plan);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
@@ -32,7 +33,8 @@ void print_places(const host::SearchPath& path) {
     std::cout << paint(Color::bold, "\nSearch path, in order") << '\n';
     std::size_t place = 0;
     for (const auto& finding : host::scan(path)) {
-        std::cout << "  " << ++place << ". " << finding.entry.path << " (" << finding.entry.origin << "): ";
+        std::cout << "  " << ++place << ". " << base::printable(finding.entry.path) << " ("
+                  << finding.entry.origin << "): ";
         if (!finding.error.empty())
             std::cout << paint(Color::red, finding.error);
         else if (!finding.exists)
@@ -82,10 +84,10 @@ void print_component(const host::ComponentProbe& component) {
 
 void print_plugin(const host::PluginRecord& record) {
     std::cout << '\n'
-              << paint(Color::bold, record.display_name())
+              << paint(Color::bold, base::printable(record.display_name()))
               << (record.manifest ? " " + record.manifest->version : "") << ": "
               << paint(record.usable() ? Color::green : Color::red, state_of(record)) << "  "
-              << paint(Color::dim, record.path) << '\n';
+              << paint(Color::dim, base::printable(record.path)) << '\n';
     if (const auto* failure = record.failure()) {
         std::cout << "  " << failure->reason;
         if (!failure->expected.empty()) std::cout << "; expected " << failure->expected;

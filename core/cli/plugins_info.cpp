@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
@@ -57,9 +58,9 @@ void print(const host::ComponentManifest& component, const host::ComponentProbe*
 }
 
 void print(const host::PluginRecord& record) {
-    std::cout << paint(Color::bold, record.display_name()) << ": "
+    std::cout << paint(Color::bold, base::printable(record.display_name())) << ": "
               << paint(record.usable() ? Color::green : Color::red, state_of(record)) << "\n  path         "
-              << record.path << " (" << record.origin << ")\n";
+              << base::printable(record.path) << " (" << record.origin << ")\n";
     if (record.manifest) {
         const auto& m = *record.manifest;
         std::cout << "  version      " << m.version << "\n  vendor       " << m.vendor << "\n  licence      "

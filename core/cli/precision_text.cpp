@@ -167,7 +167,7 @@ constexpr const char* role_names[] = {"parameter", "input", "output", "gradient"
 
 }  // namespace
 
-std::string formats_table() {
+Text formats_table() {
     Table table({"format", "bits", "exponent", "mantissa", "largest", "smallest normal", "smallest subnormal",
                  "epsilon", "digits"});
     for (const auto& format : train::number_formats) {
@@ -197,7 +197,7 @@ ordered_json formats_json() {
     return list;
 }
 
-std::string dtypes_table(const std::vector<OperationRecord>& records) {
+Text dtypes_table(const std::vector<OperationRecord>& records) {
     const std::vector<std::string> titles{"layer", "operation",   "pass",     "parameters",
                                           "given", "computed in", "returned", "component"};
     std::vector<std::vector<std::string>> rows;
@@ -219,12 +219,12 @@ std::string dtypes_table(const std::vector<OperationRecord>& records) {
     Table table(titles);
     for (auto& row : rows) {
         row[0] = fitted(row[0], layer_width);
-        table.row(row);
+        table.row({row.begin(), row.end()});
     }
     return table.render();
 }
 
-std::string ranges_table(const std::vector<OperationRecord>& records, bool tensors) {
+Text ranges_table(const std::vector<OperationRecord>& records, bool tensors) {
     Table table({"layer", "values of", "count", "smallest", "largest", "zeros", "not finite"});
     for (const auto& line : lines_of(records, tensors)) {
         const auto& values = line.values;

@@ -6,17 +6,18 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <switchyard/base/terminal.h>
 #include <switchyard/train/precision/observed_values.h>
 
 namespace switchyard::cli {
 
-std::string formats_table();
+base::Text formats_table();
 nlohmann::ordered_json formats_json();
 
 // A line for each record: the dtypes of what it is given, computes in and returns.
-std::string dtypes_table(const std::vector<train::OperationRecord>& records);
+base::Text dtypes_table(const std::vector<train::OperationRecord>& records);
 // A line for each record, or with `tensors` for each of its tensors: how many values, how small and how large.
-std::string ranges_table(const std::vector<train::OperationRecord>& records, bool tensors);
+base::Text ranges_table(const std::vector<train::OperationRecord>& records, bool tensors);
 // Likewise: which share of the values each format would lose, after lines for all parameters, activations and gradients together.
 std::string fit_table(const std::vector<train::OperationRecord>& records, bool tensors);
 

@@ -109,7 +109,7 @@ int run_command(const Command& command, const Words& arguments) {
     } catch (const CLI::ParseError& error) {
         throw Failure(told(error, app));
     }
-    if (plain) disable_color();
+    if (plain) base::disable_color();
     const auto* json = app.get_option_no_throw("--json");
     if (json != nullptr && json->results() == Words{"-"}) keep_stdout_for_json();
     return action();

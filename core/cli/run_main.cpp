@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/base/terminal.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/program.h>
@@ -9,6 +10,7 @@
 #include <switchyard/host/stdout_aside.h>
 
 int main(int argc, char** argv) {
+    switchyard::base::guard_terminal();
     using namespace switchyard;
     host::install_crash_handler();
     auto commands = cli::all_commands();

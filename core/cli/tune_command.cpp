@@ -160,7 +160,7 @@ private:
         return text;
     }
 
-    static std::string verdict(const resolver::MeasuredCandidate& candidate, const resolver::PlanRow& row) {
+    static Text verdict(const resolver::MeasuredCandidate& candidate, const resolver::PlanRow& row) {
         const auto& chosen = *row.chosen;
         if (candidate.name == chosen.plugin + "/" + chosen.component)
             return paint(Color::green, "chosen") +
@@ -173,8 +173,8 @@ private:
         return "";
     }
 
-    static std::string table(const std::vector<OpenChoice>& open, const resolver::Plan& plan,
-                             const Measurements& measurements) {
+    static Text table(const std::vector<OpenChoice>& open, const resolver::Plan& plan,
+                      const Measurements& measurements) {
         Table table({"slot", "layers", "phase", "candidate", "ms [95 %]", "verdict"});
         for (const auto& choice : open) {
             const auto& use = choice.use;
@@ -191,7 +191,7 @@ private:
                            verdict(candidate, row)});
                 first = false;
             }
-            table.note(paint(Color::dim, measurement.shape_class + "; " + measurement.date));
+            table.note(measurement.shape_class + "; " + measurement.date, Color::dim);
         }
         return table.render();
     }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/config/suggest.h>
 
@@ -21,10 +22,7 @@ bool is_name(const std::string& text) {
            });
 }
 
-bool is_one_line(const std::string& text) {
-    return !text.empty() &&
-           std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
+bool is_one_line(const std::string& text) { return !text.empty() && base::printable(text) == text; }
 
 }  // namespace
 

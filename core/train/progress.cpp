@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <iostream>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <switchyard/base/terminal.h>
 
 namespace switchyard::train {
 namespace {
@@ -68,17 +71,12 @@ void Progress::show(const ProgressState& state) {
     if (now < next_ && state.done < state.total) return;
     next_ = now + (terminal_ ? std::chrono::duration_cast<std::chrono::milliseconds>(terminal_interval)
                              : std::chrono::duration_cast<std::chrono::milliseconds>(plain_interval));
-    const auto line = progress_line(state, width_);
-    if (terminal_)
-        std::fprintf(stderr, "\r%-*s", width_, line.c_str());
-    else
-        std::fprintf(stderr, "%s\n", line.c_str());
-    std::fflush(stderr);
+    std::cerr << base::over_line << progress_line(state, width_) << (terminal_ ? "" : "\n") << std::flush;
     open_line_ = terminal_;
 }
 
 void Progress::finish() {
-    if (open_line_) std::fputc('\n', stderr);
+    if (open_line_) std::cerr << '\n';
     open_line_ = false;
     next_ = {};
 }

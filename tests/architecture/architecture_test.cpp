@@ -35,6 +35,10 @@ TEST_CASE("link lines follow the dependency rule") {
 
 TEST_CASE("core names no plugin") { CHECK(joined(arch::check_plugin_names(source_dir())) == ""); }
 
+TEST_CASE("core prints through streams that escape what they are given") {
+    CHECK(joined(arch::check_output(source_dir())) == "");
+}
+
 TEST_CASE("no source file is longer than 500 lines") {
     CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
 }
@@ -102,6 +106,31 @@ TEST_CASE("a plugin's name in core is found outside comments and help texts") {
     CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
     write(root / "core/model/a.cpp", "auto help = R\"(like\nbackend = \"quick\"\n)\" + f(\"quick\");\n");
     CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
+}
+
+TEST_CASE("output that nothing escapes is found") {
+    struct Case {
+        const char* file;
+        const char* line;
+        const char* message;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"core/data/a.cpp", "std::cerr << row;", "only commands print"},
+        {"core/cli/a.cpp", "std::fprintf(stderr, \"%s\", row);", "nothing escapes"},
+        {"core/cli/a.cpp", "    puts(label);", "nothing escapes"},
+        {"core/train/a.cpp", "::write(STDERR_FILENO, text.data(), text.size());", "nothing escapes"},
+        {"core/cli/a.cpp", "int main(int argc, char** argv) {", "guard_terminal()"},
+    }));
+    const auto root = temporary_dir("output");
+    write(root / "core/cli/b.cpp",
+          "std::cout << inputs(std::snprintf(text, 9, \"%d\", 3));\n"
+          "int main() {\n    switchyard::base::guard_terminal();\n");
+    CHECK(joined(arch::check_output(root)) == "");
+    write(root / c.file, std::string(c.line) + "\n");
+    const auto problems = arch::check_output(root);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0], switchyard::test::contains(std::string(c.file) + ":1: "));
+    CHECK_THAT(problems[0], switchyard::test::contains(c.message));
 }
 
 TEST_CASE("a file over the limit is named with its length") {

@@ -60,6 +60,15 @@ const std::vector<Confined>& confined_headers() {
     return list;
 }
 
+// Where std::cout and std::cerr may be used (core/base/terminal.h says what they do to text), and where
+// output goes past them and why it may.
+const std::regex prints(
+    "core/cli/.*|.*_main\\.cpp|core/train/progress\\.cpp|core/base/terminal\\.(h|cpp)"
+    "|core/host/stdout_aside\\.cpp");
+const Names writes_raw = {"core/cli/arm_command.cpp",              // JSON into the pipe of who started it
+                          "core/host/calling/crash_handler.cpp",   // in a signal handler; plain ASCII only
+                          "core/host/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
+
 bool is_source(const fs::path& path) {
     static const Names extensions = {".h", ".cpp", ".cu", ".cuh"};
     return extensions.contains(path.extension().string());
@@ -294,6 +303,32 @@ Problems check_lengths(const fs::path& root, int limit) {
             problems.push_back(relative_to(root, file) + ":" + std::to_string(limit) + ": the file has " +
                                std::to_string(lines) + " lines; at most " + std::to_string(limit) +
                                " are allowed");
+        }
+    }
+    return problems;
+}
+
+Problems check_output(const fs::path& root) {
+    static const std::regex stream("std::(cout|cerr|clog)\\b"),
+        raw("\\b(v?f?printf|f?puts|f?putc|putchar|perror|fwrite)\\s*\\("
+            "|\\bwrite\\s*\\(\\s*(STDOUT_FILENO|STDERR_FILENO|[12]\\s*,)"),
+        main_function("int main\\(.*"), guard("\\s*(switchyard::)?base::guard_terminal\\(\\);");
+    Problems problems;
+    for (const auto& file : sources_below(root, {"core"})) {
+        const std::string name = relative_to(root, file);
+        const auto lines = code_lines(file);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            const std::string place = name + ":" + std::to_string(i + 1) + ": ";
+            const auto uses = [&](const std::regex& what) { return std::regex_search(lines[i], what); };
+            if (uses(stream) && !std::regex_match(name, prints))
+                problems.push_back(place + "only commands print; return the text, or log it");
+            if (uses(raw) && !writes_raw.contains(name))
+                problems.push_back(place +
+                                   "nothing escapes what is written like this; use std::cout or "
+                                   "std::cerr, or the log");
+            if (!std::regex_match(lines[i], main_function)) continue;
+            if (i + 1 == lines.size() || !std::regex_match(lines[i + 1], guard))
+                problems.push_back(place + "does not begin with base::guard_terminal()");
         }
     }
     return problems;

@@ -21,6 +21,10 @@ Problems check_plugin_names(const std::filesystem::path& root);
 /// No source file is longer than `limit` lines.
 Problems check_lengths(const std::filesystem::path& root, int limit);
 
+/// What core prints goes through streams that escape it (core/base/terminal.h), and every program sees to
+/// that first.
+Problems check_output(const std::filesystem::path& root);
+
 /// Link lines, from the file targets.txt that the build writes: NAME|SOURCES|LINKED TARGETS, lists with ';'.
 Problems check_links(const std::filesystem::path& root, const std::filesystem::path& targets);
 

@@ -17,7 +17,7 @@ TEST_CASE("what could steer a terminal is written out, and all else is left as i
         {"a\tb\r\nc", "a\\tb\\r\\nc"},
         {"\033]0;title\007", "\\x1b]0;title\\x07"},
         {std::string("a\0b", 3), "a\\x00b"},
-        {"\x7f", "\\x7f"},
+        {"\x7f", "\\u007f"},
         {"\xc2\x9b"
          "31m",
          "\\u009b31m"},  // the C1 form of ESC [

@@ -83,6 +83,9 @@ TEST_CASE("a bad manifest is told what is wrong with it") {
     std::string unknown = component;
     CHECK(error_of(json_with(unknown.replace(unknown.find("loss"), 4, "lost"))) ==
           "components[0].kind is 'lost', which this program does not know");
+    std::string painted = component;
+    CHECK(error_of(json_with(painted.replace(painted.find("\"s\""), 3, R"("s\u001b[2J")"))) ==
+          "components[0].summary holds control characters");
     std::string option = component;
     option.replace(option.find("\"options\":{}"), 12,
                    R"("options":{"k":{"type":"integer","default":"x","help":"h"}})");

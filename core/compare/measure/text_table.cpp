@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <sstream>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::compare {
 
 void TextTable::row(std::vector<std::string> cells) {
     cells.resize(columns_.size());
+    for (auto& cell : cells) cell = base::printable(cell);
     lines_.push_back({std::move(cells), ""});
 }
 
@@ -20,7 +23,7 @@ std::string TextTable::render(const std::string& indent, std::size_t width) cons
     for (std::size_t column = 0; column < columns_.size(); ++column) {
         std::size_t widest = columns_[column].title.size();
         for (const Line& line : lines_) {
-            if (!line.cells.empty()) widest = std::max(widest, line.cells[column].size());
+            if (!line.cells.empty()) widest = std::max(widest, base::columns_of(line.cells[column]));
         }
         widths.push_back(widest);
         titles.push_back(columns_[column].title);
@@ -29,7 +32,7 @@ std::string TextTable::render(const std::string& indent, std::size_t width) cons
     const auto add = [&](const std::vector<std::string>& cells) {
         std::string line = indent;
         for (std::size_t column = 0; column < cells.size(); ++column) {
-            const std::string padding(widths[column] - cells[column].size(), ' ');
+            const std::string padding(widths[column] - base::columns_of(cells[column]), ' ');
             const bool left = columns_[column].align == Align::left;
             line += (column == 0 ? "" : "  ") + (left ? cells[column] + padding : padding + cells[column]);
         }
@@ -52,7 +55,8 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
     std::string result, word;
     std::size_t used = 0;
     while (words >> word) {
-        if (used > 0 && used + 1 + word.size() > width) {
+        const std::size_t columns = base::columns_of(word);
+        if (used > 0 && used + 1 + columns > width) {
             result += "\n" + indent;
             used = 0;
         } else if (used > 0) {
@@ -60,7 +64,7 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
             ++used;
         }
         result += word;
-        used += word.size();
+        used += columns;
     }
     return result;
 }

@@ -33,9 +33,10 @@ std::array<struct sigaction, signals.size()> previous;
 
 class Line {
 public:
+    // What is no plain ASCII could steer a terminal; nothing here may write it out as base::printable does.
     void add(const char* text) noexcept {
         for (; text != nullptr && *text != '\0' && size_ < buffer_.size() - 1; ++text)
-            buffer_[size_++] = *text;
+            buffer_[size_++] = *text >= ' ' && *text <= '~' ? *text : '?';
     }
     void add(const CallSite& site) noexcept {
         add("plugin '");

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::host {
 
 namespace {
@@ -22,10 +24,16 @@ const json& member(const json& object, const char* key, const std::string& where
     return *found;
 }
 
+// As a_line of plugin.toml (toml_table.h): nothing in it ends a line or steers a terminal.
+std::string one_line(std::string text, const std::string& what) {
+    if (base::printable(text) != text) throw Invalid(what + " holds control characters");
+    return text;
+}
+
 std::string text(const json& object, const char* key, const std::string& where) {
     const json& value = member(object, key, where);
     if (!value.is_string()) throw Invalid(where + key + " is no text");
-    return value.get<std::string>();
+    return one_line(value.get<std::string>(), where + key);
 }
 
 int integer(const json& value, const std::string& what) {
@@ -40,7 +48,7 @@ std::vector<std::string> texts(const json& object, const char* key, const std::s
     if (!value.is_array()) throw Invalid(where + key + " is no list");
     for (const json& item : value) {
         if (!item.is_string()) throw Invalid(where + key + " has a member that is no text");
-        result.push_back(item.get<std::string>());
+        result.push_back(one_line(item.get<std::string>(), where + key));
     }
     return result;
 }
@@ -74,7 +82,8 @@ OptionValue default_value(const json& option, OptionType type, const std::string
     if (type == OptionType::boolean && value.is_boolean()) return value.get<bool>();
     if (type == OptionType::integer && value.is_number_integer()) return value.get<std::int64_t>();
     if (type == OptionType::number && value.is_number()) return value.get<double>();
-    if (type == OptionType::string && value.is_string()) return value.get<std::string>();
+    if (type == OptionType::string && value.is_string())
+        return one_line(value.get<std::string>(), where + "default");
     if (type == OptionType::list) return texts(option, "default", where);
     throw Invalid(where + "default is of another type than the option");
 }
@@ -86,7 +95,7 @@ OptionSchema schema_from(const json& options, const std::string& where) {
         const std::string inside = where + "options." + key + ".";
         if (!option.is_object()) throw Invalid(where + "options." + key + " is no object");
         OptionSpec spec;
-        spec.name = key;
+        spec.name = one_line(key, "the name of an option");
         spec.type = option_type(option, inside);
         spec.default_value = default_value(option, spec.type, inside);
         spec.min = bound(option, "min", inside);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::host {
 
 const GateOutcome* PluginRecord::failure() const {
@@ -25,8 +27,8 @@ std::string PluginRecord::display_name() const {
 std::string explain(const PluginRecord& record) {
     const GateOutcome* failure = record.failure();
     if (failure == nullptr) return {};
-    std::string text =
-        record.path + ": refused at gate " + std::string(name(failure->gate)) + ": " + failure->reason;
+    std::string text = base::printable(record.path) + ": refused at gate " +
+                       std::string(name(failure->gate)) + ": " + failure->reason;
     if (!failure->expected.empty()) text += "; expected " + failure->expected;
     if (!failure->got.empty()) text += ", got " + failure->got;
     if (!failure->hint.empty()) text += "; " + failure->hint;

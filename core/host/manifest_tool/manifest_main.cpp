@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/terminal.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/manifest_tool/generate.h>
 
@@ -31,6 +32,7 @@ std::string library_lines(const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    switchyard::base::guard_terminal();
     CLI::App app("Makes the C++ source of a plugin's descriptor and manifest from its plugin.toml.",
                  "switchyard-manifest");
     std::string manifest, libtorch, output, target;

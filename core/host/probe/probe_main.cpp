@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 
+#include <switchyard/base/terminal.h>
 #include <switchyard/host/discovery/elf_image.h>
 #include <switchyard/host/discovery/host_fingerprint.h>
 #include <switchyard/host/machine/host_info.h>
@@ -97,6 +98,7 @@ ProbeReport probe(const std::string& path, const Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    base::guard_terminal();
     const bool with_fd = argc == 4 && std::string(argv[2]) == "--report-fd";
     if (argc != 2 && !with_fd) {
         std::cerr << "usage: switchyard-probe LIBRARY [--report-fd N]\n";

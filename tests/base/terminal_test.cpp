@@ -1,0 +1,73 @@
+// The guarded streams and colored text, on a stream whose end can be read. What a real terminal gets is
+// tested in tests/hostile_text.
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include <switchyard/base/terminal.h>
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+// While it lives, std::cout ends here, guarded.
+class Captured {
+public:
+    Captured() : own_(std::cout.rdbuf(end_.rdbuf())) { base::guard_terminal(); }
+    ~Captured() { std::cout.rdbuf(own_); }
+    std::string text() const { return std::cout.flush(), end_.str(); }
+
+private:
+    std::ostringstream end_;
+    std::streambuf* own_;
+};
+
+}  // namespace
+
+TEST_CASE("what is written to a standard stream is escaped, whoever wrote it") {
+    const Captured captured;
+    std::cout << "a\033[2Jb" << '\007' << 17 << "\tc\n" << std::flush << "\xc2\x9b" << '\xff' << '\n';
+    CHECK(captured.text() == "a\\x1b[2Jb\\x0717\tc\n\\u009b\\xff\n");
+}
+
+TEST_CASE("a character that is written in pieces stays whole") {
+    const Captured captured;
+    std::string expected;
+    for (int i = 0; i < 4000; ++i) {  // beyond what is held back, so that some pieces meet its end
+        for (const char byte : std::string("a熊🐻")) std::cout.put(byte);
+        expected += "a熊🐻";
+    }
+    CHECK(captured.text() == expected);
+}
+
+TEST_CASE("the beginning of a character that never ends is told when the stream is flushed") {
+    const Captured captured;
+    std::cout << "\xe7\x86";
+    CHECK(captured.text() == "\\xe7\\x86");
+}
+
+TEST_CASE("a stream whose end takes nothing more is no longer good") {
+    struct Full final : std::streambuf {
+    } full;
+    std::streambuf* const own = std::cout.rdbuf(&full);
+    base::guard_terminal();
+    std::cout << "lost" << std::flush;
+    const bool bad = std::cout.bad();
+    std::cout.clear();
+    std::cout.rdbuf(own);
+    CHECK(bad);
+}
+
+TEST_CASE("text keeps its colors apart from its characters") {
+    const base::Text text = "a " + base::paint(base::Color::red, "熊\n\033") + std::string("b");
+    CHECK(text.plain() == "a 熊\n\033b");
+    CHECK(text.on_one_line().plain() == "a 熊\\n\\x1bb");
+    CHECK(base::Text("a熊").columns() == 3);
+    CHECK(base::paint(base::Color::red, "").columns() == 0);
+    const Captured captured;
+    std::cout << text << base::over_line;
+    // The test's own output may be a terminal: colors are ours, and the escape in the text is not.
+    CHECK_THAT(captured.text(), test::contains("熊\n\\x1b"));
+}

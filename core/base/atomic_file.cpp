@@ -1,5 +1,7 @@
 #include <switchyard/base/atomic_file.h>
 
+#include <switchyard/base/output_target.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,22 +29,17 @@ mode_t default_mode() {
     return 0666 & ~mask;
 }
 
-// A rename is durable only once the folder is.
-void sync_folder(const std::string& folder) {
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    ::fsync(descriptor);
-    ::close(descriptor);
-}
-
 std::string folder_of(const std::string& path) {
     const auto folder = std::filesystem::path(path).parent_path().string();
     return folder.empty() ? "." : folder;
 }
 
+// A name may have 255 bytes; of a long one the aside's has the beginning.
 std::string aside_pattern(const std::string& target) {
+    constexpr std::size_t most = 200;
     const std::filesystem::path path(target);
-    const auto name = std::string(aside_prefix) + path.filename().string() + std::string(aside_suffix);
+    const auto kept = path.filename().string().substr(0, most);
+    const auto name = std::string(aside_prefix) + kept + std::string(aside_suffix);
     return (path.parent_path() / name).string();
 }
 
@@ -67,38 +65,58 @@ FileError AtomicFile::failed(const char* doing) const {
 }
 
 FileError AtomicFile::open() {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(target_, ignored))
-        return "cannot write " + target_ + ": it is a directory";
-    std::string pattern = aside_pattern(target_);
+    auto found = find_output(target_);
+    if (!found.error.empty()) return "cannot write " + target_ + ": " + found.error;
+    descriptor_ = found.through;
+    if (descriptor_ >= 0) return std::nullopt;
+    replaced_ = std::move(found.path);
+    std::string pattern = aside_pattern(replaced_);
     descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
     if (descriptor_ < 0) return failed("write");
     aside_ = std::move(pattern);
-    ::fchmod(descriptor_, default_mode());
+    ::fchmod(descriptor_, found.mode.value_or(default_mode()));
     return std::nullopt;
 }
 
 FileError AtomicFile::write(const void* data, std::size_t bytes) {
-    const auto* next = static_cast<const char*>(data);
-    while (bytes > 0) {
-        const ssize_t written =
-            ::write(descriptor_, next, std::min<std::size_t>(bytes, std::size_t{1} << 30));
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("write");
-        next += written;
-        bytes -= static_cast<std::size_t>(written);
-    }
-    return std::nullopt;
+    return write_all(descriptor_, {static_cast<const char*>(data), bytes}) ? std::nullopt : failed("write");
 }
 
 FileError AtomicFile::commit() {
-    if (::fsync(descriptor_) != 0) return failed("write");
+    const bool replaces = !aside_.empty();
+    if (replaces && ::fsync(descriptor_) != 0) return failed("write");
     const int descriptor = std::exchange(descriptor_, -1);
     if (::close(descriptor) != 0) return failed("write");
-    if (std::rename(aside_.c_str(), target_.c_str()) != 0) return failed("replace");
+    if (!replaces) return std::nullopt;
+    if (std::rename(aside_.c_str(), replaced_.c_str()) != 0) return failed("replace");
     aside_.clear();
-    sync_folder(folder_of(target_));
-    return std::nullopt;
+    return sync_folder(folder_of(replaced_));
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+    constexpr std::size_t most_at_once = std::size_t{1} << 30;
+    while (!bytes.empty()) {
+        const auto written = ::write(descriptor, bytes.data(), std::min(bytes.size(), most_at_once));
+        if (written >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {  // somebody made the other end's pipe or terminal non-blocking
+            pollfd ready{descriptor, POLLOUT, 0};
+            ::poll(&ready, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+FileError sync_folder(const std::string& folder) {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // A folder may be written but not read, and some file systems sync no folders.
+    if (descriptor < 0 && errno == EACCES) return std::nullopt;
+    const bool good = descriptor >= 0 && (::fsync(descriptor) == 0 || errno == EINVAL);
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    return good ? FileError{} : "cannot sync " + folder + ": " + std::strerror(reason);
 }
 
 FileError write_file_atomically(const std::string& target, std::string_view content) {

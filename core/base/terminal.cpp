@@ -1,9 +1,11 @@
 #include <switchyard/base/terminal.h>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include <switchyard/base/printable.h>
+#include <switchyard/base/standard_descriptors.h>
 
 namespace switchyard::base {
 namespace {
@@ -41,10 +44,14 @@ std::size_t begun_character(std::string_view text) {
 class GuardedBuffer final : public std::streambuf {
 public:
     GuardedBuffer(std::streambuf* target, int descriptor)
-        : target_(target), terminal_(::isatty(descriptor) == 1), colors_(shows_color(descriptor)) {}
+        : target_(target),
+          descriptor_(descriptor),
+          terminal_(::isatty(descriptor) == 1),
+          colors_(shows_color(descriptor)) {}
 
     bool terminal() const { return terminal_; }
     void disable_color() { colors_ = false; }
+    void drop_what_nobody_takes() { waits_ = false; }
 
     // Bytes of our own, or data that are wanted as they are.
     bool put_raw(std::string_view bytes) {
@@ -78,8 +85,21 @@ protected:
 
 private:
     bool put(std::string_view bytes) {
+        if (!waits_) return put_at_once(bytes);
         const auto count = static_cast<std::streamsize>(bytes.size());
         return target_->sputn(bytes.data(), count) == count;
+    }
+
+    // A pipe that can be written to at all takes PIPE_BUF bytes without waiting (pipe(7)).
+    bool put_at_once(std::string_view bytes) {
+        while (!bytes.empty()) {
+            pollfd ready{descriptor_, POLLOUT, 0};
+            if (::poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT) break;
+            const auto count = std::min<std::size_t>(bytes.size(), PIPE_BUF);
+            if (target_->sputn(bytes.data(), static_cast<std::streamsize>(count)) < 0) break;
+            bytes.remove_prefix(count);
+        }
+        return true;
     }
 
     bool give(std::size_t count) {
@@ -91,7 +111,9 @@ private:
     std::mutex mutex_;
     std::streambuf* target_;
     std::string held_;
+    int descriptor_;
     bool terminal_, colors_;
+    bool waits_ = true;
 };
 
 GuardedBuffer* guarded(std::ostream& stream) { return dynamic_cast<GuardedBuffer*>(stream.rdbuf()); }
@@ -104,9 +126,16 @@ void guard(std::ostream& stream, int descriptor) {
 }  // namespace
 
 void guard_terminal() {
+    open_standard_descriptors();
     guard(std::cout, STDOUT_FILENO);
     guard(std::cerr, STDERR_FILENO);
     guard(std::clog, STDERR_FILENO);
+}
+
+void drop_what_nobody_takes() {
+    for (std::ostream* stream : {&std::cerr, &std::clog}) {
+        if (auto* const buffer = guarded(*stream)) buffer->drop_what_nobody_takes();
+    }
 }
 
 void disable_color() {

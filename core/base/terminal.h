@@ -12,8 +12,13 @@
 namespace switchyard::base {
 
 // From here on, until the process ends, std::cout, std::cerr and std::clog print printable_lines of what is
-// written to them. The first call of every program's main. Safe to call twice.
+// written to them, and standard descriptors that were missing are there (standard_descriptors.h). The first
+// call of every program's main. Safe to call twice.
 void guard_terminal();
+
+// From here on std::cerr and std::clog wait for nobody: a pipe that nobody reads, a terminal that was halted
+// (Ctrl-S) and a reader that has gone lose what they do not take at once, and the work goes on.
+void drop_what_nobody_takes();
 
 enum class Color { none, bold, dim, red, green, yellow };
 

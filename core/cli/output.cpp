@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -22,15 +21,6 @@ namespace {
 int& json_descriptor() {
     static int descriptor = STDOUT_FILENO;
     return descriptor;
-}
-
-void write_to(int descriptor, std::string_view text) {
-    while (!text.empty()) {
-        const auto count = ::write(descriptor, text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) throw Failure("cannot write to the standard output", Exit::run_failed);
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
 }
 
 }  // namespace
@@ -85,6 +75,7 @@ void add_json(CLI::App& command, JsonOption& option) {
 void keep_stdout_for_json() { json_descriptor() = host::put_stdout_aside_for_good(); }
 
 void write_file(const std::string& path, const std::string& text) {
+    std::cout.flush();  // which `path` may be, too
     if (const auto error = base::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
 }
 
@@ -96,7 +87,8 @@ void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {
         json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     if (!option.on_stdout()) return write_file(option.path, text);
     std::cout.flush();
-    write_to(json_descriptor(), text);
+    if (!base::write_all(json_descriptor(), text))
+        throw Failure("cannot write to the standard output", Exit::run_failed);
 }
 
 void write_lines(const std::string& path, const std::vector<std::string>& lines) {

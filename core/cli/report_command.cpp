@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/cli/commands.h>
-#include <switchyard/base/atomic_file.h>
+#include <switchyard/cli/output.h>
 #include <switchyard/report/run_report.h>
 
 namespace switchyard::cli {
@@ -26,7 +26,7 @@ int write_report(const ReportOptions& options) {
     const auto html = report::run_report(run, stacks ? &*stacks : nullptr);
     const auto target =
         options.html.empty() ? (std::filesystem::path(options.run) / "report.html").string() : options.html;
-    if (const auto error = base::write_file_atomically(target, html)) throw Failure(*error);
+    write_file(target, html);
     std::cout << target << ": " << (html.size() + 999) / 1000 << " kB"
               << (run.summary ? "" : ", of a run that has not finished") << '\n';
     return Exit::fine;

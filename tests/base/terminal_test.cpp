@@ -1,8 +1,13 @@
 // The guarded streams and colored text, on a stream whose end can be read. What a real terminal gets is
 // tested in tests/hostile_text.
+#include <csignal>
 #include <iostream>
 #include <sstream>
 #include <string>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <switchyard/base/terminal.h>
 
@@ -70,4 +75,37 @@ TEST_CASE("text keeps its colors apart from its characters") {
     std::cout << text << base::over_line;
     // The test's own output may be a terminal: colors are ours, and the escape in the text is not.
     CHECK_THAT(captured.text(), test::contains("熊\n\\x1b"));
+}
+
+TEST_CASE("messages that nobody takes are dropped where that was asked for, and the stream stays good") {
+    for (const bool gone : {false, true}) {
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            int ends[2];
+            if (pipe(ends) != 0) _exit(1);
+            fcntl(ends[1], F_SETFL, O_NONBLOCK);
+            const std::string page(4096, 'x');
+            while (write(ends[1], page.data(), page.size()) > 0) {
+            }
+            fcntl(ends[1], F_SETFL, 0);
+            dup2(ends[1], STDERR_FILENO);
+            if (gone) close(ends[0]);
+            std::signal(SIGPIPE, SIG_IGN);
+            base::guard_terminal();
+            base::drop_what_nobody_takes();
+            std::cerr << std::string(10'000, 'y') << std::flush;
+            if (!std::cerr) _exit(2);
+            // What is read again is written again.
+            std::string left(1 << 20, ' ');
+            if (!gone && read(ends[0], left.data(), left.size()) <= 0) _exit(3);
+            std::cerr << "heard\n" << std::flush;
+            const auto count = gone ? 0 : read(ends[0], left.data(), left.size());
+            _exit(gone || left.substr(0, static_cast<std::size_t>(count)) == "heard\n" ? 0 : 4);
+        }
+        int status = 0;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        REQUIRE(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 0);
+    }
 }

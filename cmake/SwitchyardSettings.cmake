@@ -3,7 +3,7 @@
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
-option(SWITCHYARD_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+set(SWITCHYARD_SANITIZE OFF CACHE STRING "Build with sanitizers: OFF, address (undefined behaviour too) or thread")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -29,8 +29,13 @@ add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-D_GLIBCXX
 add_link_options(-Wl,--enable-new-dtags)
 
 if(SWITCHYARD_SANITIZE)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-omit-frame-pointer>")
-  add_link_options(-fsanitize=address,undefined)
+  if(SWITCHYARD_SANITIZE STREQUAL "thread")
+    set(sanitizers thread)
+  else()
+    set(sanitizers address,undefined)
+  endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer>")
+  add_link_options(-fsanitize=${sanitizers})
 endif()
 
 find_program(SWITCHYARD_LLD NAMES ld.lld)

@@ -109,20 +109,23 @@ endfunction()
 # What every test finds in its environment: see tests/README.md.
 function(switchyard_test_environment name timeout labels)
   set(private "${PROJECT_BINARY_DIR}/tests/private/${name}")
-  file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${PROJECT_BINARY_DIR}/tests/records")
+  file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${private}/home" "${PROJECT_BINARY_DIR}/tests/records")
   set_tests_properties(${name} PROPERTIES
     TIMEOUT "${timeout}"
     LABELS "${labels}"
+    WORKING_DIRECTORY "${private}/tmp"
     ENVIRONMENT "SWITCHYARD_PLUGIN_PATH=${PROJECT_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR};\
+SWITCHYARD_PROBE_TIMEOUT_MS=300000;HOME=${private}/home;XDG_CONFIG_HOME=${private}/home/.config;\
 XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
 SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
-SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv")
+SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv;\
+TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1")
 endfunction()
 
 function(switchyard_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;LABELS")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)
+    set(arg_TIMEOUT 1800)
   endif()
   set(target "switchyard_test_${name}")
   add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
@@ -139,8 +142,9 @@ endfunction()
 function(switchyard_script_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)
+    set(arg_TIMEOUT 1800)
   endif()
   add_test(NAME ${name} COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
+  add_custom_target(switchyard_test_${name})  # nothing to build for it: so that `./dev test NAME` takes its name
   switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
 endfunction()

@@ -114,7 +114,7 @@ unknown_words_are_bad_input() {
     dev 2 setup --cdua
     expect_text "$TMPDIR/output" "setup does not know --cdua"
     dev 2 build --preset fast
-    expect_text "$TMPDIR/output" "there is no preset fast; there are release, debug, asan"
+    expect_text "$TMPDIR/output" "there is no preset fast; there are release, debug, asan, tsan"
 }
 
 # sums_up STATUS CTEST_STATUS: runs the summary over $TMPDIR/sum, its output in $TMPDIR/output.
@@ -164,6 +164,34 @@ summary_without_any_test_fails() {
     [[ $(tail -n 1 "$TMPDIR/output") == "0 passed, 1 failed, 0 skipped" ]] || fail "$(cat "$TMPDIR/output")"
 }
 
+# sums_parts STATUS LINE PART...: a run of parts, each a command; its exit code and its last line.
+sums_parts() {
+    local expected=$1 line=$2 status=0 command
+    shift 2
+    mkdir -p "$TMPDIR/parts/.ci"
+    cp "$SWITCHYARD_TEST_SOURCE_DIR/.ci/parts" "$TMPDIR/parts/.ci"
+    echo 'source "$(dirname "${BASH_SOURCE[0]}")/parts"' >"$TMPDIR/parts/.ci/some"
+    for command in "$@"; do echo "part 'a part' bash -c '$command'" >>"$TMPDIR/parts/.ci/some"; done
+    echo total >>"$TMPDIR/parts/.ci/some"
+    bash "$TMPDIR/parts/.ci/some" >"$TMPDIR/output" 2>&1 || status=$?
+    [[ $status == "$expected" ]] || fail "exit code $status; expected $expected: $(cat "$TMPDIR/output")"
+    [[ $(tail -n 1 "$TMPDIR/output") == "$line" ]] || fail "the last line should be $line: $(cat "$TMPDIR/output")"
+}
+
+parts_are_summed_up() {
+    sums_parts 0 "10 passed, 0 failed, 3 skipped" "echo 3 passed, 0 failed, 1 skipped" \
+        "echo words; echo 7 passed, 0 failed, 2 skipped"
+    sums_parts 0 "4 passed, 0 failed, 1 skipped" "echo 3 passed, 0 failed, 1 skipped" "echo no counts"
+}
+
+a_part_that_fails_fails_the_whole() {
+    sums_parts 1 "5 passed, 2 failed, 1 skipped" "echo 2 passed, 2 failed, 1 skipped; exit 1" \
+        "echo 3 passed, 0 failed, 0 skipped"
+    sums_parts 1 "3 passed, 1 failed, 0 skipped" "exit 2" "echo 3 passed, 0 failed, 0 skipped"
+    sums_parts 1 "3 passed, 1 failed, 2 skipped" "echo 3 passed, 0 failed, 2 skipped; exit 1"
+    expect_text "$TMPDIR/output" "not passed: a part"
+}
+
 check "a wheel is checked, unpacked, and not fetched again" wheels_are_unpacked_once
 check "a wheel whose pin has changed is fetched again" a_changed_pin_is_fetched_again
 check "a wheel with the wrong hash is refused and leaves nothing behind" a_wrong_hash_leaves_nothing
@@ -177,4 +205,6 @@ check "the summary counts test cases and lists skips" summary_counts_cases
 check "the summary fails on a skip that is not on the list" summary_refuses_an_unlisted_skip
 check "the summary counts a crash or a timeout as a failure" summary_counts_crashes_as_failures
 check "the summary of no tests at all is a failure" summary_without_any_test_fails
+check "the last line of several parts counts the cases of all" parts_are_summed_up
+check "a part that fails without counting a failure is one" a_part_that_fails_fails_the_whole
 finish

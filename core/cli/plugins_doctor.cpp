@@ -1,6 +1,7 @@
 // switchyard plugins doctor
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -82,7 +83,7 @@ void print_component(const host::ComponentProbe& component) {
     }
 }
 
-void print_plugin(const host::PluginRecord& record) {
+void print_plugin(const host::PluginRecord& record, std::set<std::string>& warnings) {
     std::cout << '\n'
               << paint(Color::bold, base::printable(record.display_name()))
               << (record.manifest ? " " + record.manifest->version : "") << ": "
@@ -98,7 +99,8 @@ void print_plugin(const host::PluginRecord& record) {
         return;
     }
     for (const auto& gate : record.gates) {
-        if (!gate.hint.empty()) std::cout << "  " << paint(Color::yellow, "note: " + gate.hint) << '\n';
+        if (!gate.hint.empty() && warnings.insert(gate.hint).second)
+            std::cout << "  " << paint(Color::yellow, "warning: " + gate.hint) << '\n';
     }
     if (!record.probe) return;
     for (const auto& component : record.probe->components) print_component(component);
@@ -140,7 +142,8 @@ Action setup_plugins_doctor(CLI::App& command) {
         if (!options->json.on_stdout()) {
             print_host(host);
             print_places(discovery.path);
-            for (const auto& record : records) print_plugin(record);
+            std::set<std::string> warnings;  // told once: those of one folder may be the folder's
+            for (const auto& record : records) print_plugin(record, warnings);
             const auto found =
                 records.empty() ? "no plugins were found" : counted(records.size(), "plugin") + " found";
             std::cout << '\n'

@@ -1,5 +1,6 @@
 // switchyard plugins list
 #include <iostream>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@ namespace {
 
 void print(const std::vector<host::PluginRecord>& records) {
     Table table({"plugin", "version", "state", "components", "path"});
+    std::set<std::string> told;
     for (const auto& record : records) {
         const auto color = record.usable() ? Color::green : Color::red;
         table.row({record.display_name(), record.manifest ? record.manifest->version : "-",
@@ -23,6 +25,9 @@ void print(const std::vector<host::PluginRecord>& records) {
         const auto* failure = record.failure();
         if (failure != nullptr)
             table.note(failure->reason + (failure->hint.empty() ? "" : "; " + failure->hint));
+        const auto& exposed = record.gates.front().hint;
+        if (failure == nullptr && !exposed.empty() && told.insert(exposed).second)
+            table.note("warning: " + exposed, Color::yellow);
         if (failure != nullptr || !record.manifest) continue;
         for (const auto& component : record.manifest->components) {
             const auto fault = record.component_failure(component.kind, component.id);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <cstdlib>
 
+#include <switchyard/host/discovery/exposed_file.h>
 #include <switchyard/interfaces/plugin_abi.h>
 
 #include "fixture.h"
@@ -86,14 +87,29 @@ TEST_CASE("a file that this user cannot read is told") {
     CHECK(judged(path).failure()->reason == "cannot be read by this user");
 }
 
-TEST_CASE("a plugin that every user may change is noted") {
-    const std::string path = temporary_dir("judge") / "libx.so";
+TEST_CASE("a plugin that others may change is used, with a warning that names what they may write") {
+    using std::filesystem::perms;
+    const auto folder = std::filesystem::canonical(temporary_dir("judge"));
+    const std::string path = folder / "libx.so";
     write_file(path, read_file(good_plugin()));
-    std::filesystem::permissions(path, std::filesystem::perms::others_write,
-                                 std::filesystem::perm_options::add);
-    const PluginRecord record = judged(path);
-    CHECK(record.usable());
-    CHECK(record.gates[0].hint == "every user may change this file");
+    const auto hint = [&] { return judged(path).gates.at(0).hint; };
+    const std::string advice = " may be written by every user, who then runs code as you; `chmod o-w` it";
+    CHECK(hint().empty());
+    std::filesystem::permissions(path, perms::others_write, std::filesystem::perm_options::add);
+    CHECK(judged(path).usable());
+    CHECK(hint() == "the file " + path + advice);
+    std::filesystem::permissions(folder, perms::others_write, std::filesystem::perm_options::add);
+    CHECK(hint() == "the folder " + folder.string() + advice);
+    const std::string link = temporary_dir("linked") / "libx.so";
+    std::filesystem::create_symlink(path, link);
+    CHECK(exposed_because(link) == "the folder " + folder.string() + advice);
+    if (::geteuid() != 0) return test::skip("only root gives files away");
+    std::filesystem::permissions(folder, perms::owner_all);
+    std::filesystem::permissions(path, perms::owner_all);
+    REQUIRE(::chown(path.c_str(), 12345, 12345) == 0);
+    CHECK(hint() == "the file " + path +
+                        " belongs to user 12345, who runs code as you by changing it; copy it to a place of "
+                        "your own");
 }
 
 TEST_CASE("another LibTorch is told in plain words") {

@@ -4,13 +4,16 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include <boost/dll/shared_library.hpp>
 
+#include <switchyard/base/log.h>
 #include <switchyard/host/calling/guard.h>
 #include <switchyard/host/calling/services.h>
 #include <switchyard/host/discovery/descriptor_check.h>
 #include <switchyard/host/discovery/dlopen_error.h>
+#include <switchyard/host/discovery/exposed_file.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::host {
@@ -81,6 +84,15 @@ GateOutcome initialize(const SwitchyardPlugin& descriptor) {
     }
 }
 
+// Once for each text: those of one folder may all be told by the folder.
+void tell_if_exposed(const std::string& path) {
+    static std::mutex mutex;
+    static auto& told = *new std::set<std::string>;
+    const auto why = exposed_because(path);
+    const std::lock_guard lock(mutex);
+    if (!why.empty() && told.insert(why).second) log::warning("plugins: " + why);
+}
+
 LoadedPlugin load_now(const std::string& path, const Manifest& manifest, const EnterGate& enter) {
     LoadedPlugin plugin;
     const auto pass = [&](GateOutcome outcome) {
@@ -129,6 +141,7 @@ std::vector<LoadedComponent> Registry::load(const PluginRecord& wanted) {
     const auto index = static_cast<std::size_t>(&wanted - records_.data());
     PluginRecord& record = records_.at(index);
     if (!record.usable()) return {};
+    tell_if_exposed(record.path);
     const LoadedPlugin plugin = load_plugin(record.path, *record.manifest);
     if (record.gates.back().gate < Gate::load)
         record.gates.insert(record.gates.end(), plugin.gates.begin(), plugin.gates.end());

@@ -13,6 +13,7 @@
 
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/discovery/elf_image.h>
+#include <switchyard/host/discovery/exposed_file.h>
 #include <switchyard/host/discovery/host_fingerprint.h>
 #include <switchyard/host/discovery/library_search.h>
 #include <switchyard/host/machine/cpu_features.h>
@@ -125,8 +126,7 @@ private:
         if (::access(path.c_str(), R_OK) != 0)
             return refused(Gate::path, "cannot be read by this user", {}, {}, "change its permissions");
         GateOutcome outcome = passed(Gate::path);
-        if ((status.permissions() & fs::perms::others_write) != fs::perms::none)
-            outcome.hint = "every user may change this file";
+        outcome.hint = exposed_because(path);
         return outcome;
     }
 

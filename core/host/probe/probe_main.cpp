@@ -1,18 +1,22 @@
-// switchyard-probe LIBRARY [--report-fd N]: loads one plugin as the host does, asks and calls each of its components, and writes a report
-// (probe_report.h) to descriptor N, or to standard output. Run for every plugin that is not known yet; a person may run it, too.
+// switchyard-probe LIBRARY [--report-fd N] [--memory BYTES] [--processor-time SECONDS]: loads one plugin as
+// the host does, asks and calls each of its components, and writes a report (probe_report.h) to descriptor N,
+// or to standard output. Run for every plugin that is not known yet; a person may run it, too. It limits
+// itself, and ends what the plugin started (kept_process.h).
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <switchyard/base/terminal.h>
 #include <switchyard/host/discovery/elf_image.h>
 #include <switchyard/host/discovery/host_fingerprint.h>
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/probe/component_probe.h>
+#include <switchyard/host/probe/kept_process.h>
 #include <switchyard/host/stdout_aside.h>
 #include <switchyard/interfaces/fingerprint.h>
 
@@ -70,7 +74,10 @@ ProbeReport probe(const std::string& path, const Report& report) {
     const ManifestResult manifest = parse_manifest(elf.image.section.value_or(""));
     if (!manifest.manifest) {
         result.failure = ProbeFailure{
-            ProbePhase::start, {}, path + " has no readable manifest: " + elf.message + manifest.error, {}};
+            ProbePhase::start,
+            {},
+            path + " has no readable manifest: " + (elf.message.empty() ? manifest.error : elf.message),
+            {}};
         return result;
     }
     const LoadedPlugin plugin =
@@ -95,24 +102,55 @@ ProbeReport probe(const std::string& path, const Report& report) {
     return result;
 }
 
+struct Arguments {
+    std::string library;
+    int report_fd = -1;  // -1: for a person, on the standard output
+    ProcessLimits limits;
+};
+
+std::optional<Arguments> read_arguments(int argc, char** argv) {
+    if (argc % 2 != 0) return std::nullopt;
+    Arguments read{argv[1], -1, {}};
+    for (int i = 2; i < argc; i += 2) {
+        const std::string_view option = argv[i], text = argv[i + 1];
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc{} || end != text.data() + text.size() || value < 1) return std::nullopt;
+        if (option == "--report-fd")
+            read.report_fd = static_cast<int>(value);
+        else if (option == "--memory")
+            read.limits.memory_bytes = static_cast<std::uint64_t>(value);
+        else if (option == "--processor-time")
+            read.limits.processor_time = std::chrono::seconds(value);
+        else
+            return std::nullopt;
+    }
+    return read;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     base::guard_terminal();
-    const bool with_fd = argc == 4 && std::string(argv[2]) == "--report-fd";
-    if (argc != 2 && !with_fd) {
-        std::cerr << "usage: switchyard-probe LIBRARY [--report-fd N]\n";
+    const auto arguments = read_arguments(argc, argv);
+    if (!arguments) {
+        std::cerr << "usage: switchyard-probe LIBRARY [--report-fd N] [--memory BYTES] "
+                     "[--processor-time SECONDS]\n";
         return 2;
     }
-    const rlimit no_core{0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    int fd = put_stdout_aside_for_good();
-    if (with_fd) {
-        fd = ::fcntl(std::atoi(argv[3]), F_DUPFD_CLOEXEC, 100);
-        ::close(std::atoi(argv[3]));
+    const bool by_program = arguments->report_fd >= 0;
+    const int watched = by_program ? arguments->report_fd : STDOUT_FILENO;
+    if (const auto error = continue_in_kept_process(arguments->limits, watched); !error.empty()) {
+        std::cerr << "error: " << error << '\n';
+        return 1;
     }
-    const Report report(fd, with_fd);
-    const ProbeReport result = probe(argv[1], report);
+    int fd = put_stdout_aside_for_good();
+    if (by_program) {
+        fd = ::fcntl(arguments->report_fd, F_DUPFD_CLOEXEC, 100);
+        ::close(arguments->report_fd);
+    }
+    const Report report(fd, by_program);
+    const ProbeReport result = probe(arguments->library, report);
     report.finish(result);
-    return with_fd || !result.failure ? 0 : 1;
+    return by_program || !result.failure ? 0 : 1;
 }

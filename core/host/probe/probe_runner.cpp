@@ -11,8 +11,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <vector>
 
-extern char** environ;
+#include <switchyard/host/probe/probe_environment.h>
 
 namespace switchyard::host {
 
@@ -71,6 +72,13 @@ bool drain_last(int fd, std::string& into) {
     return open;
 }
 
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
 int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& child) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -78,6 +86,7 @@ int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& ch
     posix_spawn_file_actions_adddup2(&files, output.write_end, 1);
     posix_spawn_file_actions_adddup2(&files, output.write_end, 2);
     posix_spawn_file_actions_adddup2(&files, report.write_end, report_fd);
+    posix_spawn_file_actions_addclosefrom_np(&files, report_fd + 1);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none, all;
@@ -88,16 +97,31 @@ int spawn(const ProbeRun& run, const Pipe& report, const Pipe& output, pid_t& ch
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    std::string program = run.program, library = run.library, option = "--report-fd",
-                fd = std::to_string(report_fd);
-    std::array<char*, 5> arguments{program.data(), library.data(), option.data(), fd.data(), nullptr};
-    const int error = ::posix_spawn(&child, program.c_str(), &files, &attributes, arguments.data(), environ);
+    std::vector<std::string> words{run.program,        run.library,
+                                   "--report-fd",      std::to_string(report_fd),
+                                   "--memory",         std::to_string(run.limits.memory_bytes),
+                                   "--processor-time", std::to_string(run.limits.processor_time.count())};
+    std::vector<std::string> variables = probe_environment(environ);
+    const int error = ::posix_spawn(&child, run.program.c_str(), &files, &attributes,
+                                    pointers_to(words).data(), pointers_to(variables).data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return error;
 }
 
-// Until the process has ended or must be ended. What it leaves behind in its group may keep the pipes open, so their end is not waited for.
+// Whether it has ended, now or within `time`; it is not waited for yet, so that its number stays its own.
+bool ends_within(pid_t child, std::chrono::milliseconds time) {
+    const auto end = Clock::now() + time;
+    while (true) {
+        siginfo_t ended{};
+        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (ended.si_pid != 0 || Clock::now() >= end) return ended.si_pid != 0;
+        ::poll(nullptr, 0, 1);
+    }
+}
+
+// Until the process has ended or must be ended. What has its pipes open may be one that it started and that
+// is being killed, so their end is not waited for.
 void follow(pid_t child, const Pipe& report, const Pipe& output, ProbeTranscript& transcript) {
     constexpr auto slice = std::chrono::milliseconds(10);
     const auto end = Clock::now() + transcript.deadline;
@@ -107,13 +131,12 @@ void follow(pid_t child, const Pipe& report, const Pipe& output, ProbeTranscript
         if (!drain(report.read_end, transcript.lines)) pipes[0].fd = -1;
         if (!drain_last(output.read_end, transcript.output)) pipes[1].fd = -1;
         transcript.too_long = transcript.lines.size() > most_lines;
-        siginfo_t ended{};
-        ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-        transcript.timed_out = ended.si_pid == 0 && Clock::now() >= end;
-        if (ended.si_pid != 0 || transcript.timed_out || transcript.too_long) break;
+        const bool ended = ends_within(child, std::chrono::milliseconds(0));
+        transcript.timed_out = !ended && Clock::now() >= end;
+        if (ended || transcript.timed_out || transcript.too_long) break;
     }
-    ::kill(-child,
-           SIGKILL);  // with what the plugin has started; the number is ours until it has been waited for
+    ::kill(child, SIGTERM);  // the keeper then ends all that there is
+    if (!ends_within(child, std::chrono::seconds(10))) ::kill(child, SIGKILL);
     while (::waitpid(child, &transcript.wait_status, 0) < 0 && errno == EINTR) {
     }
     drain(report.read_end, transcript.lines);
@@ -143,6 +166,7 @@ ProbeReport run_probe(const ProbeRun& run) {
     Pipe::close_end(output.write_end);
     ProbeTranscript transcript;
     transcript.deadline = run.deadline;
+    transcript.limits = run.limits;
     follow(child, report, output, transcript);
     ProbeReport result = read_transcript(transcript);
     result.milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();

@@ -1,9 +1,12 @@
-// Runs the probe program for one library, in a process and a process group of its own, and tells what became of it.
+// Runs the probe program for one library, and tells what became of it. The program gets the environment of
+// probe_environment.h, descriptors 0 to 3, and lives as kept_process.h says: nothing of it is left
+// afterwards.
 #pragma once
 
 #include <chrono>
 #include <string>
 
+#include <switchyard/host/probe/kept_process.h>
 #include <switchyard/host/probe/probe_report.h>
 
 namespace switchyard::host {
@@ -12,6 +15,7 @@ struct ProbeRun {
     std::string program;  // libexec/switchyard/switchyard-probe
     std::string library;
     std::chrono::milliseconds deadline{20000};
+    ProcessLimits limits{};
 };
 
 // Never throws. A crash, an exit or a deadline that passed becomes the report's failure, with the phase that the probe was in. Starts the
@@ -27,6 +31,7 @@ struct ProbeTranscript {
     bool too_long = false;  // more lines than any probe writes
     int wait_status = 0;    // of waitpid
     std::chrono::milliseconds deadline{0};
+    ProcessLimits limits{};
 };
 
 ProbeReport read_transcript(const ProbeTranscript& transcript);

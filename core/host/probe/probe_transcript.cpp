@@ -41,6 +41,9 @@ std::string ending(const ProbeTranscript& transcript) {
         return "did not come back within " + std::to_string(transcript.deadline.count()) +
                " ms and was stopped";
     if (transcript.too_long) return "wrote into the probe's report and was stopped";
+    if (WIFSIGNALED(transcript.wait_status) && WTERMSIG(transcript.wait_status) == SIGXCPU)
+        return "used up its " + std::to_string(transcript.limits.processor_time.count()) +
+               " s of processor time and was stopped";
     if (WIFSIGNALED(transcript.wait_status))
         return "crashed with " + signal_name(WTERMSIG(transcript.wait_status));
     return "ended the process with exit code " + std::to_string(WEXITSTATUS(transcript.wait_status));
@@ -59,6 +62,9 @@ std::string advice(ProbePhase phase, const ProbeTranscript& transcript) {
     if (transcript.timed_out)
         return "`switchyard plugins doctor --fresh` tries again; SWITCHYARD_PROBE_TIMEOUT_MS sets another "
                "limit";
+    if (transcript.output.find("bad_alloc") != std::string::npos)
+        return "a probe may take " + std::to_string(transcript.limits.memory_bytes >> 20) +
+               " MiB of memory; let it take what it needs when it is first called";
     if (phase == ProbePhase::start) return "run the probe program by hand to see why";
     if (phase == ProbePhase::load)
         return "look at its static objects and constructor functions, which run when it is loaded";

@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -135,7 +134,7 @@ std::optional<SdpaMask> without_building(const AttentionMask& mask, const MaskSh
 
 }  // namespace
 
-// nullopt: the mask can't be kept, since a source has a gradient, or has no version to tell a change by.
+// nullopt: the mask can't be kept, since a source is trained, or has no version to tell a change by.
 std::optional<AttentionMasks::Key> AttentionMasks::key_of(const AttentionInputs& inputs,
                                                           const AttentionParams& params,
                                                           const MaskShape& shape) {
@@ -147,7 +146,7 @@ std::optional<AttentionMasks::Key> AttentionMasks::key_of(const AttentionInputs&
              mask.relative_max_distance, mask.kinds.has(MaskKind::prefix) ? shape.sequence.value_or(-1) : -1},
             {}};
     const auto add = [&key](const Tensor& source) {
-        if (source.is_inference() || (source.requires_grad() && at::GradMode::is_enabled())) return false;
+        if (source.is_inference() || source.requires_grad()) return false;
         key.sources.push_back({source, static_cast<std::uint32_t>(source._version())});
         return true;
     };

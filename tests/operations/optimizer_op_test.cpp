@@ -111,6 +111,49 @@ TEST_CASE("a composed step equals the step of an optimizer that unscales and cli
     }
 }
 
+namespace {
+
+// As kernels do: the memory changes, and nothing that LibTorch counts.
+class RawOptimizer final : public Optimizer {
+public:
+    explicit RawOptimizer(const CreateInfo& info) : Optimizer(info) {}
+    void bind(const std::vector<ParameterGroup>&) override {}
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams&) override {
+        executed();
+        for (auto& group : groups) {
+            for (auto& parameter : group.parameters) {
+                if (parameter.gradient.defined())
+                    *static_cast<float*>(parameter.value.storage().mutable_data()) = 5.0F;
+            }
+        }
+        return {};
+    }
+    OptimizerState state() const override { return {}; }
+    void load(const OptimizerState&) override {}
+};
+
+}  // namespace
+
+TEST_CASE("a step raises the versions of what it changed, whatever the component does") {
+    const FakeComponent<Optimizer, RawOptimizer> fake(GradientMode::none);
+    host::BindingInfo info;
+    info.slot = "optimizer";
+    info.request = std::make_shared<OptimizerRequest>();
+    const OptimizerOp op(fake.loaded(), info, {});
+    auto groups = make_groups();
+    auto& parameters = groups[0].parameters;  // the second has no gradient
+    parameters[2].master = parameters[2].value.clone();
+    op.bind(groups);
+    std::vector<std::uint32_t> before;
+    for (const auto& parameter : parameters) before.push_back(parameter.value._version());
+    const auto master = parameters[2].master._version();
+    op.step(groups, {});
+    CHECK(parameters[0].value._version() > before[0]);
+    CHECK(parameters[1].value._version() == before[1]);
+    CHECK(parameters[2].value._version() > before[2]);
+    CHECK(parameters[2].master._version() > master);
+}
+
 TEST_CASE("a gradient that is not finite changes nothing, composed or not") {
     const Fake fake(GradientMode::none);
     for (const auto& composed : compositions) {

@@ -1,4 +1,5 @@
-// A training session whose components are those of the plugins `naive` and `torch`, on one thread of a host of one core.
+// A training session whose components are those of the plugins that Switchyard comes with, on one thread of a
+// host of one core.
 #pragma once
 
 #include <string>

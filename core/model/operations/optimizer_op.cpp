@@ -62,6 +62,10 @@ void clip(std::vector<at::Tensor>& gradients, const at::Tensor& norm, double max
     at::_foreach_mul_(gradients, (max_grad_norm / (norm + 1e-6)).clamp_max(1.0));
 }
 
+void raise_version(const at::Tensor& tensor) {
+    if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+}
+
 void tell_step(const host::BindingBase& binding, const std::vector<ParameterGroup>& groups) {
     for (const ParameterGroup& group : groups) {
         for (const Parameter& parameter : group.parameters) {
@@ -81,6 +85,16 @@ const OptimizerRequest& request_of(const host::BindingBase& binding) {
 }
 
 }  // namespace
+
+void raise_versions(const std::vector<ParameterGroup>& groups) {
+    for (const ParameterGroup& group : groups) {
+        for (const Parameter& parameter : group.parameters) {
+            if (!parameter.gradient.defined()) continue;
+            raise_version(parameter.value);
+            raise_version(parameter.master);
+        }
+    }
+}
 
 OptimizerOp::OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                          const resolver::Composed& composed)
@@ -133,6 +147,7 @@ StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepPara
     if (prepare(groups, params, made)) return made;
     StepResult inner =
         binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
+    raise_versions(groups);
     if (host::call_observer() != nullptr) [[unlikely]]
         tell_step(*binding_, groups);
     if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;

@@ -12,6 +12,10 @@
 
 namespace switchyard::model {
 
+// Tells everyone who goes by the version counters of the parameters (and of their masters) that a step has
+// changed them: kernels that write to their memory, and replayed graphs, do not. OptimizerOp::step does it.
+void raise_versions(const std::vector<ParameterGroup>& groups);
+
 class OptimizerOp {
 public:
     OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,

@@ -37,8 +37,10 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
         with_logits = with_logits && task.logits.defined();
-        if (with_logits && task.logits.size(0) > 0)
-            hits += task.logits.argmax(1).eq(task.targets).sum().item<std::int64_t>();
+        if (with_logits && task.logits.size(0) > 0) {
+            const auto counted = task.targets.ne(loss.ignore_index);
+            hits += task.logits.argmax(1).eq(task.targets).logical_and(counted).sum().item<std::int64_t>();
+        }
         if (hooks.progress) hooks.progress(done + 1, total);
         result.complete = done + 1 == total;
     }

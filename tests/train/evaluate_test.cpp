@@ -1,0 +1,96 @@
+// What an evaluation says, against the model's own logits. To add a case: overrides and what must follow of
+// them.
+#include <ATen/core/grad_mode.h>
+
+#include <switchyard/train/evaluate.h>
+
+#include "short_training.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+// Ten texts of classes 0, 1 and 2 in turn.
+class Texts final : public SampleSource {
+public:
+    std::int64_t size() const override { return 10; }
+    std::int64_t length(std::int64_t) const override { return 5; }
+    Sample get(std::int64_t index, std::int64_t) const override {
+        Sample sample;
+        for (std::int64_t i = 0; i < 5; ++i) sample.ids.push_back((index * 7 + i * 3) % 20);
+        sample.labels.push_back(index % 3);
+        return sample;
+    }
+};
+
+struct Hits {
+    std::int64_t all = 0, counted = 0, rows = 0;
+};
+
+// Of the labels that are not `ignored`.
+Hits hits_of(train::Session& session, const SampleSource& samples, std::int64_t ignored) {
+    const at::NoGradGuard no_grad;
+    model::ForwardContext context;
+    context.phase = Phase::eval;
+    const auto& loader = session.start_eval_loader(samples);
+    session.plan().precision().begin_step();
+    Hits hits;
+    Batch batch;
+    while (loader.next(batch)) {
+        const auto chosen = session.model().logits(session.plan(), context, batch).argmax(1);
+        for (std::int64_t i = 0; i < chosen.size(0); ++i) {
+            const auto label = batch.labels[i].item<std::int64_t>();
+            const bool hit = chosen[i].item<std::int64_t>() == label;
+            hits.all += hit ? 1 : 0;
+            hits.counted += hit && label != ignored ? 1 : 0;
+            hits.rows += label != ignored ? 1 : 0;
+        }
+    }
+    session.plan().precision().end_step();
+    return hits;
+}
+
+}  // namespace
+
+TEST_CASE("accuracy is of the rows that count, also where the ignored target is a class") {
+    const std::vector<std::string> overrides{"model.type=bert",
+                                             "task.kind=classification",
+                                             "task.labels=[\"a\",\"b\",\"c\"]",
+                                             "model.layers=1",
+                                             "model.hidden_size=8",
+                                             "model.heads=2",
+                                             "model.vocab_size=20",
+                                             "model.max_positions=8",
+                                             "batch.max_length=8",
+                                             "batch.size=4",
+                                             "train.steps=1",
+                                             "attention.backend=torch",
+                                             "normalization.backend=torch",
+                                             "activation.backend=torch",
+                                             "loss.backend=torch",
+                                             "optimizer.backend=torch",
+                                             "data_loader.backend=torch",
+                                             "precision.backend=torch/fp32",
+                                             "loss.ignore_index=1"};
+    const Texts texts;
+    test::ShortTraining job(overrides, texts);
+    bool ignored_were_hit = false;
+    for (const std::int64_t favourite : {0, 1, 2}) {
+        for (const auto& parameter : job.session.parameters().all()) {
+            if (parameter.value.dim() != 1 || parameter.value.size(0) != 3) continue;
+            const at::NoGradGuard no_grad;
+            parameter.value.zero_()[favourite].fill_(100.0);  // the classifier's bias
+        }
+        const auto expected = hits_of(job.session, texts, 1);
+        ignored_were_hit = ignored_were_hit || expected.all > expected.counted;
+        const auto found = train::evaluate(job.session.config(), job.session.plan(), job.session.model(),
+                                           job.session.start_eval_loader(texts), {});
+        INFO("a model that says " << favourite);
+        CHECK(found.labels == expected.rows);
+        REQUIRE(found.accuracy);
+        CHECK(*found.accuracy == static_cast<double>(expected.counted) / static_cast<double>(expected.rows));
+    }
+    CHECK(ignored_were_hit);
+}

@@ -9,6 +9,7 @@ namespace switchyard::config {
 namespace {
 
 std::string number_text(double value) {
+    if (std::abs(value) >= 0x1p53) return to_toml(value);
     const auto whole = static_cast<std::int64_t>(value);
     return static_cast<double>(whole) == value ? std::to_string(whole) : to_toml(value);
 }

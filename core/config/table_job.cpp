@@ -6,6 +6,7 @@ namespace switchyard::config {
 namespace {
 
 constexpr double most_steps = 1e12;
+constexpr double most_epochs = 1e6;
 
 Limits at_least(double low) { return {.low = low}; }
 Limits within(double low, double high) { return {.low = low, .high = high}; }
@@ -87,7 +88,8 @@ Section train_section() {
     Rows<&Config::train> rows{{"train", "How long training takes, and what is written down on the way.", {}}};
     using T = TrainConfig;
     rows.add<&T::epochs>("epochs", "passes over the training data; a part of one is allowed",
-                         {.low = 0, .low_open = true}, {.also = "num_epochs num_train_epochs"});
+                         {.low = 0, .high = most_epochs, .low_open = true},
+                         {.also = "num_epochs num_train_epochs"});
     rows.add<&T::steps>("steps", "optimizer steps; 0: as many as epochs needs", within(0, most_steps),
                         {.also = "max_steps"});
     rows.add<&T::grad_accumulation_steps>("grad_accumulation_steps", "batches of one optimizer step",

@@ -21,4 +21,8 @@ struct Schedule {
     double factor(std::int64_t step) const;
 };
 
+// Of a job that has so many batches in an epoch. Throws std::invalid_argument where train.epochs make more
+// steps than train.steps may ask for.
+Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch);
+
 }  // namespace switchyard::train

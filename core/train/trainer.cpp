@@ -53,19 +53,6 @@ std::vector<ParameterGroup> groups_of(const config::Config& config, const model:
     return groups;
 }
 
-Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch) {
-    Schedule schedule;
-    const auto groups =
-        (batches_per_epoch + train.grad_accumulation_steps - 1) / train.grad_accumulation_steps;
-    schedule.total_steps =
-        train.steps > 0 ? train.steps
-                        : std::max<std::int64_t>(1, std::llround(train.epochs * static_cast<double>(groups)));
-    schedule.kind = train.schedule;
-    schedule.warmup_steps = std::llround(train.warmup_share * static_cast<double>(schedule.total_steps));
-    schedule.final_factor = train.final_factor;
-    return schedule;
-}
-
 at::Generator& generator() {
     static at::Generator cpu = at::detail::getDefaultCPUGenerator();
     return cpu;

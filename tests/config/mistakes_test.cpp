@@ -95,6 +95,13 @@ TEST_CASE("a value of the wrong type says what came") {
           "run.toml:1:18: error: model.norm_eps: got the integer 0; expected a number > 0\n");
 }
 
+TEST_CASE("more epochs than anybody waits for are told with the limit") {
+    CHECK(
+        errors("train.epochs = 1e300\n") ==
+        "run.toml:1:16: error: train.epochs: got the number 1e+300; expected a number > 0 and <= 1000000\n");
+    CHECK(errors("train.epochs = 1e6\n").empty());
+}
+
 TEST_CASE("a section where a value belongs, and the other way round") {
     CHECK(errors("[model.layers]\nx = 1") ==
           "run.toml:1:1: error: model.layers: got a table; expected an integer >= 1 and <= 1000\n");

@@ -1,4 +1,6 @@
 // The tables of keys, and what is made from them.
+#include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -45,6 +47,50 @@ TEST_CASE("every default passes the check of its own key") {
             }
         }
         CHECK(switchyard::test::errors(text).empty());
+    }
+}
+
+// A number that becomes a whole one on its way - steps, tokens, spans - has a limit that a whole number
+// holds. Here stand those that stay numbers to the end.
+TEST_CASE("a number without an upper limit is one that never becomes a whole number") {
+    const std::set<std::string> stay{
+        "model.norm_eps", "model.rotary_theta", "model.soft_cap",         "loss.z_loss",
+        "optimizer.lr",   "optimizer.eps",      "optimizer.weight_decay", "optimizer.max_grad_norm"};
+    for (const auto& section : sections()) {
+        for (const auto& field : section.fields) {
+            if (field.shape.type != Type::number && field.shape.type != Type::numbers) continue;
+            CAPTURE(field.key);
+            CHECK((field.shape.limits.high.has_value() != stay.contains(field.key)));
+            if (field.shape.limits.high) CHECK(*field.shape.limits.high <= 1e12);
+        }
+    }
+}
+
+TEST_CASE("every limit of a number is kept on both of its sides") {
+    const auto written = [](double value) { return to_toml(value); };
+    for (const auto& section : sections()) {
+        for (const auto& field : section.fields) {
+            const auto& limits = field.shape.limits;
+            if (field.shape.type != Type::number) continue;
+            const auto refused = [&](double value) {
+                const auto errors = switchyard::test::errors(field.key + " = " + written(value) + "\n");
+                return errors.find(field.key + ": got the number " + written(value) +
+                                   "; expected a number") != std::string::npos;
+            };
+            CAPTURE(field.key);
+            constexpr double infinity = std::numeric_limits<double>::infinity();
+            CHECK(refused(infinity));
+            CHECK(refused(-infinity));
+            CHECK(refused(1e300) == limits.high.has_value());
+            if (limits.low) {
+                CHECK(refused(*limits.low) == limits.low_open);
+                CHECK(refused(std::nextafter(*limits.low, -infinity)));
+            }
+            if (limits.high) {
+                CHECK(refused(*limits.high) == limits.high_open);
+                CHECK(refused(std::nextafter(*limits.high, infinity)));
+            }
+        }
     }
 }
 

@@ -29,3 +29,24 @@ TEST_CASE("constant stays, and no schedule divides by nothing") {
     CHECK(train::Schedule{ScheduleKind::constant, 2, 10, 0.0}.factor(9) == Approx(1.0));
     CHECK(train::Schedule{ScheduleKind::linear, 5, 5, 0.0}.factor(4) == Approx(1.0));
 }
+
+TEST_CASE("epochs become steps, at least one and no more than train.steps may ask for") {
+    const auto steps = [](double epochs, std::int64_t batches, std::int64_t accumulated = 1) {
+        config::TrainConfig train;
+        train.epochs = epochs;
+        train.grad_accumulation_steps = accumulated;
+        return train::schedule_of(train, batches).total_steps;
+    };
+    CHECK(steps(1.0, 10) == 10);
+    CHECK(steps(2.5, 10, 3) == 10);
+    CHECK(steps(1e-9, 10) == 1);
+    CHECK(steps(1e6, 1'000'000) == 1'000'000'000'000);
+    CHECK_THROWS_WITH(steps(1e6, 1'000'001),
+                      "train.epochs: got 1e+06, which of 1000001 steps each makes more than 1000000000000 "
+                      "steps: lower it, or set train.steps");
+    CHECK_THROWS_WITH(steps(1e300, 1), switchyard::test::contains("got 1e+300, which of 1 steps each"));
+    config::TrainConfig train;
+    train.epochs = 1e300;
+    train.steps = 7;
+    CHECK(train::schedule_of(train, 10).total_steps == 7);
+}

@@ -180,6 +180,7 @@ void describe_data(const train::Session& session) {
     if (const auto both = session.data().also_in_train; both > 0)
         std::cerr << "warning: data.eval: " << both << " of " << eval.used
                   << " texts are in data.train too: what is measured on them is learnt by heart\n";
+    for (const auto& note : session.initial_weights().notes) std::cerr << "warning: " << note << '\n';
     const auto& fresh = session.initial_weights().fresh;
     if (!fresh.empty())
         std::cerr << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)

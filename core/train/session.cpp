@@ -88,16 +88,19 @@ void Session::load_initial_weights() {
     const auto& path = config_.train.weights;
     if (path.empty()) return;
     std::error_code ignored;
+    std::vector<std::string> notes;
     const auto description = path + "/config.json";
     if (std::filesystem::exists(description, ignored)) {
         const auto theirs = model::read_huggingface_config(description);
         if (!theirs.error.empty()) throw InputError({theirs.error});
+        notes = theirs.notes;
         auto problems = model::differences(config_.model, theirs.model);
         for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
         if (!problems.empty()) throw InputError(problems);
     }
     weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
+    weights_.notes = std::move(notes);
 }
 
 void Session::load_tokenizer() {

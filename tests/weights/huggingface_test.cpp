@@ -214,12 +214,6 @@ TEST_CASE("a config.json that cannot be used says which key") {
           ": num_hidden_layers: expected a whole number from 1, got nothing");
     CHECK(error_of("{\"model_type\":\"bert\",\"num_hidden_layers\":-1}") ==
           ": num_hidden_layers: expected a whole number from 1, got -1");
-    CHECK_THAT(error_of("{\"model_type\":\"bert\",\"position_embedding_type\":\"relative_key\"}"),
-               test::contains("is not served; expected 'absolute'"));
-    CHECK(error_of(R"({"model_type":"llama","rope_scaling":{"factor":8.0}})") ==
-          ": rope_scaling: scaled rotary positions are not served, got {\"factor\":8.0}");
-    CHECK(error_of(R"({"model_type":"gpt2","scale_attn_weights":false})") ==
-          ": scale_attn_weights: is not served; expected true, got false");
     CHECK(error_of(R"({"model_type":"t5","feed_forward_proj":"gated-mish","num_layers":1,"d_model":8,
                       "num_heads":2,"d_kv":4,"d_ff":8,"vocab_size":9})") ==
           ": feed_forward_proj: 'gated-mish' is not one of gated-silu, gated-gelu, gated-relu");

@@ -37,7 +37,10 @@ HuggingFaceConfig read_huggingface_config(const std::string& path) {
         return result;
     }
     try {
-        result.model = model_from_keys(object);
+        std::vector<std::string> unknown;
+        result.model = model_from_keys(object, unknown);
+        for (const auto& key : unknown)
+            result.notes.push_back(path + ": " + key + " is not known here and was not looked at");
         result.labels = labels_of(object);
     } catch (const std::invalid_argument& error) {
         result.error = path + ": " + error.what();

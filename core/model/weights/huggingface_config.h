@@ -12,11 +12,13 @@ namespace switchyard::model {
 struct HuggingFaceConfig {
     config::ModelConfig model;        // max_positions 0 where config.json has none (t5 1.1)
     std::vector<std::string> labels;  // id2label in order; empty where there is none
+    std::vector<std::string> notes;   // what may matter and was not looked at, in whole sentences
     std::string error;                // names the file, the key, what was expected; set if it cannot be used
 };
 
-// BERT, GPT-2, Llama, T5 and what we saved under our own names. Keys that say something this framework does differently (another activation, scaled rotary
-// positions) are errors, others are ignored.
+// BERT, GPT-2, Llama, T5, as transformers 4 and 5 write them, and what we saved under our own names. Keys
+// that make the model compute something else (another activation, scaled rotary positions) are errors;
+// huggingface_reader.h.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
 
 // What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in config.json"; dropout does not count.

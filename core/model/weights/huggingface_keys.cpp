@@ -7,6 +7,7 @@
 
 #include <switchyard/config/load.h>
 #include <switchyard/config/table.h>
+#include <switchyard/model/weights/huggingface_reader.h>
 
 namespace switchyard::model {
 namespace {
@@ -17,48 +18,7 @@ constexpr const char* own_section = "model";
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-class Keys {
-public:
-    explicit Keys(const json& object) : object_(object) {}
-
-    bool has(const char* key) const { return object_.contains(key) && !object_[key].is_null(); }
-    std::int64_t whole(const char* key) const {
-        const bool good =
-            has(key) && object_[key].is_number_integer() && object_[key].get<std::int64_t>() > 0;
-        if (!good) refuse(key, "expected a whole number from 1");
-        return object_[key].get<std::int64_t>();
-    }
-    std::int64_t whole(const char* key, std::int64_t otherwise) const {
-        return has(key) ? whole(key) : otherwise;
-    }
-    double number(const char* key, double otherwise) const {
-        if (!has(key)) return otherwise;
-        if (!object_[key].is_number()) refuse(key, "expected a number");
-        return object_[key].get<double>();
-    }
-    bool flag(const char* key, bool otherwise) const {
-        if (!has(key)) return otherwise;
-        if (!object_[key].is_boolean()) refuse(key, "expected true or false");
-        return object_[key].get<bool>();
-    }
-    std::string text(const char* key, const char* otherwise) const {
-        if (!has(key)) return otherwise;
-        if (!object_[key].is_string()) refuse(key, "expected a text");
-        return object_[key].get<std::string>();
-    }
-    // For what is served in one way only.
-    void expect(const char* key, const json& only) const {
-        if (has(key) && object_[key] != only) refuse(key, "is not served; expected " + only.dump());
-    }
-    [[noreturn]] void refuse(const char* key, const std::string& expected) const {
-        const auto found = object_.find(key);
-        throw std::invalid_argument(std::string(key) + ": " + expected + ", got " +
-                                    (found == object_.end() ? "nothing" : found->dump().substr(0, 40)));
-    }
-
-private:
-    const json& object_;
-};
+using Keys = HuggingFaceReader;
 
 ActivationKind activation_of(const Keys& keys, Family family, const char* key, const char* otherwise) {
     const auto text = keys.text(key, otherwise);
@@ -80,10 +40,7 @@ void set_heads(ModelConfig& model, const Keys& keys, const char* key) {
 }
 
 ModelConfig bert_from(const Keys& keys) {
-    if (const auto positions = keys.text("position_embedding_type", "absolute"); positions != "absolute") {
-        throw std::invalid_argument("position_embedding_type: '" + positions +
-                                    "' is not served; expected 'absolute'");
-    }
+    keys.expect("type_vocab_size", 2);
     ModelConfig model;
     model.type = ModelType::bert;
     model.layers = keys.whole("num_hidden_layers");
@@ -101,9 +58,6 @@ ModelConfig bert_from(const Keys& keys) {
 }
 
 ModelConfig gpt2_from(const Keys& keys) {
-    keys.expect("scale_attn_weights", true);
-    keys.expect("scale_attn_by_inverse_layer_idx", false);
-    keys.expect("add_cross_attention", false);
     ModelConfig model;
     model.type = ModelType::gpt;
     model.norm_position = config::NormPosition::pre;
@@ -116,15 +70,39 @@ ModelConfig gpt2_from(const Keys& keys) {
     model.norm_eps = keys.number("layer_norm_epsilon", 1e-5);
     model.activation = activation_of(keys, Family::gpt2, "activation_function", "gelu_new");
     model.dropout = keys.number("resid_pdrop", 0.1);
+    keys.number("embd_pdrop", model.dropout);  // one rate for both here, which a configuration may set anyway
     model.attention_dropout = keys.number("attn_pdrop", 0.1);
     model.tie_embeddings = keys.flag("tie_word_embeddings", true);
     return model;
 }
 
+// Of rotary positions that nothing scales, as both releases write them: rope_type is called "type" in older
+// files.
+void expect_plain_rotary(const Keys& rope) {
+    for (const char* key : {"rope_type", "type"}) {
+        if (const auto type = rope.text(key, "default"); type != "default")
+            rope.refuse(key, "expected 'default': scaled rotary positions are not computed here");
+    }
+    rope.expect("partial_rotary_factor", 1.0);
+    const auto others = rope.refuse_the_rest();
+    if (!others.empty())
+        throw std::invalid_argument(others.front() + ": not known of rotary positions of the type 'default'");
+}
+
+// transformers 5 has all of it in rope_parameters, transformers 4 in rope_theta and rope_scaling.
+double rotary_theta_of(const Keys& keys) {
+    constexpr double standard = 10000.0;
+    if (keys.has("rope_scaling")) expect_plain_rotary(keys.part("rope_scaling"));
+    if (!keys.has("rope_parameters")) return keys.number("rope_theta", standard);
+    const auto rope = keys.part("rope_parameters");
+    const double theta = rope.number("rope_theta", keys.number("rope_theta", standard));
+    if (keys.number("rope_theta", theta) != theta)
+        keys.refuse("rope_theta", "expected what rope_parameters.rope_theta says");
+    expect_plain_rotary(rope);
+    return theta;
+}
+
 ModelConfig llama_from(const Keys& keys) {
-    keys.expect("attention_bias", false);
-    keys.expect("mlp_bias", false);
-    if (keys.has("rope_scaling")) keys.refuse("rope_scaling", "scaled rotary positions are not served");
     ModelConfig model;
     model.type = ModelType::gpt;
     model.norm = NormKind::rms_norm;
@@ -140,7 +118,7 @@ ModelConfig llama_from(const Keys& keys) {
     model.vocab_size = keys.whole("vocab_size");
     model.max_positions = keys.whole("max_position_embeddings");
     model.norm_eps = keys.number("rms_norm_eps", 1e-6);
-    model.rotary_theta = keys.number("rope_theta", 10000.0);
+    model.rotary_theta = rotary_theta_of(keys);
     model.activation = activation_of(keys, Family::llama, "hidden_act", "silu");
     model.dropout = 0.0;
     model.attention_dropout = keys.number("attention_dropout", 0.0);
@@ -151,6 +129,7 @@ ModelConfig llama_from(const Keys& keys) {
 ModelConfig t5_from(const Keys& keys) {
     keys.expect("relative_attention_num_buckets", 32);
     keys.expect("relative_attention_max_distance", 128);
+    keys.expect("is_encoder_decoder", true);
     const bool gated = keys.text("feed_forward_proj", "relu").starts_with("gated-");
     ModelConfig model;
     model.type = ModelType::t5;
@@ -171,6 +150,9 @@ ModelConfig t5_from(const Keys& keys) {
         activation_of(keys, gated ? Family::t5_gated : Family::t5, "feed_forward_proj", "relu");
     model.dropout = model.attention_dropout = keys.number("dropout_rate", 0.1);
     model.tie_embeddings = keys.flag("tie_word_embeddings", true);
+    // transformers 5 calls every T5 tied and says apart from it whether the tied states are scaled, which
+    // version 1.1, with an output projection of its own, does not do.
+    model.tie_embeddings = model.tie_embeddings && keys.flag("scale_decoder_outputs", true);
     return model;
 }
 
@@ -266,14 +248,19 @@ ordered_json t5_keys(const ModelConfig& m, Family family) {
 
 }  // namespace
 
-ModelConfig model_from_keys(const json& object) {
+ModelConfig model_from_keys(const json& object, std::vector<std::string>& unknown) {
     const Keys keys(object);
     const auto type = keys.text("model_type", "");
-    if (type == "bert") return bert_from(keys);
-    if (type == "gpt2") return gpt2_from(keys);
-    if (type == "llama") return llama_from(keys);
-    if (type == "t5") return t5_from(keys);
     if (type == model_type_of(Family::own)) return own_from(object);
+    using From = ModelConfig (*)(const Keys&);
+    constexpr std::pair<const char*, From> known[] = {
+        {"bert", bert_from}, {"gpt2", gpt2_from}, {"llama", llama_from}, {"t5", t5_from}};
+    for (const auto& [name, from] : known) {
+        if (type != name) continue;
+        auto model = from(keys);
+        unknown = keys.refuse_the_rest();
+        return model;
+    }
     throw std::invalid_argument("model_type: expected one of 'bert', 'gpt2', 'llama', 't5', got '" + type +
                                 "'");
 }

@@ -23,6 +23,7 @@ struct LoadedWeights {
         fresh;  // parameters of heads that the file does not have: they keep their initial values
     std::vector<std::string> unused;  // tensors of the file that this model has no place for
     std::string file;
+    std::vector<std::string> notes{};  // of the config.json beside it
 };
 
 // Values are converted to the parameters' dtype and device. A parameter that is missing is an error unless it belongs to a head (pooler, classifier, masked_lm,

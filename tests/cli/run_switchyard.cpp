@@ -21,8 +21,19 @@ std::string content(const std::filesystem::path& file) {
     return text.str();
 }
 
+// Where programs run that are not told where: one for this process.
+std::string usual_work() {
+    static const auto folder = [] {
+        auto made = temporary_dir("work");
+        std::filesystem::create_directory_symlink(source_dir() / "configs", made / "configs");
+        return made.string();
+    }();
+    return folder;
+}
+
 [[noreturn]] void become(const std::vector<std::string>& arguments, const RunOptions& options,
-                         const std::string& program, const std::filesystem::path& folder) {
+                         const std::string& program, const std::filesystem::path& folder,
+                         const std::string& work) {
     for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
     const auto redirect = [&](const char* file, int descriptor) {
         dup2(open((folder / file).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), descriptor);
@@ -30,7 +41,7 @@ std::string content(const std::filesystem::path& file) {
     redirect("out", STDOUT_FILENO);
     redirect("err", STDERR_FILENO);
     if (!options.input.empty()) dup2(open(options.input.c_str(), O_RDONLY), STDIN_FILENO);
-    if (chdir(source_dir().c_str()) != 0) _exit(127);
+    if (chdir(work.c_str()) != 0) _exit(127);
     if (options.in_child) options.in_child();
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
@@ -44,9 +55,10 @@ std::string content(const std::filesystem::path& file) {
 Started::Started(const std::vector<std::string>& arguments, const RunOptions& options)
     : folder_(temporary_dir("run")) {
     const auto program = (build_dir() / "bin/switchyard").string();
+    const auto work = options.folder.empty() ? usual_work() : options.folder;
     child_ = fork();
     if (child_ < 0) throw std::runtime_error("cannot fork");
-    if (child_ == 0) become(arguments, options, program, folder_);
+    if (child_ == 0) become(arguments, options, program, folder_, work);
 }
 
 Started::~Started() {

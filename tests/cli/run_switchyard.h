@@ -22,6 +22,7 @@ struct Outcome {
 struct RunOptions {
     std::map<std::string, std::string> environment;  // on top of this process's own
     std::string input = {};                          // file that is its standard input; empty: this process's
+    std::string folder = {};                         // it runs there; empty: in one that has `configs` alone
     std::function<void()> in_child = {};             // called in the new process before the program starts
 };
 
@@ -46,7 +47,8 @@ private:
     std::filesystem::path folder_;
 };
 
-// bin/switchyard of the build, in the root of the source tree.
+// bin/switchyard of the build, not in the source tree: what it writes without being told where does not come there, and
+// what lies there does not matter.
 Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
 // Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on the standard output.

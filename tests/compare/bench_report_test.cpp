@@ -94,6 +94,26 @@ TEST_CASE("a group is a table with time, rate, memory, speedup and error") {
     CHECK(widest_line(text) <= 110);
 }
 
+TEST_CASE("numbers of any length leave a table within 110 columns") {
+    BenchReport report = sample();
+    for (const double slower : {10.0, 1000.0, 1e6, 1e12}) {
+        INFO("times " << slower);
+        for (BenchRow& row : report.rows) {
+            row.ms = {182.1 * slower, 180.2 * slower, 184.4 * slower};
+            row.gflops = 181.5 * slower;
+            row.speedup = Interval{0.226 / slower, 0.221 / slower, 0.230 / slower};
+        }
+        const std::string text = to_text(report);
+        CHECK(widest_line(text) <= 110);
+        CHECK_THAT(text, contains(digits(report.rows[1].ms.median)));
+        CHECK_THAT(text, contains("1.2e-7 / 4.5e-7"));
+    }
+    // One space less between columns, before a row takes two lines.
+    for (BenchRow& row : report.rows) row.ms = {1821, 1802, 1844};
+    report.rows[1].speedup = Interval{0.0226, 0.0221, 0.0230};
+    CHECK_THAT(to_text(report), contains("naive@math 1821 [1802, 1844] "));
+}
+
 TEST_CASE("operations bound by memory are set against copy bandwidth") {
     BenchReport report = sample();
     for (BenchRow& row : report.rows) row.memory_bound = true;

@@ -67,7 +67,7 @@ void require_same_end(const fs::path& expected, const fs::path& actual);
 // Checks that input was refused: exit code 2, nothing on standard output, these parts in the text, neither a stack trace nor the words of an unexpected end.
 void check_refused(const Outcome& outcome, const Words& parts);
 
-// Looks until `condition` holds; false if it does not within a minute.
+// Looks until `condition` holds; false if it does not within five minutes, which nothing needs.
 bool wait_until(const std::function<bool()>& condition);
 
 }  // namespace switchyard::test

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <sstream>
+#include <utility>
 
 #include <switchyard/base/printable.h>
 
@@ -28,16 +30,26 @@ std::string TextTable::render(const std::string& indent, std::size_t width) cons
         widths.push_back(widest);
         titles.push_back(columns_[column].title);
     }
+    const auto needed = [&](std::size_t gap) {
+        return std::accumulate(widths.begin(), widths.end(), indent.size() + gap * (widths.size() - 1));
+    };
+    const std::string gap(needed(2) > width ? 1 : 2, ' ');
     std::string text;
+    const auto end_line = [&text](std::string line) {
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    };
     const auto add = [&](const std::vector<std::string>& cells) {
         std::string line = indent;
         for (std::size_t column = 0; column < cells.size(); ++column) {
             const std::string padding(widths[column] - base::columns_of(cells[column]), ' ');
             const bool left = columns_[column].align == Align::left;
-            line += (column == 0 ? "" : "  ") + (left ? cells[column] + padding : padding + cells[column]);
+            if (column > 0 && line.size() + gap.size() + widths[column] > width) {
+                end_line(std::exchange(line, indent + "   "));
+            }
+            line += (column == 0 ? "" : gap) + (left ? cells[column] + padding : padding + cells[column]);
         }
-        line.erase(line.find_last_not_of(' ') + 1);
-        text += line + "\n";
+        end_line(std::move(line));
     };
     add(titles);
     for (const Line& line : lines_) {

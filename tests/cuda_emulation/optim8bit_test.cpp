@@ -26,7 +26,7 @@ namespace {
 
 using namespace switchyard;
 
-constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.05, "{}"};
+constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.1, "{}"};
 const SwitchyardComponent entry = sdk::component<Kind::optimizer, test::EmulatedOptim8Bit>(facts);
 
 struct Case {

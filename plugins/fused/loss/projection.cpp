@@ -1,5 +1,6 @@
 #include "projection.h"
 
+#include <cmath>
 #include <limits>
 
 #include <ATen/ops/empty.h>
@@ -37,6 +38,8 @@ public:
             if (total != 0.0) summary.total += total * std::exp(static_cast<double>(*sums.top) - summary.top);
             summary.sum += static_cast<double>(*sums.sum);
         }
+        // The kernel's exp makes nothing of a NaN; the sum of the logits keeps it.
+        if (std::isnan(summary.sum)) summary.total = summary.sum;
         return summary;
     }
 

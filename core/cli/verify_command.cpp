@@ -1,8 +1,12 @@
 // switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <optional>
+#include <random>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -30,7 +34,8 @@ struct VerifyCommand {
     std::vector<std::string> dtypes;
     std::vector<std::string> given;  // --option
     std::string device = "cpu";
-    std::uint64_t seed = 1;
+    std::optional<std::uint64_t> seed;  // of the drawn cases; none: a new one in each run
+    std::int64_t drawn = 50;
     std::int64_t shown = 10;
     JsonOption json;
 };
@@ -46,7 +51,8 @@ Enum value_of(const std::string& option, const std::string& text) {
 
 conformance::VerifyOptions options_of(const VerifyCommand& command) {
     conformance::VerifyOptions options;
-    options.seed = command.seed;
+    options.drawn = command.drawn;
+    options.drawn_seed = command.seed ? *command.seed : std::random_device()();
     options.device = value_of<Device>("--device", command.device);
     options.filter = command.filter;
     if (!command.dtypes.empty()) options.dtypes.clear();
@@ -71,14 +77,41 @@ std::vector<host::PluginRecord> find_plugins(const std::string& wanted, const Ho
                   searched_places(discovery.path));
 }
 
-Json json_of(const conformance::Report& report, Kind kind, const Options& options) {
+// As a shell takes it.
+std::string quoted(const std::string& word) {
+    const auto plain = [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
+// The command that runs one drawn case of a component, and it alone.
+std::string repetition(const VerifyCommand& command, std::uint64_t seed, const std::string& plugin,
+                       const std::string& component, std::int64_t number) {
+    std::string text = "switchyard plugins verify " + quoted(plugin) + " --component " + quoted(component);
+    for (const auto& dtype : command.dtypes) text += " --dtype " + dtype;
+    for (const auto& option : command.given) text += " --option " + quoted(option);
+    if (command.device != "cpu") text += " --device " + command.device;
+    return text + " --seed " + std::to_string(seed) + " --drawn " + std::to_string(number + 1) +
+           " --filter /drawn/" + std::to_string(number) + "/";
+}
+
+Json json_of(const conformance::Report& report, Kind kind, const Options& options,
+             const std::function<std::string(std::int64_t)>& repeat) {
     Json faults = Json::array();
-    for (const auto& fault : report.faults)
+    for (const auto& fault : report.faults) {
         faults.push_back({{"code", fault.code}, {"case", fault.where}, {"detail", fault.detail}});
+        if (fault.drawn >= 0) faults.back()["repeat"] = repeat(fault.drawn);
+    }
     return {{"component", report.component},
             {"kind", std::string(name(kind))},
             {"options", resolver::to_json(options)},
             {"cases", report.cases},
+            {"drawn", report.drawn},
             {"failed", report.failed},
             {"skipped", report.skipped},
             {"skip_reasons", report.skip_reasons},
@@ -110,8 +143,16 @@ public:
                           (command_.plugin.empty() ? "any plugin" : command_.plugin));
         }
         const auto [status, text, code] = verdict();
-        write_json(command_.json, {{"status", status}, {"components", components_}, {"refused", refused_}});
-        if (prints()) std::cout << '\n' << text << '\n';
+        write_json(command_.json, {{"status", status},
+                                   {"seed", options_.drawn_seed},
+                                   {"components", components_},
+                                   {"refused", refused_}});
+        if (prints()) {
+            if (options_.drawn > 0)
+                std::cout << "\nseed of the drawn cases: " << options_.drawn_seed
+                          << " (--seed repeats them)\n";
+            std::cout << '\n' << text << '\n';
+        }
         return code;
     }
 
@@ -176,8 +217,13 @@ private:
             report = conformance::verify({component.plugin, component.entry, &host_, options, ""}, options_);
         }
         faults_ = faults_ || !report.faults.empty();
-        components_.push_back(json_of(report, kind, options));
-        if (prints()) print(report, kind, given_->given_to(*component.manifest));
+        const auto repeat = [&](std::int64_t number) {
+            const std::string plugin = command_.plugin.empty() ? component.plugin : command_.plugin;
+            return repetition(command_, options_.drawn_seed, plugin,
+                              std::string(name(kind)) + "/" + component.manifest->id, number);
+        };
+        components_.push_back(json_of(report, kind, options, repeat));
+        if (prints()) print(report, kind, given_->given_to(*component.manifest), repeat);
     }
 
     std::string why_nothing_ran(const conformance::Report& report) const {
@@ -193,14 +239,16 @@ private:
         return "no cases for this kind: nothing is known";
     }
 
-    void print(const conformance::Report& report, Kind kind, const std::string& given) const {
+    void print(const conformance::Report& report, Kind kind, const std::string& given,
+               const std::function<std::string(std::int64_t)>& repeat) const {
         std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component)
                   << (given.empty() ? "" : " with " + given) << ": ";
         if (report.cases == 0 && report.faults.empty()) {
             std::cout << paint(Color::yellow, why_nothing_ran(report)) << '\n';
             return;
         }
-        std::cout << report.cases << " cases, "
+        std::cout << report.cases << " cases"
+                  << (report.drawn > 0 ? " (" + std::to_string(report.drawn) + " drawn), " : ", ")
                   << paint(report.failed == 0 ? Color::green : Color::red,
                            std::to_string(report.failed) + " failed")
                   << ", " << report.skipped << " not served";
@@ -213,6 +261,7 @@ private:
             if (left-- == 0) break;
             std::cout << "    " << paint(Color::red, fault.code) << " in " << fault.where << ": "
                       << fault.detail << '\n';
+            if (fault.drawn >= 0) std::cout << "        repeat it: " << repeat(fault.drawn) << '\n';
         }
         const auto more = static_cast<std::int64_t>(report.faults.size()) - command_.shown;
         if (more > 0) std::cout << "    and " << more << " more: --json has them all\n";
@@ -252,7 +301,16 @@ Action setup_plugins_verify(CLI::App& command) {
         ->expected(1)
         ->take_all();
     command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE");
-    command.add_option("--seed", options->seed, "of the cases' data")->type_name("N");
+    command
+        .add_option(
+            "--drawn", options->drawn,
+            "besides the listed cases, so many that are drawn by chance from what a component serves (50)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+    command
+        .add_option("--seed", options->seed,
+                    "repeats the drawn cases of the run that printed it; left out: new ones in each run")
+        ->type_name("N");
     command.add_option("--show", options->shown, "so many faults of a component are shown (10)")
         ->type_name("N");
     add_json(command, options->json);

@@ -1,4 +1,6 @@
 // Cases of dropout(act(x + bias)): every kind, gated and plain, widths at the edges, every placement.
+#include <sstream>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 
@@ -20,6 +22,10 @@ struct ActivationSpec : HiddenSpec {
     std::int64_t input_width() const { return is_gated(activation) ? 2 * width : width; }
 };
 
+bool is_rectifier(ActivationKind kind) {
+    return kind == ActivationKind::relu || kind == ActivationKind::reglu;
+}
+
 std::string full_name(const ActivationSpec& spec) {
     return "activation/" + std::string(name(spec.activation)) + (spec.bias ? "+bias" : "") + "/" +
            name_of(static_cast<const HiddenSpec&>(spec)) + (spec.only.empty() ? "" : "/grad_" + spec.only);
@@ -35,6 +41,7 @@ Tensors make_inputs(const ActivationSpec& spec, const VerifyOptions& options, co
     Tensors inputs(2);
     inputs[0] = place(values, type, device, variation.strided ? spec.placement : Placement::dense,
                       surroundings(variation));
+    if (spec.nan) put_nan_in_the_middle(inputs[0]);
     if (spec.bias) {
         const auto bias_type = spec.wide_parameters && spec.dtype != DType::float64 ? at::kFloat : type;
         inputs[1] = place(bell({spec.input_width()}, seed + 2), bias_type, device, Placement::dense,
@@ -43,7 +50,8 @@ Tensors make_inputs(const ActivationSpec& spec, const VerifyOptions& options, co
     return inputs;
 }
 
-OperationCase make_case(const ActivationSpec& spec, const Facts& facts, const VerifyOptions& options) {
+OperationCase make_case(ActivationSpec spec, const Facts& facts, const VerifyOptions& options) {
+    spec.needs = spec.needs && has_gradient(facts);
     auto request = std::make_shared<ActivationRequest>();
     fill_request(*request, spec, options);
     request->activation = spec.activation;
@@ -101,6 +109,8 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
     for (const std::int64_t seq : {0, 1, 65}) with("rows", [&](ActivationSpec& s) { s.seq = seq; });
     with("eval", [](ActivationSpec& s) { s.needs = false; });
     with("large", [](ActivationSpec& s) { s.spread = 30.0; });
+    // What a rectifier's slope at NaN is, is its own affair.
+    with("nan", [](ActivationSpec& s) { s.nan = true, s.needs = !is_rectifier(s.activation); });
     with("threads", [](ActivationSpec& s) { s.seq = 129, s.width = 300, s.threaded = true; });
     with("packed", [](ActivationSpec& s) { s.layout = Layout::packed; });
     with("deterministic", [](ActivationSpec& s) { s.deterministic = true, s.seq = 64; });
@@ -114,6 +124,29 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
         with("dropout", [&](ActivationSpec& s) {
             s.layout = layout, s.dropout = 0.3, s.width = 200, s.first_document = 5;
         });
+    }
+}
+
+// Few rows before many, and many before few.
+void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& facts,
+                 const VerifyOptions& options) {
+    for (const bool few_first : {true, false}) {
+        ActivationSpec few;
+        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
+        few.dtype = dtype;
+        few.activation = ActivationKind::swiglu;
+        few.bias = true;
+        few.width = 200;
+        few.dropout = 0.2;
+        ActivationSpec many = few;
+        many.batch = 3;
+        many.seq = 65;
+        if (!few_first) std::swap(few, many);
+        cases.push_back(
+            in_turn<ActivationRequest>({make_case(few, facts, options), make_case(many, facts, options)},
+                                       [](ActivationRequest& all, const ActivationRequest& one) {
+                                           all.rows = joined(all.rows, one.rows);
+                                       }));
     }
 }
 
@@ -134,9 +167,7 @@ std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOpti
                 spec.only = only;
                 specs.push_back(spec);
             }
-            if (spec.activation != ActivationKind::relu && spec.activation != ActivationKind::reglu &&
-                spec.activation != ActivationKind::identity)
-                continue;
+            if (!is_rectifier(spec.activation) && spec.activation != ActivationKind::identity) continue;
             // Of these kinds act(1) is 1, so that the output shows the mask.
             ActivationSpec shown;
             shown.family = "dropout";
@@ -152,12 +183,23 @@ std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOpti
         }
     }
     std::vector<OperationCase> cases;
-    for (ActivationSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
-            spec.needs = false;
-        cases.push_back(make_case(spec, facts, options));
-    }
+    for (const ActivationSpec& spec : specs) cases.push_back(make_case(spec, facts, options));
+    for (const DType dtype : options.dtypes) add_in_turn(cases, dtype, facts, options);
     return cases;
+}
+
+OperationCase drawn_activation(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+    ActivationSpec spec;
+    draw_hidden(spec, draw, options.dtypes);
+    spec.activation = static_cast<ActivationKind>(
+        draw.between(0, static_cast<std::int64_t>(names<ActivationKind>.size()) - 1));
+    spec.bias = draw.special(0.5);
+    spec.spread = static_cast<double>(draw.size(1, 300)) / 10.0;
+    if (spec.needs && draw.special(0.25)) spec.only = spec.bias && draw.chance(0.5) ? "bias" : "x";
+    std::ostringstream text;
+    text << spec.detail << "/spread" << spec.spread;
+    spec.detail = text.str();
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

@@ -1,6 +1,7 @@
 #include <switchyard/conformance/attention_case.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <sstream>
 
@@ -129,6 +130,9 @@ public:
                                              seed_ + 3);
             if (variation_.poison) fill_key_padding(values[1], values[2]);
         }
+        for (int i = 0; i < 3; ++i) {
+            if (spec_.nan == std::string(1, "qkv"[i])) put_nan_in_the_middle(values[i]);
+        }
         Tensors placed(5);
         for (int i = 0; i < 3; ++i) {
             const bool batch_expanded = placement() == Placement::expanded && (i == 0 || packed);
@@ -145,7 +149,7 @@ public:
             const std::vector<std::int64_t> shapes[] = {sizes({B, H, queries(), keys()}),
                                                         sizes({1, H, queries(), keys()}),
                                                         sizes({B, 1, 1, keys()}), sizes({queries(), keys()})};
-            placed[4] = place(bell(shapes[spec_.dense_bias], seed_ + 5), bias_type(), device_,
+            placed[4] = place(dense_bias(shapes[spec_.dense_bias]), bias_type(), device_,
                               placement() == Placement::expanded ? Placement::dense : placement(), around_);
         }
         return placed;
@@ -156,6 +160,7 @@ public:
         const auto shape = packed ? sizes({queries(), spec_.heads, spec_.v_head_dim})
                                   : sizes({spec_.batch, spec_.heads, queries(), spec_.v_head_dim});
         at::Tensor values = bell(shape, seed_ + 6);
+        if (spec_.nan == "grad_out") put_nan_in_the_middle(values);
         if (spec_.one_hot) {
             values.zero_();
             for (std::int64_t i = 0; i < std::min(queries(), spec_.v_head_dim); ++i)
@@ -175,6 +180,16 @@ private:
         return spec_.dtype == DType::float64 ? type_ : seed_ % 2 == 0 ? at::kFloat : type_;
     }
 
+    at::Tensor dense_bias(const std::vector<std::int64_t>& shape) const {
+        at::Tensor bias = bell(shape, seed_ + 5);
+        if (spec_.nan == "dense_bias") put_nan_in_the_middle(bias);
+        if (!spec_.infinite_bias) return bias;
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        bias.masked_fill_(integers(shape, 0, 3, seed_ + 7).eq(0), -infinity);
+        if (bias.size(-2) > 1) bias.select(-2, 1).fill_(-infinity);
+        return bias;
+    }
+
     // The number of real keys of row b: full, short, none, few. (Not one: its dk is zero but for rounding, summed over all queries.)
     std::int64_t key_length(std::int64_t b) const {
         const std::int64_t choices[] = {spec_.keys, (spec_.keys * 2) / 3, 0, 3};
@@ -189,7 +204,7 @@ private:
         for (std::int64_t b = 0; b < sequences; ++b) {
             const std::int64_t own_keys = spec_.k_lengths.empty() ? spec_.keys : spec_.k_lengths[b];
             lengths.push_back(key_length(b));
-            prefixes.push_back(std::min(own_keys, (b % 3) * 5 + 2));
+            prefixes.push_back(std::min(own_keys, (b % 3) * 5 + spec_.shortest_prefix));
             // Row 0 starts so far to the left that its first queries see nothing when causal; others stand inside of their keys.
             offsets.push_back(spec_.phase == Phase::train
                                   ? (b == 0 ? -2 : own_keys / 3)
@@ -208,9 +223,9 @@ private:
                 mask.alibi_slopes[h].fill_(std::ldexp(1.0, -static_cast<int>(h) - 2));
             mask.alibi_slopes = mask.alibi_slopes.to(device_);
         }
-        if (spec_.masks.has(MaskKind::soft_cap)) mask.soft_cap = 1.25;
+        if (spec_.masks.has(MaskKind::soft_cap)) mask.soft_cap = spec_.soft_cap;
         mask.relative_bidirectional = spec_.bidirectional;
-        mask.relative_max_distance = 40;
+        mask.relative_max_distance = spec_.max_distance;
         if (spec_.layout == Layout::packed) {
             mask.cu_seqlens_q = int32_tensor(running_sum(spec_.q_lengths), device_);
             mask.cu_seqlens_k = int32_tensor(running_sum(spec_.k_lengths), device_);
@@ -361,11 +376,16 @@ std::string name_of(const AttentionSpec& spec) {
     if (spec.lse) text << "/lse";
     if (spec.threaded) text << "/threads";
     if (spec.phase != Phase::train && spec.phase != Phase::eval) text << "/" << name(spec.phase);
+    text << spec.detail;
     return text.str();
 }
 
 OperationCase attention_case(AttentionSpec spec, const Facts& facts, const VerifyOptions& options) {
     if (!spec.q_lengths.empty()) spec.batch = static_cast<std::int64_t>(spec.q_lengths.size());
+    if (!has_gradient(facts) && spec.phase == Phase::train && !spec.needs.empty()) {
+        spec.needs = "";
+        spec.phase = Phase::eval;
+    }
     OperationCase one{name_of(spec), request_of(spec, options), {}, spec.threaded ? 2 : 1};
     one.make = [spec, &facts, &options](const Variation& variation) {
         Builder builder(spec, options, variation);
@@ -415,6 +435,18 @@ OperationCase attention_case(AttentionSpec spec, const Facts& facts, const Verif
         return operation;
     };
     return one;
+}
+
+OperationCase attention_in_turn(const std::vector<AttentionSpec>& specs, const Facts& facts,
+                                const VerifyOptions& options) {
+    std::vector<OperationCase> cases;
+    for (const AttentionSpec& spec : specs) cases.push_back(attention_case(spec, facts, options));
+    return in_turn<AttentionRequest>(std::move(cases),
+                                     [](AttentionRequest& all, const AttentionRequest& one) {
+                                         all.batch = joined(all.batch, one.batch);
+                                         all.q_length = joined(all.q_length, one.q_length);
+                                         all.kv_length = joined(all.kv_length, one.kv_length);
+                                     });
 }
 
 }  // namespace switchyard::conformance

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/conformance/draw.h>
 #include <switchyard/conformance/operation.h>
 #include <switchyard/conformance/values.h>
 #include <switchyard/conformance/verify.h>
@@ -31,18 +32,33 @@ struct AttentionSpec {
     double scale = 0.0;
     double magnitude = 1.0;  // of q and k
     std::int64_t window_left = 20, window_right = 9;
-    std::int64_t buckets = 16;
+    std::int64_t shortest_prefix = 2;
+    std::int64_t buckets = 16, max_distance = 40;
+    double soft_cap = 1.25;
     bool bidirectional = true;
     int dense_bias = 0;  // which broadcast: 0 [B, H, N, M], 1 [1, H, N, M], 2 [B, 1, 1, M], 3 [N, M]
     bool offsets =
         false;  // query_offsets other than the default, some of them below what any key can be seen from
+    bool infinite_bias = false;  // a third of the dense bias is -inf, and all of each sequence's second query
+    std::string nan = "";  // of q, k, v, dense_bias and grad_out the one that has one NaN, in its middle
     std::int64_t page_size = 0;  // > 0: keys lie in pages
     bool one_hot = false;  // q = 0 and v one-hot: the output is the dropout mask, so is the gradient of v
     std::int64_t first_document = 0;
-    bool threaded = false;  // with two threads; the others run with one
+    bool threaded = false;    // with two threads; the others run with one
+    std::string detail = "";  // the name's end: what it does not tell otherwise
 };
+
+// Cases past the first tile of everything, of masks with dropout, and of values that are not finite.
+void add_far_cases(std::vector<AttentionSpec>& specs, DType dtype);
+// Calls of one component on two shapes.
+std::vector<std::vector<AttentionSpec>> shapes_in_turn(DType dtype);
+
+AttentionSpec draw_attention(Draw& draw, const std::vector<DType>& dtypes);
 
 std::string name_of(const AttentionSpec& spec);
 OperationCase attention_case(AttentionSpec spec, const Facts& facts, const VerifyOptions& options);
+// One component on them in turn, ten times around.
+OperationCase attention_in_turn(const std::vector<AttentionSpec>& specs, const Facts& facts,
+                                const VerifyOptions& options);
 
 }  // namespace switchyard::conformance

@@ -426,18 +426,19 @@ std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptio
         add_threads(specs, dtype);
         add_numbers(specs, dtype);
         add_decoding(specs, dtype);
+        add_far_cases(specs, dtype);
     }
     std::vector<OperationCase> cases;
-    for (AttentionSpec& spec : specs) {
-        const bool differentiates =
-            facts.gradient == GradientMode::kernel || facts.gradient == GradientMode::differentiable;
-        if (!differentiates && !spec.needs.empty() && spec.phase == Phase::train) {
-            spec.needs = "";
-            spec.phase = Phase::eval;
-        }
-        cases.push_back(attention_case(spec, facts, options));
+    for (const AttentionSpec& spec : specs) cases.push_back(attention_case(spec, facts, options));
+    for (const DType dtype : options.dtypes) {
+        for (const auto& shapes : shapes_in_turn(dtype))
+            cases.push_back(attention_in_turn(shapes, facts, options));
     }
     return cases;
+}
+
+OperationCase drawn_attention(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+    return attention_case(draw_attention(draw, options.dtypes), facts, options);
 }
 
 }  // namespace switchyard::conformance

@@ -21,6 +21,11 @@ struct Facts {
     std::vector<std::string> variants;
 };
 
+// Whether its gradients can be asked for where the component is called directly, as here.
+inline bool has_gradient(const Facts& facts) {
+    return facts.gradient == GradientMode::kernel || facts.gradient == GradientMode::differentiable;
+}
+
 // Throws std::invalid_argument for texts that are no such names.
 Facts facts_of(const SwitchyardComponent& entry);
 

@@ -90,7 +90,7 @@ FreeCase make_case(LoaderSpec spec, const VerifyOptions& options) {
 
 }  // namespace
 
-std::vector<FreeCase> data_loader_cases(const VerifyOptions& options) {
+std::vector<FreeCase> data_loader_cases(const Facts& /*facts*/, const VerifyOptions& options) {
     std::vector<FreeCase> cases;
     for (const Layout layout : {Layout::padded, Layout::packed}) {
         for (const bool labels_per_token : {false, true}) {
@@ -107,6 +107,29 @@ std::vector<FreeCase> data_loader_cases(const VerifyOptions& options) {
         }
     }
     return cases;
+}
+
+FreeCase drawn_data_loader(Draw& draw, const Facts& /*facts*/, const VerifyOptions& options) {
+    LoaderSpec spec;
+    spec.family = draw.family();
+    LoaderParams& params = spec.params;
+    if (draw.special(0.5)) params.layout = Layout::packed;
+    params.pad_id = 7;
+    params.batch_size = draw.size(1, 40);
+    params.shuffle = draw.chance(0.7);
+    params.drop_last = draw.special(0.3);
+    if (draw.special(0.4)) params.world_size = draw.between(2, 5);
+    if (draw.special(0.3)) params.max_length = draw.between(1, longest_sample);
+    if (draw.special(0.3)) params.seed += std::uint64_t{1} << draw.between(32, 62);
+    spec.size = draw.size(1, 400);
+    spec.labels_per_token = draw.special(0.5);
+    spec.segments = draw.special(0.3);
+    spec.documents = params.layout == Layout::packed && draw.special(0.3);
+    spec.target = !spec.documents && draw.special(0.2);
+    spec.equal_lengths = draw.special(0.2);
+    spec.empty_samples = !spec.equal_lengths && draw.special(0.2);
+    spec.no_labels = (spec.documents && !spec.labels_per_token) || draw.special(0.2);
+    return make_case(spec, options);
 }
 
 }  // namespace switchyard::conformance

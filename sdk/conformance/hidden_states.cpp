@@ -1,5 +1,6 @@
 #include <switchyard/conformance/hidden_states.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -22,7 +23,30 @@ std::string name_of(const HiddenSpec& spec) {
     if (spec.count_dropped) text << "/mask";
     if (!spec.needs) text << "/grad_none";
     if (spec.threaded) text << "/threads";
+    text << spec.detail;
     return text.str();
+}
+
+void draw_hidden(HiddenSpec& spec, Draw& draw, const std::vector<DType>& dtypes) {
+    spec.family = draw.family();
+    spec.dtype = draw.one_of(dtypes);
+    if (draw.special(0.3)) spec.layout = Layout::packed;
+    spec.batch = draw.between(1, 4);
+    spec.width = draw.special(0.6) ? draw.size(1, 5000) : 64 * draw.size(1, 32);
+    spec.seq = draw.size(1, std::max<std::int64_t>(1, 40000 / (spec.batch * spec.width)));
+    if (draw.special(0.35)) {
+        const auto placements = {Placement::permuted, Placement::sliced, Placement::stepped,
+                                 Placement::expanded};
+        spec.placement = draw.one_of(placements);
+        spec.grad_placement = draw.one_of(placements);
+        spec.detail = std::string("/") + name(spec.placement) + "+" + name(spec.grad_placement);
+    }
+    if (draw.special(0.35)) spec.dropout = static_cast<double>(draw.between(1, 18)) / 20.0;
+    if (draw.special(0.3)) spec.first_document = draw.between(1, 1000);
+    spec.needs = !draw.special(0.2);
+    spec.deterministic = draw.special(0.15);
+    spec.threaded = draw.special(0.2);
+    spec.wide_parameters = draw.chance(0.5);
 }
 
 void fill_request(Request& request, const HiddenSpec& spec, const VerifyOptions& options) {

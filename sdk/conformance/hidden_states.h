@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/conformance/draw.h>
 #include <switchyard/conformance/operation.h>
 #include <switchyard/conformance/values.h>
 #include <switchyard/conformance/verify.h>
@@ -26,7 +27,12 @@ struct HiddenSpec {
     bool threaded = false;
     bool wide_parameters = true;  // bias, weight and beta in float32
     bool count_dropped = false;   // the outputs show the dropout mask
+    bool nan = false;             // one value of x is NaN
+    std::string detail = "";      // the name's end: what it does not tell otherwise
 };
+
+// What both kinds have, by chance, and its detail.
+void draw_hidden(HiddenSpec& spec, Draw& draw, const std::vector<DType>& dtypes);
 
 // "layout/family/f32/B2S5/W64...".
 std::string name_of(const HiddenSpec& spec);

@@ -1,6 +1,8 @@
 // Runs one case of an operation and finds out what is wrong with what came, and why.
 #include <algorithm>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_strided.h>
@@ -8,6 +10,7 @@
 
 #include <switchyard/conformance/differentiate.h>
 #include <switchyard/conformance/executed.h>
+#include <switchyard/conformance/expected.h>
 #include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
 #include <switchyard/conformance/threads.h>
@@ -16,116 +19,6 @@
 
 namespace switchyard::conformance {
 namespace {
-
-Tensors in_dtype(const Tensors& tensors, at::ScalarType type) {
-    Tensors result;
-    for (const at::Tensor& tensor : tensors) {
-        result.push_back(tensor.defined() && tensor.is_floating_point() ? tensor.to(type) : tensor);
-    }
-    return result;
-}
-
-// Outputs and gradients of the reference on these inputs.
-Outcome run_reference(const Operation& operation, const Tensors& inputs, const Tensors& grad_outputs) {
-    Tensors leaves = inputs;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-        if (operation.needs[i] && leaves[i].defined()) leaves[i] = leaf(leaves[i]);
-    }
-    Outcome outcome;
-    outcome.outputs = operation.reference(leaves);
-    if (!operation.needs_any()) return outcome;
-    Tensors wanted = leaves;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (!operation.needs[i]) wanted[i] = at::Tensor();
-    }
-    Tensors seeds = grad_outputs;
-    for (std::size_t i = 0; i < seeds.size(); ++i) {
-        if (seeds[i].defined() && outcome.outputs[i].defined())
-            seeds[i] = seeds[i].to(outcome.outputs[i].scalar_type());
-    }
-    outcome.gradients = differentiate(outcome.outputs, seeds, wanted);
-    return outcome;
-}
-
-// What is right, and how far the reference in the case's dtype is from it.
-struct Expected {
-    Outcome oracle;  // float64
-    std::vector<Spread> output_errors, gradient_errors;
-    std::vector<at::ScalarType> output_types;
-};
-
-// How often the reference runs: one value's error is a matter of chance, a thousand values' is not. Errors of many roundings are near normal
-// (Higham & Mary 2019, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41). So the rms error of n values by a
-// right candidate is more than twice the largest of k runs of the reference by chance
-//
-//     n = 1:   30 % at k = 1, 4 % at k = 4, 0.3 % at k = 12       n = 2:   20 %, 1.5 %, 0.06 %
-//     n = 4:   10 %, 0.3 %, 0.001 %                               n = 16:  0.4 % at k = 1, below 0.001 % at k = 4
-//
-// of the time, and more than three times for gradients a tenth of that: k is such that it stays below 1 in 300, which the floor takes.
-std::size_t runs_for(const Outcome& outcome) {
-    std::size_t runs = 1;
-    const auto take = [&](const Tensors& tensors) {
-        for (const at::Tensor& tensor : tensors) {
-            if (!tensor.defined() || tensor.numel() == 0 || !tensor.is_floating_point()) continue;
-            runs = std::max<std::size_t>(runs, tensor.numel() <= 4 ? 12 : tensor.numel() <= 256 ? 4 : 1);
-        }
-    };
-    take(outcome.outputs);
-    take(outcome.gradients);
-    return runs;
-}
-
-// Takes in errors of a run whose oracle is `scaled` instead of `oracle`.
-void widen(std::vector<Spread>& errors, const Tensors& found, const Tensors& scaled, const Tensors& oracle,
-           double unit_ratio) {
-    errors.resize(oracle.size());
-    for (std::size_t i = 0; i < oracle.size(); ++i) {
-        if (!oracle[i].defined()) continue;
-        const double own = spread_of(oracle[i]).rms, other = spread_of(scaled[i]).rms;
-        const double size = (own > 0.0 && other > 0.0 ? own / other : 1.0) * unit_ratio;
-        const Spread error = spread_of(found[i], scaled[i]);
-        errors[i].rms = std::max(errors[i].rms, error.rms * size);
-        errors[i].largest = std::max(errors[i].largest, error.largest * size);
-    }
-}
-
-// What is right x, candidate c, oracle o: |c - o| <= |c - x| + |o - x|. In float64 the oracle is the reference itself, whose error is one of
-// the reference's more; elsewhere it has none to speak of.
-double factor(double times, DType dtype) { return dtype == DType::float64 ? times + 1.0 : times; }
-
-Expected expect(const Operation& operation, DType dtype) {
-    // There is no wider oracle for float64: its errors are taken to be float32's, scaled by the ratio of their units.
-    const bool is_double = dtype == DType::float64;
-    const double unit_ratio = is_double ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
-    Expected expected;
-    std::size_t runs = 0;
-    for (const double scale : {1.0, 1.1, 0.9, 1.2, 0.8, 1.05, 0.95, 1.15, 0.85, 1.25, 0.75, 1.3}) {
-        Tensors inputs = operation.inputs, grads = operation.grad_outputs;
-        for (at::Tensor& input : inputs) {
-            if (scale != 1.0 && input.defined() && input.is_floating_point()) input = input * scale;
-        }
-        if (is_double) {
-            inputs = in_dtype(inputs, at::kFloat);
-            grads = in_dtype(grads, at::kFloat);
-        }
-        const Outcome oracle =
-            run_reference(operation, in_dtype(inputs, at::kDouble), in_dtype(grads, at::kDouble));
-        const Outcome reference = run_reference(operation, inputs, grads);
-        if (scale == 1.0) {
-            expected.oracle =
-                is_double ? run_reference(operation, operation.inputs, operation.grad_outputs) : oracle;
-            for (const at::Tensor& output : reference.outputs) {
-                const auto type = output.defined() ? output.scalar_type() : at::kFloat;
-                expected.output_types.push_back(is_double && type == at::kFloat ? at::kDouble : type);
-            }
-        }
-        widen(expected.output_errors, reference.outputs, oracle.outputs, expected.oracle.outputs, unit_ratio);
-        widen(expected.gradient_errors, reference.gradients, oracle.gradients, expected.oracle.gradients,
-              unit_ratio);
-        if (++runs >= runs_for(expected.oracle)) break;
-    }
-    return expected;
-}
 
 bool same_memory(const at::Tensor& a, const at::Tensor& b) {
     return a.defined() && b.defined() && a.numel() > 0 && b.numel() > 0 &&
@@ -143,15 +36,16 @@ Saved handed_back(const Saved& saved) {
 
 class CaseRun {
 public:
-    CaseRun(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
-            const Variation& variation)
+    // `binding` lives longer.
+    CaseRun(Binding& binding, const ComponentUnderTest& component, const Facts& facts,
+            const OperationCase& one, const Variation& variation)
         : facts_(facts),
           variant_(component.variant),
           request_(*one.request),
           computes_(one.computes.value_or(one.request->dtype)),
           operation_(one.make(variation)),
           plain_(one.make_on_cpu ? one.make_on_cpu(variation) : operation_),
-          binding_(component, one.request) {
+          binding_(binding) {
         for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
             if (!operation_.inputs[i].defined()) operation_.needs[i] = plain_.needs[i] = false;
         }
@@ -171,9 +65,9 @@ public:
         check_aliases(found);
         const Outcome seen = on_cpu(found);
         compare(seen);
-        if (request_.deterministic && faults_.empty()) check_repeat(found, threads);
+        if (request_.deterministic && operation_.judged && faults_.empty()) check_repeat(found, threads);
         if (plain_.inspect && comparable_) plain_.inspect(seen, faults_);
-        return std::move(faults_);
+        return std::exchange(faults_, {});
     }
     double worst_ratio() const { return worst_; }
 
@@ -338,7 +232,8 @@ private:
     }
 
     void compare(const Outcome& found) {
-        const Expected expected = expect(plain_, computes_);
+        if (!expected_) expected_ = expect(plain_, computes_);
+        const Expected& expected = *expected_;
         for (std::size_t i = 0; i < operation_.output_names.size(); ++i) {
             const at::Tensor& oracle = expected.oracle.outputs[i];
             if (!oracle.defined()) continue;
@@ -407,22 +302,57 @@ private:
     DType computes_;
     Operation operation_;
     Operation plain_;  // the same on the CPU, for the oracle
-    Binding binding_;
+    Binding& binding_;
+    std::optional<Expected> expected_;  // found in the first run
     std::vector<Fault> faults_;
     double worst_ = 0.0;
     bool comparable_ = true;
 };
 
+// One component on the case's data and on what comes in turn with it, up to the first fault.
+std::vector<Fault> run_in_turn(const ComponentUnderTest& component, const Facts& facts,
+                               const OperationCase& one, const Variation& variation, bool interleave,
+                               double& ratio) {
+    Binding binding(component, one.request);
+    std::vector<CaseRun> runs;
+    runs.reserve(one.in_turn.size() + 1);
+    runs.emplace_back(binding, component, facts, one, variation);
+    for (const OperationCase& other : one.in_turn)
+        runs.emplace_back(binding, component, facts, other, variation);
+    for (std::size_t call = 0; call < runs.size() * static_cast<std::size_t>(one.rounds); ++call) {
+        CaseRun& run = runs[call % runs.size()];
+        std::vector<Fault> faults = run.run(interleave, one.threads);
+        ratio = std::max(ratio, run.worst_ratio());
+        if (faults.empty()) continue;
+        if (call > 0) {
+            for (Fault& fault : faults)
+                fault.detail = "call " + std::to_string(call + 1) + ": " + fault.detail;
+        }
+        return faults;
+    }
+    return {};
+}
+
 std::vector<Fault> attempt(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
                            const Variation& variation, bool interleave, double& ratio) {
     try {
-        CaseRun run(component, facts, one, variation);
-        std::vector<Fault> faults = run.run(interleave, one.threads);
-        ratio = run.worst_ratio();
-        return faults;
+        return run_in_turn(component, facts, one, variation, interleave, ratio);
     } catch (...) {
         return {{"accepted_then_threw", "", current_exception_text()}};
     }
+}
+
+// Whether a component of its own for each of the case's calls makes no fault.
+bool right_one_by_one(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one) {
+    if (one.in_turn.empty()) return false;
+    double ignored = 0.0;
+    std::vector<OperationCase> alone = one.in_turn;
+    alone.push_back(one);
+    return std::all_of(alone.begin(), alone.end(), [&](OperationCase& single) {
+        single.in_turn.clear();
+        single.rounds = 1;
+        return attempt(component, facts, single, {}, true, ignored).empty();
+    });
 }
 
 bool is_about_values(const Fault& fault) {
@@ -434,6 +364,12 @@ bool is_about_values(const Fault& fault) {
 void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, const Facts& facts,
              const OperationCase& one) {
     if (!std::any_of(faults.begin(), faults.end(), is_about_values)) return;
+    const auto call_them = [&](const char* code) {
+        for (Fault& fault : faults) {
+            if (is_about_values(fault)) fault.code = code;
+        }
+    };
+    if (right_one_by_one(component, facts, one)) return call_them("stale_state");
     struct Retry {
         const char* code;
         Variation variation;
@@ -446,11 +382,7 @@ void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, co
         double ignored = 0.0;
         const std::vector<Fault> again =
             attempt(component, facts, one, retry.variation, retry.interleave, ignored);
-        if (!again.empty()) continue;
-        for (Fault& fault : faults) {
-            if (is_about_values(fault)) fault.code = retry.code;
-        }
-        return;
+        if (again.empty()) return call_them(retry.code);
     }
 }
 

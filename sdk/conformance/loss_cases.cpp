@@ -1,4 +1,6 @@
 // Cases of cross-entropy: given logits and projected ones, every reduction, rows that are ignored, vocabularies at the edges.
+#include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include <ATen/TensorOperators.h>
@@ -26,6 +28,9 @@ struct LossSpec {
     std::string only = "";
     bool deterministic = false;
     bool threaded = false;
+    bool nan = false;          // in a row that counts
+    bool nan_ignored = false;  // in all that do not
+    std::string detail = "";   // the name's end: what it does not tell otherwise
 };
 
 std::string full_name(const LossSpec& spec) {
@@ -42,6 +47,7 @@ std::string full_name(const LossSpec& spec) {
     if (!spec.needs) text << "/grad_none";
     if (!spec.only.empty()) text << "/grad_" << spec.only;
     if (spec.threaded) text << "/threads";
+    text << spec.detail;
     return text.str();
 }
 
@@ -63,14 +69,18 @@ Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Va
     if (spec.bias) inputs[2] = place(bell({spec.classes}, seed + 3), type, device, Placement::dense, around);
     at::Tensor targets = integers({spec.rows}, 0, spec.classes, seed + 4);
     if (spec.rows > 0 && spec.ignored != 2) targets[0].fill_(spec.classes - 1);
-    const at::Tensor dropped =
-        spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
+    at::Tensor dropped = spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
+    if (spec.nan) dropped[0].fill_(false);
     if (spec.ignored > 0) targets = targets.masked_fill(dropped, spec.params.ignore_index);
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (spec.nan_ignored) inputs[0].masked_fill_(dropped.to(device).unsqueeze(1), nan);
+    if (spec.nan) inputs[0].select(0, 0).select(0, 0).fill_(nan);
     inputs[3] = targets.to(device);
     return inputs;
 }
 
-OperationCase make_case(const LossSpec& spec, const VerifyOptions& options) {
+OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& options) {
+    spec.needs = spec.needs && has_gradient(facts);
     auto request = std::make_shared<LossRequest>();
     request->dtype = spec.dtype;
     request->device = options.device;
@@ -152,6 +162,9 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base) {
     with("threads", [](LossSpec& s) { s.rows = 257, s.classes = 300, s.threaded = true; });
     with("deterministic", [](LossSpec& s) { s.deterministic = true; });
     with("large", [](LossSpec& s) { s.spread = 60.0; });
+    for (const Reduction reduction : {Reduction::mean, Reduction::none}) {
+        with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
+    }
     for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped}) {
         with(std::string("stride/") + name(placement), [&](LossSpec& s) { s.placement = placement; });
     }
@@ -187,6 +200,24 @@ void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
         });
 }
 
+// Few rows before many, and many before few.
+void add_in_turn(std::vector<OperationCase>& cases, DType dtype, std::int64_t width, const Facts& facts,
+                 const VerifyOptions& options) {
+    for (const bool few_first : {true, false}) {
+        LossSpec few;
+        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
+        few.dtype = dtype;
+        few.width = width;
+        few.rows = 9;
+        LossSpec many = few;
+        many.rows = 130;
+        if (!few_first) std::swap(few, many);
+        cases.push_back(in_turn<LossRequest>(
+            {make_case(few, facts, options), make_case(many, facts, options)},
+            [](LossRequest& all, const LossRequest& one) { all.rows = joined(all.rows, one.rows); }));
+    }
+}
+
 }  // namespace
 
 std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options) {
@@ -214,12 +245,45 @@ std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& o
         }
     }
     std::vector<OperationCase> cases;
-    for (LossSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
-            spec.needs = false;
-        cases.push_back(make_case(spec, options));
+    for (const LossSpec& spec : specs) cases.push_back(make_case(spec, facts, options));
+    for (const DType dtype : options.dtypes) {
+        for (const std::int64_t width : {0, 48}) add_in_turn(cases, dtype, width, facts, options);
     }
     return cases;
+}
+
+OperationCase drawn_loss(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+    LossSpec spec;
+    spec.family = draw.family();
+    spec.dtype = draw.one_of(options.dtypes);
+    if (draw.special(0.5)) {
+        spec.width = draw.size(1, 200);
+        spec.bias = draw.chance(0.5);
+    }
+    spec.classes = draw.size(2, 8000);
+    spec.rows = draw.size(1, std::clamp<std::int64_t>(60000 / (spec.classes + spec.width), 1, 300));
+    LossParams& params = spec.params;
+    params.reduction = draw.one_of({Reduction::mean, Reduction::sum, Reduction::none});
+    if (params.reduction == Reduction::sum && draw.special(0.4))
+        params.divisor = static_cast<double>(draw.size(1, 500));
+    if (draw.special(0.3)) params.ignore_index = draw.between(0, spec.classes - 1);
+    if (draw.special(0.3)) params.label_smoothing = static_cast<double>(draw.between(1, 9)) / 20.0;
+    if (draw.special(0.3)) params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
+    params.logits_given_up = spec.width == 0 && draw.special(0.3);
+    spec.ignored = draw.special(0.5) ? (draw.special(0.2) ? 2 : 1) : 0;
+    spec.placement = draw.special(0.3)
+                         ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
+                         : Placement::dense;
+    spec.spread = static_cast<double>(draw.size(1, 200)) / 10.0;
+    spec.needs = !draw.special(0.2);
+    if (spec.needs && spec.width > 0 && draw.special(0.3)) spec.only = draw.chance(0.5) ? "x" : "weight";
+    spec.deterministic = draw.special(0.15);
+    spec.threaded = draw.special(0.2);
+    std::ostringstream text;
+    text << "/" << name(spec.placement) << "/spread" << spec.spread << "/ignore" << params.ignore_index
+         << (params.logits_given_up ? "/given_up" : "");
+    spec.detail = text.str();
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

@@ -1,5 +1,6 @@
 // Cases of norm(residual + dropout(x + bias)): both norms, each part there or not, widths at the edges, every placement.
 #include <cmath>
+#include <sstream>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
@@ -48,6 +49,7 @@ Tensors make_inputs(const NormSpec& spec, const VerifyOptions& options, const Va
     inputs[0] =
         place(shown ? at::full(sizes, 1.0, at::kDouble) : bell(sizes, seed + 1) * spec.spread + spec.center,
               type, device, placement, around);
+    if (spec.nan) put_nan_in_the_middle(inputs[0]);
     if (spec.bias) inputs[1] = place(bell({spec.width}, seed + 2), type, device, Placement::dense, around);
     if (spec.residual)
         inputs[2] = place(bell(sizes, seed + 3), type, device,
@@ -84,7 +86,8 @@ double gradient_roundoff(const NormSpec& spec) {
     return spec.norm == NormKind::layer_norm ? u * (1.0 + std::abs(spec.center) / spec.spread) : u;
 }
 
-OperationCase make_case(const NormSpec& spec, const Facts& facts, const VerifyOptions& options) {
+OperationCase make_case(NormSpec spec, const Facts& facts, const VerifyOptions& options) {
+    spec.needs = spec.needs && has_gradient(facts);
     OperationCase one{full_name(spec), request_of(spec, options), {}, spec.threaded ? 2 : 1};
     one.make = [spec, &facts, &options](const Variation& variation) {
         const std::uint64_t seed = seed_of(full_name(spec), options.seed);
@@ -157,6 +160,7 @@ void add(std::vector<NormSpec>& specs, NormSpec base) {
     with("center16", [&](NormSpec& s) { s.center = 16.0, s.width = 256; });
     with("spread0.003", [&](NormSpec& s) { s.spread = 0.003; });
     with("eps0.1", [&](NormSpec& s) { s.eps = 0.1; });
+    with("nan", [&](NormSpec& s) { s.nan = true, s.width = 200; });
 }
 
 void add_dropout(std::vector<NormSpec>& specs, const NormSpec& base) {
@@ -174,6 +178,28 @@ void add_dropout(std::vector<NormSpec>& specs, const NormSpec& base) {
             spec.count_dropped = true;
             specs.push_back(spec);
         }
+    }
+}
+
+// Few rows before many, and many before few.
+void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& facts,
+                 const VerifyOptions& options) {
+    for (const bool few_first : {true, false}) {
+        NormSpec few;
+        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
+        few.dtype = dtype;
+        few.bias = few.residual = true;
+        few.width = 200;
+        few.dropout = 0.2;
+        NormSpec many = few;
+        many.batch = 3;
+        many.seq = 65;
+        if (!few_first) std::swap(few, many);
+        cases.push_back(
+            in_turn<NormalizationRequest>({make_case(few, facts, options), make_case(many, facts, options)},
+                                          [](NormalizationRequest& all, const NormalizationRequest& one) {
+                                              all.rows = joined(all.rows, one.rows);
+                                          }));
     }
 }
 
@@ -213,12 +239,32 @@ std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyO
         }
     }
     std::vector<OperationCase> cases;
-    for (NormSpec& spec : specs) {
-        if (facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute)
-            spec.needs = false;
-        cases.push_back(make_case(spec, facts, options));
-    }
+    for (const NormSpec& spec : specs) cases.push_back(make_case(spec, facts, options));
+    for (const DType dtype : options.dtypes) add_in_turn(cases, dtype, facts, options);
     return cases;
+}
+
+OperationCase drawn_normalization(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+    NormSpec spec;
+    draw_hidden(spec, draw, options.dtypes);
+    spec.norm = draw.one_of({NormKind::layer_norm, NormKind::rms_norm});
+    spec.bias = draw.special(0.4);
+    spec.residual = draw.special(0.5);
+    spec.beta = spec.norm == NormKind::rms_norm || draw.chance(0.7);
+    spec.eps = draw.one_of({1e-12, 1e-6, 1e-5, 1e-2});
+    if (draw.special(0.3)) spec.spread = static_cast<double>(draw.size(1, 1000)) / 100.0;
+    if (draw.special(0.3)) spec.center = spec.spread * static_cast<double>(draw.between(-16, 16));
+    if (spec.needs && draw.special(0.25)) {
+        std::vector<std::string> inputs = {"x", "weight"};
+        if (spec.bias) inputs.emplace_back("bias");
+        if (spec.residual) inputs.emplace_back("residual");
+        if (spec.norm == NormKind::layer_norm && spec.beta) inputs.emplace_back("beta");
+        spec.only = draw.one_of(inputs);
+    }
+    std::ostringstream text;
+    text << spec.detail << "/eps" << spec.eps << "/center" << spec.center << "/spread" << spec.spread;
+    spec.detail = text.str();
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

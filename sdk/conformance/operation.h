@@ -70,7 +70,31 @@ struct OperationCase {
     // The same on the CPU, where the oracle runs; empty: `make` does that already.
     std::function<Operation(const Variation&)> make_on_cpu = {};
     std::optional<DType> computes = {};  // where that is not the request's dtype
+    // Further data for the same component, whose request covers them all: it is called on this case's and on
+    // theirs in turn, `rounds` times around, and each call is judged.
+    std::vector<OperationCase> in_turn = {};
+    int rounds = 1;
 };
+
+// What a component has to serve that is called with both.
+inline Range joined(const Range& a, const Range& b) {
+    return {a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+}
+
+// One component on all cases in turn, ten times around. `widen(all, one)` makes a request serve another, too.
+template <class KindsRequest, class Widen>
+OperationCase in_turn(std::vector<OperationCase> cases, Widen widen) {
+    OperationCase first = cases.front();
+    const auto of = [](const OperationCase& one) -> const KindsRequest& {
+        return static_cast<const KindsRequest&>(*one.request);
+    };
+    auto all = std::make_shared<KindsRequest>(of(first));
+    for (const OperationCase& one : cases) widen(*all, of(one));
+    first.request = std::move(all);
+    first.in_turn.assign(cases.begin() + 1, cases.end());
+    first.rounds = 10;
+    return first;
+}
 
 // Runs the case on the component and appends what is wrong to the report.
 void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,

@@ -1,4 +1,6 @@
 #include <limits>
+#include <sstream>
+#include <utility>
 
 #include <switchyard/conformance/cases.h>
 #include <switchyard/conformance/optimizer_run.h>
@@ -19,7 +21,7 @@ std::string full_name(const OptimizerSpec& spec) {
         text += "+momentum";
     text += "/" + spec.family + "/" + short_name(spec.dtype);
     if (spec.master) text += "+master";
-    return text + "/g_" + short_name(spec.gradient_dtype);
+    return text + "/g_" + short_name(spec.gradient_dtype) + spec.detail;
 }
 
 std::shared_ptr<OptimizerRequest> request_of(const OptimizerSpec& spec, const VerifyOptions& options) {
@@ -35,6 +37,14 @@ std::shared_ptr<OptimizerRequest> request_of(const OptimizerSpec& spec, const Ve
     request->parameters = value_count(spec);
     request->tensors = parameter_count(spec);
     return request;
+}
+
+FreeCase make_case(const OptimizerSpec& spec, const VerifyOptions& options) {
+    const std::shared_ptr<const OptimizerRequest> request = request_of(spec, options);
+    const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+    const at::Device device(to_device_type(options.device));
+    return {full_name(spec), request,
+            [=](Findings& findings) { run_optimizer(spec, request, seed, device, findings); }};
 }
 
 class Specs {
@@ -58,6 +68,8 @@ public:
         with("unscale_clip",
              [](OptimizerSpec& s) { s.unscale = true, s.grad_scale = 512.0, s.max_grad_norm = 8.0; });
         with("unscale_by_1", [](OptimizerSpec& s) { s.unscale = true; });
+        with("zero_weights", [](OptimizerSpec& s) { s.start = 0.0; });
+        with("steps20", [](OptimizerSpec& s) { s.steps = 20, s.long_size = 300; });
         with("state", [](OptimizerSpec& s) { s.aim = Aim::state, s.deterministic = true; });
     }
 
@@ -90,6 +102,19 @@ public:
     // What does not depend on the dtype.
     void add_others() {
         with("eps0.1", [](OptimizerSpec& s) { s.eps = 0.1; });
+        with("zero_gradients", [](OptimizerSpec& s) { s.zero_steps = 3; });
+        with("zero_gradients/clip", [](OptimizerSpec& s) { s.zero_steps = 3, s.max_grad_norm = 8.0; });
+        with("zero_weights/zero_gradients", [](OptimizerSpec& s) { s.start = 0.0, s.zero_steps = 3; });
+        with("steps70", [](OptimizerSpec& s) { s.steps = 70, s.long_size = 300; });
+        with("small_rate", [](OptimizerSpec& s) { s.lr = 1e-6, s.steps = 20, s.long_size = 300; });
+        with("groups", [](OptimizerSpec& s) { s.own_hyper = true, s.steps = 8, s.long_size = 300; });
+        // A step count at which float32 or small integers would show, with moments that still remember the
+        // first.
+        for (const std::int64_t count : {2000, 70000}) {
+            with("step" + std::to_string(count), [&](OptimizerSpec& s) {
+                s.counted_steps = count, s.beta2 = 1.0 - 0.2 / static_cast<double>(count), s.lr = 1e-3;
+            });
+        }
         with("scalars_as_tensors", [](OptimizerSpec& s) {
             s.unscale = true, s.as_tensors = true, s.grad_scale = 64.0, s.max_grad_norm = 8.0;
         });
@@ -107,6 +132,13 @@ public:
         with("threads2", [](OptimizerSpec& s) { s.threads = 2, s.max_grad_norm = 8.0; });
         with("bad_state", [](OptimizerSpec& s) { s.aim = Aim::bad_state; });
         with("bad_parameters", [](OptimizerSpec& s) { s.aim = Aim::bad_parameters; });
+    }
+
+    // To step `steps`, fast, as usual and slowly.
+    void add_long(std::int64_t steps) {
+        for (const auto& [family, lr] :
+             {std::pair{"long/lr2e-2", 2e-2}, {"long/lr1e-3", 1e-3}, {"long/lr1e-5", 1e-5}})
+            with(family, [steps, rate = lr](OptimizerSpec& s) { s.steps = steps, s.lr = rate; });
     }
 
     std::vector<OptimizerSpec> all;
@@ -134,7 +166,8 @@ std::vector<OptimizerSpec> algorithms() {
 
 bool is_low(DType dtype) { return dtype == DType::bfloat16 || dtype == DType::float16; }
 
-void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DType dtype) {
+void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DType dtype,
+         std::int64_t long_run) {
     const auto add_for = [&](DType gradient, bool master, bool everything) {
         OptimizerSpec base = algorithm;
         base.dtype = dtype;
@@ -144,6 +177,7 @@ void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DTyp
         made.add_steps();
         made.add_found_inf();
         if (everything) made.add_others();
+        if (long_run > 0) made.add_long(long_run);
         specs.insert(specs.end(), made.all.begin(), made.all.end());
     };
     add_for(dtype, false, dtype == DType::float32);
@@ -157,17 +191,45 @@ void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DTyp
 std::vector<FreeCase> optimizer_cases(const Facts&, const VerifyOptions& options) {
     std::vector<OptimizerSpec> specs;
     for (const DType dtype : options.dtypes) {
-        for (const OptimizerSpec& algorithm : algorithms()) add(specs, algorithm, dtype);
+        for (const OptimizerSpec& algorithm : algorithms()) add(specs, algorithm, dtype, options.long_run);
     }
     std::vector<FreeCase> cases;
-    for (const OptimizerSpec& spec : specs) {
-        const std::shared_ptr<const OptimizerRequest> request = request_of(spec, options);
-        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
-        const at::Device device(to_device_type(options.device));
-        cases.push_back({full_name(spec), request,
-                         [=](Findings& findings) { run_optimizer(spec, request, seed, device, findings); }});
-    }
+    for (const OptimizerSpec& spec : specs) cases.push_back(make_case(spec, options));
     return cases;
+}
+
+FreeCase drawn_optimizer(Draw& draw, const Facts&, const VerifyOptions& options) {
+    OptimizerSpec spec = draw.one_of(algorithms());
+    spec.family = draw.family();
+    spec.dtype = spec.gradient_dtype = draw.one_of(options.dtypes);
+    if (is_low(spec.dtype) && draw.special(0.7)) {
+        spec.master = true;
+        if (draw.chance(0.5)) spec.gradient_dtype = DType::float32;
+    }
+    spec.steps = draw.size(3, 40);
+    spec.lr = 1e-6 * static_cast<double>(draw.size(1, 100000));
+    spec.beta2 = draw.one_of({0.95, 0.99, 0.999});
+    spec.eps = draw.one_of({1e-8, 1e-6, 1e-3});
+    spec.start = draw.special(0.15) ? 0.0 : static_cast<double>(draw.size(1, 1000)) / 1000.0;
+    spec.gradient = static_cast<double>(draw.size(1, 10000)) / 10000.0;
+    if (draw.special(0.2)) spec.zero_steps = draw.between(1, 4);
+    spec.own_hyper = draw.special(0.4);
+    if (draw.special(0.4)) spec.max_grad_norm = static_cast<double>(draw.size(1, 100));
+    spec.unscale = draw.special(0.4);
+    if (spec.unscale) spec.grad_scale = static_cast<double>(std::int64_t{1} << draw.between(0, 12));
+    spec.as_tensors = spec.unscale && draw.special(0.3);
+    spec.gradients = draw.special(0.3)
+                         ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
+                         : Placement::dense;
+    spec.deterministic = draw.special(0.15);
+    spec.long_size = draw.size(1, 8000);
+    std::ostringstream text;
+    text << "/steps" << spec.steps << "/lr" << spec.lr << "/beta" << spec.beta2 << "/eps" << spec.eps
+         << "/start" << spec.start << "/gradient" << spec.gradient << "*" << spec.grad_scale << "/clip"
+         << spec.max_grad_norm << "/" << name(spec.gradients) << (spec.own_hyper ? "/groups" : "")
+         << (spec.as_tensors ? "/tensors" : "") << "/zeros" << spec.zero_steps << "/long" << spec.long_size;
+    spec.detail = text.str();
+    return make_case(spec, options);
 }
 
 }  // namespace switchyard::conformance

@@ -7,6 +7,7 @@
 #include <ATen/ops/where.h>
 
 #include <switchyard/conformance/optimizer_state_checks.h>
+#include <switchyard/conformance/optimizer_truth.h>
 #include <switchyard/conformance/threads.h>
 
 namespace switchyard::conformance {
@@ -69,28 +70,53 @@ public:
         : spec_(spec),
           findings_(findings),
           problem_(make_problem(spec, seed, device)),
-          truth_(find_truth(spec, seed)),
+          truth_(spec, seed),
           binding_(findings.component(), request) {
         optimizer().bind(problem_.groups);
     }
 
     void run() {
-        for (std::int64_t t = 0; t < optimizer_steps && !findings_.any(); ++t) {
+        for (std::int64_t t = 0; t < spec_.steps && !findings_.any(); ++t) {
             set_gradients(problem_, t);
+            truth_.step(t);
             const bool bad = spec_.bad_value != 0.0 && t == bad_step;
-            bad ? step_with_bad_gradient(t) : step(t);
+            if (bad)
+                step_with_bad_gradient(t);
+            else if (looked_at(t))
+                step(t);
+            else
+                step_unseen();
+            if (t == 0 && spec_.counted_steps > 0) set_counted();
         }
     }
 
 private:
     Optimizer& optimizer() { return *static_cast<Optimizer*>(binding_.interface()); }
 
+    // Each step of a short run; of a long one the first and then every 250th.
+    bool looked_at(std::int64_t t) const { return t < 64 || (t + 1) % 250 == 0 || t + 1 == spec_.steps; }
+
+    void step_unseen() {
+        const Threads threads(spec_.threads);
+        optimizer().step(problem_.groups, problem_.params);
+        binding_.take_executed();
+        ++steps_;
+    }
+
+    // The component's own state, as if it had been made by so many steps.
+    void set_counted() {
+        OptimizerState state = cloned(optimizer().state());
+        state.step = steps_ = spec_.counted_steps;
+        optimizer().load(state);
+    }
+
     StepResult call(std::int64_t t) {
         const Surroundings surroundings(written_by_step(problem_.groups));
         Tensors untouched = {problem_.params.grad_scale_tensor, problem_.params.lr_factor_tensor};
         // Folded unscaling and clipping may leave its result in the gradients, as clip_grad_norm_ does.
         if (!spec_.folded()) {
-            for (const at::Tensor& gradient : problem_.gradients[t]) untouched.push_back(gradient);
+            for (const Parameter* parameter : parameters_of(problem_.groups))
+                untouched.push_back(parameter->gradient);
         }
         const Snapshot inputs(untouched);
         const StepResult result = [&] {
@@ -140,15 +166,15 @@ private:
 
     void check_targets(std::int64_t t) {
         at::Tensor found = all_targets(problem_.groups);
-        const at::Tensor& oracle = truth_.targets[t];
-        if (!truth_.unstable.empty())
-            found = at::where(truth_.unstable[t], oracle.to(found.scalar_type()), found);
+        const at::Tensor oracle = truth_.targets();
+        if (truth_.unstable().defined())
+            found = at::where(truth_.unstable(), oracle.to(found.scalar_type()), found);
         std::string what = at_step(t) + "parameters";
         if (oracle.numel() > 0) {
             const at::Tensor off = (found.to(at::kDouble) - oracle).abs();
             what += ", worst at " + target_at(problem_.groups, off.argmax().item<std::int64_t>());
         }
-        findings_.compare(what, found, {oracle, truth_.errors[t], 2.0, {}, 0.0, 0.0}, "wrong_update");
+        findings_.compare(what, found, {oracle, truth_.error(), 2.0, {}, 0.0, 0.0}, "wrong_update");
     }
 
     void check_norm(std::int64_t t, const at::Tensor& norm) {
@@ -160,8 +186,8 @@ private:
         if (!norm.defined() || norm.dim() != 0 || norm.scalar_type() != at::kFloat)
             return findings_.add("wrong_norm", at_step(t) + "grad_norm is no float32 scalar");
         if (spec_.aim == OptimizerSpec::Aim::large_gradients) return;
-        const double expected = truth_.norms[t], found = norm.item<double>();
-        const double values = static_cast<double>(truth_.targets[t].numel());
+        const double expected = truth_.norm(), found = norm.item<double>();
+        const auto values = static_cast<double>(value_count(spec_));
         const double allowed = expected * 16.0 * unit_roundoff(at::kFloat) * std::sqrt(values);
         if (std::abs(found - expected) <= allowed) return;
         std::ostringstream text;

@@ -137,8 +137,8 @@ void check_continuation(const OptimizerSpec& spec, const std::shared_ptr<const O
     second.optimizer().load(handed_over);
     const std::string loaded = difference_of(second.optimizer().state(), as_handed);
     if (!loaded.empty()) return findings.add("wrong_state", "after load: " + loaded);
-    first.run(half, optimizer_steps);
-    second.run(half, optimizer_steps);
+    first.run(half, spec.steps);
+    second.run(half, spec.steps);
     const std::string parameter = different_parameter(second, first);
     if (!parameter.empty())
         findings.add("wrong_state",

@@ -1,4 +1,6 @@
 // Cases of precision policies: the linear layer in their way, and what they say and keep beside it.
+#include <algorithm>
+
 #include <switchyard/conformance/cases.h>
 #include <switchyard/conformance/precision_linear.h>
 #include <switchyard/conformance/precision_policy_checks.h>
@@ -36,6 +38,8 @@ public:
         with("deterministic", [](LinearSpec& s) { s.deterministic = true; });
         with("threads", [](LinearSpec& s) { s.rows = {130}, s.in = 300, s.out = 257, s.threads = 2; });
         with("infinity", [](LinearSpec& s) { s.infinity = true; });
+        with("in_turn", [](LinearSpec& s) { s.also_rows = {130}; });
+        with("in_turn", [](LinearSpec& s) { s.rows = {130}, s.also_rows = {2, 5}; });
         for (const char* only : {"x", "weight", "bias"}) {
             if (base_.bias || std::string(only) != "bias")
                 with("needs", [&](LinearSpec& s) { s.only = only; });
@@ -112,8 +116,7 @@ std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& o
             Specs specs(base);
             specs.add_all();
             for (LinearSpec& spec : specs.all) {
-                const bool forward_only =
-                    facts.gradient == GradientMode::none || facts.gradient == GradientMode::recompute;
+                const bool forward_only = !has_gradient(facts);
                 if (forward_only && !spec.only.empty()) continue;
                 spec.needs = spec.needs && !forward_only;
                 cases.push_back(make_case(spec, options));
@@ -122,6 +125,32 @@ std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& o
         add_policy_cases(cases, dtype, options);
     }
     return cases;
+}
+
+FreeCase drawn_precision(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+    LinearSpec spec;
+    spec.family = draw.family();
+    spec.dtype = draw.one_of(options.dtypes);
+    spec.bias = draw.chance(0.5);
+    spec.in = draw.size(1, 1500);
+    spec.out = draw.size(1, 1500);
+    const std::int64_t rows = draw.size(1, std::clamp<std::int64_t>(2000000 / (spec.in * spec.out), 1, 300));
+    spec.rows = draw.special(0.4) ? std::vector<std::int64_t>{draw.between(1, 3), rows}
+                                  : std::vector<std::int64_t>{rows};
+    const auto placement = [&] {
+        return draw.special(0.25) ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
+                                  : Placement::dense;
+    };
+    spec.x = placement();
+    spec.weight = placement();
+    spec.gradient = placement();
+    spec.stored_x = draw.special(0.2);
+    spec.loss_scaling = draw.special(0.2);
+    spec.needs = has_gradient(facts) && !draw.special(0.2);
+    spec.deterministic = draw.special(0.15);
+    if (draw.special(0.2)) spec.threads = 2;
+    if (spec.needs && draw.special(0.2)) spec.only = draw.chance(0.5) ? "x" : "weight";
+    return make_case(spec, options);
 }
 
 }  // namespace switchyard::conformance

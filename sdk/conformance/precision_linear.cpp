@@ -61,6 +61,19 @@ Operation make_operation(const LinearSpec& spec, const LinearDtypes& dtypes, std
     return operation;
 }
 
+OperationCase linear_case(const LinearSpec& spec, const std::shared_ptr<const PrecisionRequest>& request,
+                          const VerifyOptions& options, const LinearDtypes& dtypes) {
+    const std::uint64_t seed = seed_of(name_of(spec), options.seed);
+    const auto make_on = [=](at::Device device) {
+        return
+            [=](const Variation& variation) { return make_operation(spec, dtypes, seed, device, variation); };
+    };
+    OperationCase one{name_of(spec), request, make_on(to_device_type(options.device)), spec.threads};
+    if (options.device != Device::cpu) one.make_on_cpu = make_on(at::kCPU);
+    one.computes = from_scalar_type(dtypes.computed);
+    return one;
+}
+
 }  // namespace
 
 std::string name_of(const LinearSpec& spec) {
@@ -87,14 +100,14 @@ void run_linear(const LinearSpec& spec, const std::shared_ptr<const PrecisionReq
         const Binding binding(findings.component(), request);
         return dtypes_of(*static_cast<const Precision*>(binding.interface()), site);
     }();
-    const std::uint64_t seed = seed_of(name_of(spec), options.seed);
-    const auto make_on = [=](at::Device device) {
-        return
-            [=](const Variation& variation) { return make_operation(spec, dtypes, seed, device, variation); };
-    };
-    OperationCase one{name_of(spec), request, make_on(to_device_type(options.device)), spec.threads};
-    if (options.device != Device::cpu) one.make_on_cpu = make_on(at::kCPU);
-    one.computes = from_scalar_type(dtypes.computed);
+    OperationCase one = linear_case(spec, request, options, dtypes);
+    if (!spec.also_rows.empty()) {
+        LinearSpec other = spec;
+        other.rows = spec.also_rows;
+        other.also_rows.clear();
+        one.in_turn = {linear_case(other, request, options, dtypes)};
+        one.rounds = 10;
+    }
     Report report;
     run_case(findings.component(), findings.facts(), one, report);
     findings.take(report);

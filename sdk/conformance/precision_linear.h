@@ -14,8 +14,9 @@ namespace switchyard::conformance {
 
 struct LinearSpec {
     std::string family;
-    DType dtype = DType::float32;             // of the parameters
-    std::vector<std::int64_t> rows = {2, 5};  // sizes of x but the last
+    DType dtype = DType::float32;              // of the parameters
+    std::vector<std::int64_t> rows = {2, 5};   // sizes of x but the last
+    std::vector<std::int64_t> also_rows = {};  // not empty: the same policy is called on these in turn
     std::int64_t in = 64, out = 48;
     bool bias = false;
     bool stored_x =

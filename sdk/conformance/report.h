@@ -21,15 +21,17 @@ namespace switchyard::conformance {
 //   accepted_invalid                              what the contract refuses with std::invalid_argument was taken
 struct Fault {
     std::string code;
-    std::string where;   // the case, e.g. "attention/packed/causal+alibi/f32/H4K2/N129"
-    std::string detail;  // what was expected, what came
+    std::string where;        // the case, e.g. "attention/packed/causal+alibi/f32/H4K2/N129"
+    std::string detail;       // what was expected, what came
+    std::int64_t drawn = -1;  // the number of the drawn case; -1: a listed one
 };
 
 struct Report {
     std::string component;     // "plugin/id"
     std::int64_t cases = 0;    // that ran
     std::int64_t failed = 0;   // with at least one fault
-    std::int64_t skipped = 0;  // refused by `supports`
+    std::int64_t skipped = 0;  // listed ones that `supports` refused
+    std::int64_t drawn = 0;    // drawn ones among `cases`
     std::vector<Fault> faults;
     std::map<std::string, std::int64_t> skip_reasons;  // "head_dim: expected a multiple of 8, got 7" -> cases
 

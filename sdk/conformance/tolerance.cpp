@@ -65,9 +65,10 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
     if (oracle.numel() == 0) return result;
     const at::Tensor found = candidate.detach().to(at::kDouble);
     const at::Tensor infinite = oracle.isfinite().logical_not();
-    const at::Tensor bad =
-        infinite.logical_and(found.ne(oracle))
-            .logical_or(infinite.logical_not().logical_and(found.isfinite().logical_not()));
+    const at::Tensor both_nan = oracle.isnan().logical_and(found.isnan());
+    const at::Tensor bad = infinite.logical_and(found.ne(oracle))
+                               .logical_or(infinite.logical_not().logical_and(found.isfinite().logical_not()))
+                               .logical_and(both_nan.logical_not());
     if (bad.any().item<bool>()) {
         std::ostringstream text;
         text << bad.sum().item<std::int64_t>() << " of " << bad.numel() << " values, "

@@ -48,7 +48,8 @@ struct Yardstick {
     double reduced_bound = 0.0;  // > 0: only rms(difference) <= bound * rms(oracle) is asked for
 };
 
-// Values only; shapes and dtypes have been compared. Where the oracle is not finite, the candidate must be the same.
+// Values only; shapes and dtypes have been compared. Where the oracle is not finite, the candidate must be
+// the same: NaN where the oracle is NaN, an infinity of its sign where it is infinite.
 Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick);
 
 }  // namespace switchyard::conformance

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <ATen/ops/empty.h>
@@ -89,6 +90,12 @@ at::Tensor bell(at::IntArrayRef sizes, std::uint64_t seed) {
         if (i + 1 < values.numel()) data[i + 1] = sum(words[2], words[3]);
     }
     return values;
+}
+
+void put_nan_in_the_middle(const at::Tensor& values) {
+    at::Tensor middle = values;
+    while (middle.dim() > 0) middle = middle.select(0, middle.size(0) / 2);
+    middle.fill_(std::numeric_limits<double>::quiet_NaN());
 }
 
 at::Tensor integers(at::IntArrayRef sizes, std::int64_t low, std::int64_t high, std::uint64_t seed) {

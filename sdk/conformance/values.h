@@ -15,6 +15,9 @@ std::uint64_t seed_of(std::string_view name, std::uint64_t seed);
 // Numbers of mean 0 and variance 1, within +-3.47 (sums of four uniform ones), float64 on the CPU.
 at::Tensor bell(at::IntArrayRef sizes, std::uint64_t seed);
 
+// Overwrites one value, in the middle of every dimension.
+void put_nan_in_the_middle(const at::Tensor& values);
+
 // int64 in [low, high), on the CPU.
 at::Tensor integers(at::IntArrayRef sizes, std::int64_t low, std::int64_t high, std::uint64_t seed);
 

@@ -11,13 +11,16 @@
 namespace switchyard::conformance {
 namespace {
 
+bool enough(const VerifyOptions& options, const Report& report) {
+    return options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults;
+}
+
 // Of OperationCase or FreeCase.
 template <class Case>
 void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
                const VerifyOptions& options, Report& report) {
     for (const Case& one : cases) {
-        if (options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults)
-            return;
+        if (enough(options, report)) return;
         if (one.name.find(options.filter) == std::string::npos) continue;
         const Verdict verdict = ask(component, *one.request);
         if (!verdict.ok()) {
@@ -29,6 +32,79 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
         run_case(component, facts, one, report);
     }
 }
+
+// `make` gives a case of one draw.
+template <class Make>
+void run_drawn(const Make& make, const ComponentUnderTest& component, const Facts& facts,
+               const VerifyOptions& options, Report& report) {
+    for (std::int64_t number = 0; number < options.drawn && !enough(options, report); ++number) {
+        for (int attempt = 0; attempt < Draw::attempts; ++attempt) {
+            const auto one = make(number, attempt);
+            if (!ask(component, *one.request).ok()) continue;
+            if (one.name.find(options.filter) == std::string::npos) break;
+            if (options.on_case) options.on_case(one.name);
+            const std::size_t before = report.faults.size();
+            run_case(component, facts, one, report);
+            ++report.drawn;
+            for (std::size_t i = before; i < report.faults.size(); ++i) report.faults[i].drawn = number;
+            break;
+        }
+    }
+}
+
+// The calls of verify() for one kind.
+class KindRun {
+public:
+    KindRun(const ComponentUnderTest& component, const Facts& facts, const VerifyOptions& options,
+            Report& report)
+        : component_(component), facts_(facts), options_(options), report_(report) {
+        drawing_ = options;
+        drawing_.seed = options.drawn_seed;
+        on_cpu_ = options;
+        on_cpu_.device = Device::cpu;
+        drawing_on_cpu_ = drawing_;
+        drawing_on_cpu_.device = Device::cpu;
+    }
+
+    template <class List, class One>
+    void operations(const List& list, const One& draw_one) {
+        std::vector<OperationCase> cases = list(facts_, options_);
+        if (options_.device != Device::cpu) {
+            const std::vector<OperationCase> twins = list(facts_, on_cpu_);
+            for (std::size_t i = 0; i < cases.size(); ++i) add_twin(cases[i], twins[i]);
+        }
+        run_cases(cases, component_, facts_, options_, report_);
+        const auto drawn = [&](std::int64_t number, int attempt) {
+            Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;
+            OperationCase one = draw_one(draw, facts_, drawing_);
+            if (options_.device != Device::cpu) add_twin(one, draw_one(again, facts_, drawing_on_cpu_));
+            return one;
+        };
+        run_drawn(drawn, component_, facts_, options_, report_);
+    }
+
+    template <class List, class One>
+    void others(const List& list, const One& draw_one) {
+        run_cases(list(facts_, options_), component_, facts_, options_, report_);
+        const auto drawn = [&](std::int64_t number, int attempt) {
+            Draw draw(facts_.kind, number, attempt, drawing_.seed);
+            return draw_one(draw, facts_, drawing_);
+        };
+        run_drawn(drawn, component_, facts_, options_, report_);
+    }
+
+private:
+    static void add_twin(OperationCase& one, const OperationCase& twin) {
+        one.make_on_cpu = twin.make;
+        for (std::size_t i = 0; i < one.in_turn.size(); ++i) add_twin(one.in_turn[i], twin.in_turn[i]);
+    }
+
+    const ComponentUnderTest& component_;
+    const Facts& facts_;
+    const VerifyOptions& options_;
+    Report& report_;
+    VerifyOptions drawing_, on_cpu_, drawing_on_cpu_;  // cases refer to them
+};
 
 // Cases are small: most run with one thread, a few say that they want more.
 class OneThread {
@@ -69,38 +145,28 @@ Report verify(const ComponentUnderTest& component, const VerifyOptions& options)
     const OneThread one_thread;
     Report report;
     report.component = component.plugin + "/" + component.entry->id;
-    VerifyOptions on_cpu = options;  // cases refer to it
-    on_cpu.device = Device::cpu;
-    const auto run = [&](const auto& cases) { run_cases(cases, component, facts, options, report); };
-    const auto run_operations = [&](const auto& make) {
-        std::vector<OperationCase> cases = make(options);
-        if (options.device != Device::cpu) {
-            const std::vector<OperationCase> twins = make(on_cpu);
-            for (std::size_t i = 0; i < cases.size(); ++i) cases[i].make_on_cpu = twins[i].make;
-        }
-        run(cases);
-    };
+    KindRun run(component, facts, options, report);
     switch (facts.kind) {
         case Kind::attention:
-            run_operations([&](const VerifyOptions& o) { return attention_cases(facts, o); });
+            run.operations(attention_cases, drawn_attention);
             break;
         case Kind::normalization:
-            run_operations([&](const VerifyOptions& o) { return normalization_cases(facts, o); });
+            run.operations(normalization_cases, drawn_normalization);
             break;
         case Kind::activation:
-            run_operations([&](const VerifyOptions& o) { return activation_cases(facts, o); });
+            run.operations(activation_cases, drawn_activation);
             break;
         case Kind::loss:
-            run_operations([&](const VerifyOptions& o) { return loss_cases(facts, o); });
+            run.operations(loss_cases, drawn_loss);
             break;
         case Kind::optimizer:
-            run(optimizer_cases(facts, options));
+            run.others(optimizer_cases, drawn_optimizer);
             break;
         case Kind::precision:
-            run(precision_cases(facts, options));
+            run.others(precision_cases, drawn_precision);
             break;
         case Kind::data_loader:
-            run(data_loader_cases(options));
+            run.others(data_loader_cases, drawn_data_loader);
             break;
         default:
             break;

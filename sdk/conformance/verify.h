@@ -7,6 +7,9 @@
 // at most twice (gradients: three times) the error of the reference run in the same dtype, both against the reference in float64, plus a few units
 // in the last place; a component of Accuracy::reduced is held to its own bound. Around every input lies NaN.
 //
+// Besides the listed cases there are drawn ones, where `VerifyOptions::drawn` asks for them: any combination
+// that `supports` accepts.
+//
 // An optimizer is followed for some steps beside the reference's and has its state taken over; a data loader is followed for two epochs of every rank
 // and taken back into them, batch by batch as the reference orders and collates them; of a precision policy both the linear layer and what it
 // declares, scales and keeps are held.
@@ -37,7 +40,14 @@ struct ComponentUnderTest {
 };
 
 struct VerifyOptions {
-    std::uint64_t seed = 1;  // of the data; a case's data depends on this and on its name alone
+    std::uint64_t seed = 1;  // of the listed cases' data, which depends on this and on their names alone
+    // So many cases besides, drawn by chance from what the component serves (draw.h). They and their data
+    // depend on the seed and on their numbers, not on how many there are.
+    std::int64_t drawn = 0;
+    std::uint64_t drawn_seed = 1;
+    // Optimizers are also followed for so many steps, with every algorithm at three learning rates; 0: they
+    // are not.
+    std::int64_t long_run = 0;
     Device device = Device::cpu;
     std::vector<DType> dtypes = {DType::float32, DType::bfloat16, DType::float16, DType::float64};
     std::string filter;               // only cases whose name contains it

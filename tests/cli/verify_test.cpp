@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <switchyard_test.h>
 
@@ -23,8 +24,8 @@ const std::vector<std::string> no_faults;
 }  // namespace
 
 TEST_CASE("a component that is right has no faults") {
-    const std::vector<std::string> arguments{"plugins",    "verify",  "naive",  "--component",
-                                             "activation", "--dtype", "float32"};
+    const std::vector<std::string> arguments{"plugins", "verify",  "naive",  "--component", "activation",
+                                             "--dtype", "float32", "--seed", "8"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 0);
@@ -35,12 +36,30 @@ TEST_CASE("a component that is right has no faults") {
     CHECK(json.at("status") == "ok");
     REQUIRE(json.at("components").size() == 1);
     CHECK(json.at("components").at(0).at("cases") > 100);
+    CHECK(json.at("components").at(0).at("drawn") == 50);
+    CHECK(json.at("seed") == 8);
+    CHECK_THAT(text.out, contains(" (50 drawn), 0 failed"));
+    CHECK_THAT(text.out, contains("seed of the drawn cases: 8 (--seed repeats them)"));
+}
+
+TEST_CASE("cases are drawn anew in each run, and --seed repeats them") {
+    const auto worst = [](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"plugins",     "verify",     "naive",    "--filter", "/drawn/",
+                                           "--component", "activation", "--drawn", "3"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const auto json = run_json(arguments);
+        CHECK(json.at("components").at(0).at("cases") == 3);
+        return std::pair{json.at("seed").get<std::uint64_t>(), json.at("components").at(0).at("worst_case")};
+    };
+    const auto first = worst({}), second = worst({});
+    CHECK(first.first != second.first);
+    CHECK(worst({"--seed", std::to_string(first.first)}) == first);
 }
 
 TEST_CASE("a component with faults is told with cases and exit code 5") {
     const auto library = (build_dir() / "tests/plugins/bad/libtest_throws.so").string();
     const std::vector<std::string> arguments{"plugins", "verify", library, "--dtype",
-                                             "float32", "--show", "2"};
+                                             "float32", "--show", "2", "--seed", "1"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 5);
@@ -50,6 +69,27 @@ TEST_CASE("a component with faults is told with cases and exit code 5") {
     const auto json = run_json(arguments, 5);
     CHECK(schema_faults(json) == no_faults);
     CHECK(json.at("status") == "faults");
+}
+
+TEST_CASE("a fault in a drawn case comes with the command that repeats it") {
+    const auto library = (build_dir() / "tests/plugins/errs/libtest_errs.so").string();
+    const std::vector<std::string> arguments{"plugins", "verify",  library,  "--component", "attention/unmasked",
+                                             "--filter", "/drawn/", "--drawn", "20", "--seed", "7", "--show", "1"};
+    const auto text = run(arguments);
+    INFO(text.out << text.err);
+    CHECK(text.code == 5);
+    CHECK_THAT(text.out, contains("repeat it: switchyard plugins verify " + library +
+                                  " --component attention/unmasked --seed 7 --drawn "));
+    const auto json = run_json(arguments, 5);
+    CHECK(schema_faults(json) == no_faults);
+    const auto fault = json.at("components").at(0).at("faults").at(0);
+    std::istringstream words(fault.at("repeat").get<std::string>());
+    std::vector<std::string> again;
+    for (std::string word; words >> word;) again.push_back(word);
+    again.erase(again.begin());  // the program
+    const auto repeated = run_json(again, 5).at("components").at(0);
+    CHECK(repeated.at("cases") == 1);
+    CHECK(repeated.at("faults").at(0) == fault);
 }
 
 TEST_CASE("where no case ran, nothing is claimed") {
@@ -86,7 +126,7 @@ TEST_CASE("what is mistyped is told with what was meant") {
 TEST_CASE("options of a component are given with --option, and what is wrong with them is told at once") {
     const std::vector<std::string> quick{"plugins",   "verify",   "chunked",  "--dtype",
                                          "float32",   "--filter", "causal",   "--option",
-                                         "chunked.chunk_size=5"};
+                                         "chunked.chunk_size=5", "--seed", "1"};
     const auto text = run(quick);
     INFO(text.out << text.err);
     CHECK(text.code == 0);

@@ -68,6 +68,8 @@ public:
         if (gate.other.defined()) y = y * gate.other;
         y = dropped(y, params);
         if (is("changes_input")) in.x.add_(1.0);
+        if (is("nan_to_num")) y = y.nan_to_num();
+        if (is("odd_after_10_calls") && ++calls_ > 10) y = y * 1.5;
         if (saved != nullptr) {
             saved->input(in.x);
             saved->input(in.bias);
@@ -124,6 +126,7 @@ private:
     }
 
     Mutation mutation_;
+    int calls_ = 0;  // used by a mutation only
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // Everything is float32 (float64) from start to end and rounded once; backward recomputes the probabilities from the log-sum-exp.
 // Legend:  B sequences of a block  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <switchyard/conformance/values.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/require.h>
 #include <switchyard/reference/attention.h>
@@ -50,6 +52,13 @@ public:
             REQUIRE(verdict, request.head_dim.all_multiples_of(8), Code::HeadDim, "head_dim",
                     "a multiple of 8", request.head_dim);
         }
+        if (options.string("mutation") == "serves_little") {
+            const bool little = request.dtype == DType::float32 && request.layout == Layout::padded &&
+                                request.masks == MaskSet{MaskKind::causal} && request.head_dim == 64 &&
+                                request.v_head_dim == 64 && request.dropout == 0.0 && !request.paged_cache;
+            REQUIRE(verdict, little, Code::Internal, "request", "causal attention of 64 in float32",
+                    "another");
+        }
         if (options.string("mutation") == "supports_throws") throw 42;
         return verdict;
     }
@@ -68,6 +77,9 @@ private:
     std::vector<Block> blocks(const AttentionInputs& inputs, const AttentionParams& params) const;
     Scores scores(const Block& block, const AttentionParams& params) const;
     at::Tensor keep_mask(const Block& block, const AttentionParams& params, bool backward) const;
+    bool has_odd_mask(const AttentionParams& params) const;
+    void spoil_far(Block& block, AttentionMask& mask) const;
+    void spoil_outputs(AttentionOutputs& outputs, const AttentionParams& params) const;
     AttentionOutputs attend(const Block& block, const AttentionParams& params) const;
     void differentiate(const Block& block, const AttentionParams& params, const at::Tensor& out,
                        const at::Tensor& lse, const at::Tensor& grad_out, const AttentionNeeds& needs,
@@ -75,7 +87,8 @@ private:
     void spoil(AttentionInputs& inputs, const AttentionParams& params) const;
 
     Mutation mutation_;
-    at::Tensor kept_lse_;  // used by a mutation only
+    at::Tensor kept_lse_, first_table_;  // used by mutations only
+    std::int64_t first_keys_ = 0;
     int calls_ = 0;
 };
 
@@ -162,8 +175,41 @@ std::vector<Block> AttentionSample::blocks(const AttentionInputs& in, const Atte
     return result;
 }
 
-Scores AttentionSample::scores(const Block& block, const AttentionParams& params) const {
+// Wrong past some size.
+void AttentionSample::spoil_far(Block& block, AttentionMask& mask) const {
+    const auto zero_from = [](at::Tensor& x, std::int64_t dim, std::int64_t begin) {
+        if (x.size(dim) <= begin) return;
+        x = x.clone();
+        x.narrow(dim, begin, x.size(dim) - begin).zero_();
+    };
+    if (is("keeps_first_length")) zero_from(block.k, 2, first_keys_);
+    if (is("odd_past_1100_keys")) zero_from(block.k, 2, 1100);
+    if (is("odd_past_300_queries")) zero_from(block.q, 2, 300);
+    if (is("odd_past_8_heads")) zero_from(block.q, 1, 8);
+    if (is("odd_past_head_dim_256")) zero_from(block.q, 3, 256);
+    if (is("prefix_up_to_16") && mask.prefix_lengths.defined())
+        block.geometry.prefix_length_B = block.geometry.prefix_length_B.clamp_max(16);
+    if (is("window_up_to_20")) {
+        mask.window_left = std::min<std::int64_t>(mask.window_left, 20);
+        mask.window_right = std::min<std::int64_t>(mask.window_right, 20);
+    }
+    if (is("lowest_for_infinite_bias") && block.dense.defined()) block.dense = block.dense.clamp_min(-1e30);
+}
+
+// Of the state that backward starts from, or of what comes out.
+void AttentionSample::spoil_outputs(AttentionOutputs& outputs, const AttentionParams& params) const {
+    if (is("odd_lse_with_dropout") && params.dropout.active()) outputs.lse = outputs.lse + 1.0;
+    if (is("nan_to_num")) outputs.out = outputs.out.nan_to_num();
+    if (is("noise") && outputs.out.numel() > 4096)
+        outputs.out = outputs.out *
+                      (conformance::bell(outputs.out.sizes(), 5).to(outputs.out.scalar_type()) * 0.05 + 1.0);
+    if (is("odd_after_10_calls") && calls_ > 10) outputs.out = outputs.out * 1.5;
+}
+
+Scores AttentionSample::scores(const Block& given, const AttentionParams& params) const {
     AttentionMask mask = params.mask;
+    Block block = given;
+    spoil_far(block, mask);
     if (is("ignores_causal")) mask.kinds.erase(MaskKind::causal);
     if (is("ignores_prefix")) mask.kinds.erase(MaskKind::prefix);
     if (is("ignores_alibi")) mask.kinds.erase(MaskKind::alibi);
@@ -196,7 +242,25 @@ at::Tensor AttentionSample::keep_mask(const Block& block, const AttentionParams&
     const std::int64_t B = block.q.size(0), H = block.q.size(1), N = block.q.size(2), M = block.k.size(2);
     if (is("mask_transposed"))
         return reference::attention_keep_mask(dropout, document, B, H, M, N).transpose(2, 3);
-    return reference::attention_keep_mask(dropout, document, B, H, N, M);
+    if (has_odd_mask(params)) ++dropout.seed;
+    const at::Tensor keep = reference::attention_keep_mask(dropout, document, B, H, N, M);
+    if (is("odd_dropout_from_258") && M > 257) {
+        ++dropout.seed;
+        const at::Tensor other = reference::attention_keep_mask(dropout, document, B, H, N, M);
+        keep.narrow(3, 257, M - 257).copy_(other.narrow(3, 257, M - 257));
+    }
+    return keep;
+}
+
+// Dropout that is wrong together with one other thing.
+bool AttentionSample::has_odd_mask(const AttentionParams& params) const {
+    const MaskSet& masks = params.mask.kinds;
+    return (is("odd_dropout_with_alibi") && masks.has(MaskKind::alibi)) ||
+           (is("odd_dropout_with_window") && masks.has(MaskKind::sliding_window)) ||
+           (is("odd_dropout_with_prefix") && masks.has(MaskKind::prefix)) ||
+           (is("odd_dropout_with_offsets") && params.mask.query_offsets.defined()) ||
+           (is("odd_packed_dropout_with_relative_bias") && masks.has(MaskKind::documents) &&
+            masks.has(MaskKind::relative_bias));
 }
 
 AttentionOutputs AttentionSample::attend(const Block& block, const AttentionParams& params) const {
@@ -236,6 +300,10 @@ AttentionOutputs AttentionSample::forward(const AttentionInputs& given, const At
                                           Saved* saved) {
     AttentionInputs in = given;
     spoil(in, params);
+    ++calls_;
+    if (is("keeps_first_table"))
+        in.relative_bias = first_table_ = first_table_.defined() ? first_table_ : in.relative_bias;
+    if (is("keeps_first_length") && first_keys_ == 0 && in.k.defined()) first_keys_ = in.k.size(-2);
     const bool packed = params.layout == Layout::packed;
     std::vector<at::Tensor> out, lse;
     for (const Block& block : blocks(in, params)) {
@@ -244,10 +312,11 @@ AttentionOutputs AttentionSample::forward(const AttentionInputs& given, const At
         lse.push_back(packed ? one.lse.squeeze(0).transpose(0, 1) : one.lse);
     }
     AttentionOutputs outputs{at::cat(out), at::cat(lse).contiguous()};
+    spoil_outputs(outputs, params);
     if (is("reads_before") && in.q.numel() > 0 && in.q.storage_offset() > 0) {
         outputs.out = outputs.out + in.q.as_strided({1}, {1}, in.q.storage_offset() - 1) * 0.0;
     }
-    if (is("nondeterministic")) outputs.out = outputs.out * (1.0 + 2.4e-7 * calls_++);
+    if (is("nondeterministic")) outputs.out = outputs.out * (1.0 + 2.4e-7 * calls_);
     if (!is("returns_float32")) outputs.out = outputs.out.to(in.q.scalar_type());
     outputs.out = reference::in_stride_order_of(in.q, outputs.out);
     if (is("returns_input") && outputs.out.sizes() == in.q.sizes()) {

@@ -31,6 +31,8 @@ public:
         }
         if (params.z_loss > 0.0 && !is("ignores_z_loss")) loss = loss + rows.lse.square() * params.z_loss;
         loss = loss.masked_fill(rows.ignored, 0.0);
+        if (is("nan_to_num")) loss = loss.nan_to_num();
+        if (is("odd_after_10_calls") && ++calls_ > 10) loss = loss * 1.5;
         if (saved != nullptr) {
             for (const at::Tensor& tensor : {in.x, in.weight, in.bias, in.targets}) saved->input(tensor);
         }
@@ -62,7 +64,7 @@ public:
             return grads;
         }
         if (needs.x) grads.x = dz.matmul(wide(in.weight)).to(in.x.scalar_type());
-        if (needs.weight) grads.weight = dz.t().matmul(wide(in.x)).to(in.weight.scalar_type());
+        if (needs.weight) grads.weight = dz.t().matmul(rows.x).to(in.weight.scalar_type());
         if (is("weight_gradient_missing") && needs.weight) grads.weight = at::zeros_like(in.weight);
         if (needs.bias) grads.bias = dz.sum(0).to(in.bias.scalar_type());
         return grads;
@@ -70,7 +72,7 @@ public:
 
 private:
     struct Rows {
-        at::Tensor z, lse, target, ignored;  // logits; target 0 where a row is ignored
+        at::Tensor x, z, lse, target, ignored;  // x and target are 0 where a row is ignored, z: logits
         std::int64_t count;
     };
     bool is(const char* name) const { return mutation_.is(name); }
@@ -82,7 +84,9 @@ private:
         rows.count = in.targets.numel() - rows.ignored.sum().item<std::int64_t>();
         rows.target = in.targets.masked_fill(rows.ignored, 0);
         if (is("ignores_ignore_index")) rows.ignored = at::zeros_like(rows.ignored);
-        rows.z = wide(in.x);
+        rows.x = wide(in.x);
+        if (!is("reads_ignored_rows")) rows.x = rows.x.masked_fill(rows.ignored.unsqueeze(1), 0.0);
+        rows.z = rows.x;
         if (in.weight.defined()) rows.z = rows.z.matmul(wide(in.weight).t());
         if (in.bias.defined() && !is("ignores_bias")) rows.z = rows.z + wide(in.bias);
         rows.lse = is("no_maximum") ? rows.z.exp().sum(1).log() : rows.z.logsumexp(1);
@@ -99,6 +103,7 @@ private:
     }
 
     Mutation mutation_;
+    int calls_ = 0;  // used by a mutation only
 };
 
 }  // namespace

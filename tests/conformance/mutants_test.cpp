@@ -48,6 +48,46 @@ TEST_CASE("mutants of attention are caught: numbers") {
     expect_caught(test::attention_entry, mutants);
 }
 
+TEST_CASE("mutants of attention are caught: past the first tiles") {
+    const Mutant mutants[] = {
+        {"odd_past_1100_keys", "/long/", "wrong_output"},
+        {"odd_past_300_queries", "/long/", "wrong_output"},
+        {"odd_past_8_heads", "/heads/", "wrong_output"},
+        {"odd_past_head_dim_256", "/head_dim/", "wrong_output"},
+        {"odd_dropout_from_258", "/long/", "wrong_output"},
+        {"prefix_up_to_16", "/prefix90/", "wrong_output"},
+        {"window_up_to_20", "/window90+40/", "wrong_output"},
+        {"lowest_for_infinite_bias", "/infinite_bias/", "wrong_output"},
+        {"noise", "/large/", "wrong_output", DType::bfloat16},
+        {"noise", "/long/", "wrong_output", DType::bfloat16},
+        {"nan_to_num", "/nan/q/", "nan"},
+        {"nan_to_num", "/nan/v/", "nan"},
+    };
+    expect_caught(test::attention_entry, mutants);
+}
+
+TEST_CASE("mutants of attention are caught: dropout with all else") {
+    const Mutant mutants[] = {
+        {"odd_dropout_with_alibi", "/dropout/masked/", "wrong_output"},
+        {"odd_dropout_with_window", "/dropout/masked/", "wrong_output"},
+        {"odd_dropout_with_prefix", "/dropout/masked/", "wrong_output"},
+        {"odd_dropout_with_offsets", "/dropout/offsets/", "wrong_output"},
+        {"odd_packed_dropout_with_relative_bias", "/dropout/masked/", "wrong_output"},
+        {"odd_lse_with_dropout", "/dropout/lse/", "wrong_output"},
+        {"odd_lse_with_dropout", "causal/dropout/f32", "wrong_gradient"},
+    };
+    expect_caught(test::attention_entry, mutants);
+}
+
+TEST_CASE("mutants of attention are caught: one component on two shapes, twenty times") {
+    const Mutant mutants[] = {
+        {"keeps_first_table", "/in_turn/", "stale_state"},
+        {"keeps_first_length", "/in_turn/", "stale_state"},
+        {"odd_after_10_calls", "/in_turn/", "stale_state"},
+    };
+    expect_caught(test::attention_entry, mutants);
+}
+
 TEST_CASE("mutants of attention are caught: gradients") {
     const Mutant mutants[] = {
         {"missing_dv", "none/mask/", "wrong_gradient"},
@@ -106,6 +146,9 @@ TEST_CASE("mutants of normalization are caught") {
         {"sum_missing", "+residual/", "missing_output"},
         {"nondeterministic", "/deterministic/", "nondeterministic"},
         {"not_counted", "/width/", "not_counted"},
+        {"nan_to_num", "/nan/", "nan"},
+        {"keeps_first_bias", "/in_turn/", "stale_state"},
+        {"odd_after_10_calls", "/in_turn/", "stale_state"},
     };
     expect_caught(test::normalization_entry, mutants);
 }
@@ -123,6 +166,8 @@ TEST_CASE("mutants of activation are caught") {
         {"no_dropout_in_backward", "/dropout/", "wrong_gradient"},
         {"seed_truncated", "/mask", "wrong_mask"},
         {"changes_input", "relu/padded/width/", "modified_input"},
+        {"nan_to_num", "/nan/", "nan"},
+        {"odd_after_10_calls", "/in_turn/", "stale_state"},
     };
     expect_caught(test::activation_entry, mutants);
 }
@@ -144,6 +189,8 @@ TEST_CASE("mutants of loss are caught") {
         {"ignores_grad_loss", "/reduction/", "wrong_gradient"},
         {"ignored_rows_have_gradient", "/reduction/", "wrong_gradient"},
         {"weight_gradient_missing", "projection/", "wrong_gradient"},
+        {"nan_to_num", "/nan/", "nan"},
+        {"odd_after_10_calls", "/in_turn/", "stale_state"},
     };
     expect_caught(test::loss_entry, mutants);
 }

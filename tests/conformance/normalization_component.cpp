@@ -34,7 +34,7 @@ private:
     at::Tensor keep(const NormalizationParams& params, at::IntArrayRef sizes) const;
 
     Mutation mutation_;
-    at::Tensor last_rstd_;
+    at::Tensor last_rstd_, first_bias_;  // used by mutations only
     int calls_ = 0;
 };
 
@@ -88,7 +88,10 @@ NormalizationOutputs NormalizationSample::forward(const NormalizationInputs& giv
                      .mul(in.weight.to(at::kBFloat16)));
     }
     if (in.beta.defined() && !is("ignores_beta")) y = y + wide(in.beta);
-    if (is("nondeterministic")) y = y * (1.0 + 2.4e-7 * calls_++);
+    ++calls_;
+    if (is("nondeterministic")) y = y * (1.0 + 2.4e-7 * calls_);
+    if (is("nan_to_num")) y = y.nan_to_num();
+    if (is("odd_after_10_calls") && calls_ > 10) y = y * 1.5;
     if (is("reads_before") && given.x.storage_offset() > 0 && given.x.numel() > 0) {
         y = y + given.x.as_strided({1}, {1}, given.x.storage_offset() - 1) * 0.0;
     }
@@ -106,6 +109,10 @@ NormalizationOutputs NormalizationSample::forward(const NormalizationInputs& giv
             saved->integers.push_back(given.bias.scalar_type() == given.x.scalar_type());
     }
     last_rstd_ = rstd;
+    if (is("keeps_first_bias") && in.bias.defined()) {
+        if (!first_bias_.defined()) first_bias_ = in.bias;
+        if (!first_bias_.is_same(in.bias)) y = y + 0.1;
+    }
     if (!is("not_counted")) executed();
     const at::Tensor result = y.to(in.x.scalar_type());
     if (is("sum_is_residual") && in.residual.defined()) return {result, in.residual};

@@ -60,6 +60,7 @@ private:
     void update(const HyperParameters& hyper, double lr, Moments& moments, at::Tensor& w, at::Tensor g) const;
     at::Tensor adam_direction(const HyperParameters& hyper, Moments& moments, const at::Tensor& g) const;
     void write(Parameter& parameter, const at::Tensor& w) const;
+    void spoil_update(const at::Tensor& before, const at::Tensor& g, at::Tensor& w) const;
     void spoil(std::vector<ParameterGroup>& groups, const StepParams& params) const;
 
     Mutation mutation_;
@@ -106,7 +107,9 @@ at::Tensor OptimizerSample::adam_direction(const HyperParameters& hyper, Moments
     auto& [m, v] = moments;
     m.mul_(hyper.beta1).add_(g, 1.0 - hyper.beta1);
     v.mul_(hyper.beta2).addcmul_(g, g, 1.0 - hyper.beta2);
-    const auto t = static_cast<double>(is("step_from_zero") ? std::max<std::int64_t>(step_ - 1, 1) : step_);
+    auto t = static_cast<double>(is("step_from_zero") ? std::max<std::int64_t>(step_ - 1, 1) : step_);
+    if (is("counts_to_1999")) t = std::min(t, 1999.0);
+    if (is("counts_in_16_bits")) t = static_cast<double>(step_ % 65536);
     const double first = is("no_bias_correction") ? 1.0 : 1.0 - std::pow(hyper.beta1, t);
     const double second = is("no_bias_correction") ? 1.0 : 1.0 - std::pow(hyper.beta2, t);
     if (is("eps_inside_root")) return (m / first) / (v / second + hyper.eps).sqrt();
@@ -135,6 +138,14 @@ void OptimizerSample::update(const HyperParameters& hyper, double lr, Moments& m
     }
     m.mul_(hyper.momentum).add_(g, is("dampened") ? 1.0 - hyper.momentum : 1.0);
     w = w - (hyper.nesterov && !is("ignores_nesterov") ? g + m * hyper.momentum : m) * lr;
+}
+
+void OptimizerSample::spoil_update(const at::Tensor& before, const at::Tensor& g, at::Tensor& w) const {
+    if (is("odd_after_5_steps") && step_ > 5) w = before;
+    if (is("odd_after_60_steps") && step_ > 60) w = before;
+    if (is("zero_weight_is_nan")) w = w * (before / before);
+    if (is("zero_gradient_is_nan")) w = w * (g / g);
+    if (is("loses_small_updates")) w = before + (w - before).masked_fill((w - before).abs().lt(1e-4), 0.0);
 }
 
 void OptimizerSample::write(Parameter& parameter, const at::Tensor& w) const {
@@ -199,8 +210,12 @@ StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const Step
                                                                                     : parameter.value);
             if (!g.defined() && is("steps_without_gradient")) g = w * 0.0;
             if (!g.defined()) continue;
-            const HyperParameters& hyper = is("first_group_for_all") ? groups[0].hyper : group.hyper;
+            HyperParameters hyper = is("first_group_for_all") ? groups[0].hyper : group.hyper;
+            if (is("first_eps_for_all")) hyper.eps = groups[0].hyper.eps;
+            if (is("first_momentum_for_all")) hyper.momentum = groups[0].hyper.momentum;
+            const at::Tensor before = w;
             update(hyper, hyper.lr * factor, moments_.at(parameter.name), w, g * ratio);
+            spoil_update(before, g, w);
             if (!is("skips_last_value") || w.numel() < 4000)
                 write(parameter, w);
             else

@@ -65,6 +65,21 @@ TEST_CASE("mutants of optimizers are caught: the step") {
     expect_caught(test::optimizer_entry, mutants);
 }
 
+TEST_CASE("mutants of optimizers are caught: zeros, small rates, many steps, groups of their own") {
+    const Mutant mutants[] = {
+        {"odd_after_5_steps", "adamw/steps20/", "wrong_update"},
+        {"odd_after_60_steps", "adamw/steps70/", "wrong_update"},
+        {"counts_to_1999", "adamw/step2000/", "wrong_update"},
+        {"counts_in_16_bits", "adamw/step70000/", "wrong_update"},
+        {"zero_weight_is_nan", "lion/zero_weights/", "nan"},
+        {"zero_gradient_is_nan", "adamw/zero_gradients/", "nan"},
+        {"loses_small_updates", "adamw/small_rate/", "wrong_update"},
+        {"first_eps_for_all", "adamw/groups/", "wrong_update"},
+        {"first_momentum_for_all", "sgd+momentum/groups/", "wrong_update"},
+    };
+    expect_caught(test::optimizer_entry, mutants);
+}
+
 TEST_CASE("mutants of optimizers are caught: unscaling and clipping") {
     const Mutant mutants[] = {
         {"forgets_unscaling", "sgd/unscale/", "wrong_update"},

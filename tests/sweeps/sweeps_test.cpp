@@ -1,0 +1,101 @@
+// Every component that serves the CPU on configurations drawn by chance, each held against the float64
+// reference as `switchyard plugins verify` does, and every optimizer over a long run.
+//
+//     ./dev test -R sweeps                            a tenth, always the same
+//     SWITCHYARD_SWEEPS=whole ./dev test -R sweeps    all of it, drawn anew; SWITCHYARD_SWEEPS_SEED=N repeats it
+//
+// To sweep a kind more: its line below. What is drawn: drawn_attention and its like in sdk/conformance.
+#include "builtin.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include <switchyard/conformance/verify.h>
+
+#include <faults.h>
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+struct Extent {
+    bool whole = false;
+    std::uint64_t seed = 1;
+    // Of a count of the whole.
+    std::int64_t of(std::int64_t count) const { return whole ? count : count / 10; }
+};
+
+const Extent& extent() {
+    static const Extent chosen = [] {
+        Extent made;
+        const char* how = std::getenv("SWITCHYARD_SWEEPS");
+        const char* seed = std::getenv("SWITCHYARD_SWEEPS_SEED");
+        made.whole = how != nullptr && std::string(how) == "whole";
+        if (made.whole) made.seed = std::random_device()();
+        if (seed != nullptr) made.seed = std::stoull(seed);
+        std::cout << "sweeps: " << (made.whole ? "the whole" : "a tenth") << ", seed " << made.seed
+                  << std::endl;
+        return made;
+    }();
+    return chosen;
+}
+
+// All components of the kind; `least` of the drawn cases, at least, each of them has to serve.
+void sweep(Kind kind, const conformance::VerifyOptions& options, std::int64_t least) {
+    std::int64_t components = 0;
+    for (const auto& loaded : test::all_components()) {
+        if (loaded.manifest->kind != kind || test::needs_a_device(loaded)) continue;
+        const auto report = conformance::verify(
+            {loaded.plugin, loaded.entry, &test::laptop(), test::default_options(loaded), ""}, options);
+        INFO(report.component << ", seed " << options.drawn_seed);
+        CHECK(test::faults(report) == "");
+        CHECK(report.cases >= least);
+        std::cout << "  " << name(kind) << " " << report.component << ": " << report.cases
+                  << " cases, closest to its allowance: " << report.worst_ratio << " of it in "
+                  << report.worst_case << std::endl;
+        ++components;
+    }
+    CHECK(components > 0);
+}
+
+void sweep_drawn(Kind kind, std::int64_t whole) {
+    conformance::VerifyOptions options;
+    options.filter = "/drawn/";
+    options.drawn = extent().of(whole);
+    options.drawn_seed = extent().seed;
+    sweep(kind, options, options.drawn);
+}
+
+}  // namespace
+
+TEST_CASE("1500 drawn attentions of every component are as near to float64 as the reference") {
+    sweep_drawn(Kind::attention, 1500);
+}
+
+TEST_CASE("400 drawn normalizations of every component are as near to float64 as the reference") {
+    sweep_drawn(Kind::normalization, 400);
+}
+
+TEST_CASE("400 drawn activations of every component are as near to float64 as the reference") {
+    sweep_drawn(Kind::activation, 400);
+}
+
+TEST_CASE("400 drawn losses of every component are as near to float64 as the reference") {
+    sweep_drawn(Kind::loss, 400);
+}
+
+TEST_CASE("drawn optimizers, policies and data loaders are what the reference is") {
+    for (const Kind kind : {Kind::optimizer, Kind::precision, Kind::data_loader}) sweep_drawn(kind, 200);
+}
+
+TEST_CASE(
+    "every optimizer stays as near to float64 as the reference up to step 3000, at three learning rates") {
+    conformance::VerifyOptions options;
+    options.filter = "/long/";
+    options.long_run = extent().of(3000);
+    options.dtypes = {DType::float32};
+    if (extent().whole) options.dtypes.push_back(DType::bfloat16);
+    sweep(Kind::optimizer, options, 3);
+}

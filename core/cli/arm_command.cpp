@@ -28,6 +28,7 @@ Prepared prepare(const Json& message) {
     JobOptions options;
     options.config = message.at("config").get<std::string>();
     options.overrides = message.at("overrides").get<std::vector<std::string>>();
+    options.trust = message.value("trust", false);
     prepared.job = plan_job(options);
     compare::OwnArmOptions arm;
     arm.first = message.at("first").get<std::string>();

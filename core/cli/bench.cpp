@@ -241,7 +241,7 @@ void add_common(CLI::App& command, BenchOptions& options) {
     command.add_option("--seed", options.seed, "of inputs, order and intervals")
         ->type_name("N")
         ->capture_default_str();
-    add_overrides(command, options.job.overrides,
+    add_overrides(command, options.job,
                   "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
                   "--set runtime.allocator=malloc; may be repeated");
     add_json(command, options.json);

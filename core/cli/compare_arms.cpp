@@ -11,6 +11,7 @@
 
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/command.h>
+#include <switchyard/cli/foreign_config.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/compare/experiment/arm_list.h>
@@ -81,12 +82,14 @@ public:
     Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
 
     CheckedArms run() {
-        (void)load_job(request_.job, host_);  // what is wrong for all arms is told once
+        const auto job = load_job(request_.job, host_);  // what is wrong for all arms is told once
         config::LoadRequest tables;
         tables.path = request_.job.config;
         tables.overrides = request_.job.overrides;
         tables.preset_dirs = preset_dirs();
-        auto list = compare::list_arms(request_.vary, request_.arms, config::load_arms(tables));
+        const auto named = config::load_arms(tables);
+        if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
+        auto list = compare::list_arms(request_.vary, request_.arms, named);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
         checked_.arms = std::move(list.arms);
         std::string problems;

@@ -104,6 +104,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
         overrides.push_back("train.steps=" + std::to_string(steps));
     }
     message["config"] = options_.job.config;
+    message["trust"] = options_.job.trust;
     message["overrides"] = overrides;
     message["cycle"] = cycle(what);
     message["lengths"] = options_.lengths;

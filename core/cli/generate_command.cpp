@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
@@ -17,21 +18,21 @@ namespace switchyard::cli {
 namespace {
 
 struct WriteOptions {
-    std::string job;
+    std::string run_or_config;
     std::string weights;
     std::string prompt;
-    std::vector<std::string> overrides;
+    JobOptions job;
     infer::GenerateOptions generate;
     bool check_smiles = false;
     JsonOption json;
 };
 
 JobOptions job_of(const WriteOptions& options) {
-    const bool run = std::filesystem::is_directory(options.job);
-    JobOptions job = run ? job_of_run(options.job, {}) : JobOptions{options.job, {}};
+    JobOptions job{options.run_or_config, {}, options.job.trust, false};
+    if (std::filesystem::is_directory(options.run_or_config)) job = job_of_run(options.run_or_config, job);
     if (!options.weights.empty())
-        job.overrides.push_back("train.weights=" + nlohmann::json(options.weights).dump());
-    job.overrides.insert(job.overrides.end(), options.overrides.begin(), options.overrides.end());
+        job.overrides.push_back("train.weights=" + base::printable(nlohmann::json(options.weights).dump()));
+    job.overrides.insert(job.overrides.end(), options.job.overrides.begin(), options.job.overrides.end());
     return job;
 }
 
@@ -47,7 +48,7 @@ int write(const WriteOptions& options) {
     const auto planned = plan_job(job_of(options));
     const auto& config = planned->config;
     if (config.train.weights.empty())
-        throw Failure(options.job +
+        throw Failure(options.run_or_config +
                       ": names no weights, and an untrained model has nothing to say; give a run's "
                       "folder, or a model's with --weights");
     train::Session session(config, planned->plan, *planned->registry, planned->host);
@@ -121,7 +122,7 @@ void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
 
 Action setup_generate(CLI::App& command) {
     const auto options = std::make_shared<WriteOptions>();
-    command.add_option("RUN", options->job, "folder of a finished run, or a TOML file")
+    command.add_option("RUN", options->run_or_config, "folder of a finished run, or a TOML file")
         ->required()
         ->type_name("");
     command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")
@@ -131,7 +132,7 @@ Action setup_generate(CLI::App& command) {
     add_sampling(command, options->generate);
     command.add_flag("--check-smiles", options->check_smiles,
                      "say which share has balanced parentheses and brackets and closed rings");
-    add_overrides(command, options->overrides, "set one value of the configuration");
+    add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
     return telling_input_errors([options] { return write(*options); });
 }

@@ -9,6 +9,7 @@
 
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
+#include <switchyard/cli/foreign_config.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/host/program_paths.h>
 
@@ -24,24 +25,28 @@ config::LoadResult load(const JobOptions& options, const config::OptionSchemas* 
     return config::load(request);
 }
 
+// As the value of an override. JSON writes strings as TOML does, but leaves more as it is.
+std::string toml_string(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
     command.add_option("CONFIG", options.config, "TOML file")->required()->type_name("");
-    add_overrides(command, options.overrides,
-                  "set one value, as in --set optimizer.lr=3e-4; may be repeated");
+    add_overrides(command, options, "set one value, as in --set optimizer.lr=3e-4; may be repeated");
 }
 
-void add_overrides(CLI::App& command, std::vector<std::string>& overrides, const std::string& help) {
-    command.add_option("--set", overrides, help)->type_name("KEY=VALUE")->expected(1)->take_all();
+void add_overrides(CLI::App& command, JobOptions& options, const std::string& help) {
+    command.add_option("--set", options.overrides, help)->type_name("KEY=VALUE")->expected(1)->take_all();
+    command.add_flag("--trust", options.trust,
+                     "run what the configuration names, plugins and programs, even where it came with a run");
 }
 
-JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides) {
-    JobOptions job{run + "/config.toml", {"train.weights=" + nlohmann::json(run + "/model").dump()}};
+JobOptions job_of_run(const std::string& run, const JobOptions& given) {
+    JobOptions job{run + "/config.toml", {"train.weights=" + toml_string(run + "/model")}, given.trust, true};
     const auto vocabulary = run + "/vocab.txt";
     if (std::filesystem::exists(vocabulary))
-        job.overrides.push_back("data.vocabulary=" + nlohmann::json(vocabulary).dump());
-    job.overrides.insert(job.overrides.end(), overrides.begin(), overrides.end());
+        job.overrides.push_back("data.vocabulary=" + toml_string(vocabulary));
+    job.overrides.insert(job.overrides.end(), given.overrides.begin(), given.overrides.end());
     return job;
 }
 
@@ -75,6 +80,7 @@ Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOpt
     // Which options there are is known to the plugins, and which plugins there are to the configuration.
     const auto first = load(options, nullptr);
     if (first.config) {
+        if (discovery.run_probes && is_foreign(options, first.files)) refuse_foreign_plugins(*first.config);
         discovery.path = host::standard_search_path(first.config->plugins.paths);
         discovery.disabled = first.config->plugins.disabled;
     }

@@ -15,17 +15,20 @@ class App;
 
 namespace switchyard::cli {
 
-// CONFIG and --set KEY=VALUE.
+// CONFIG, --set KEY=VALUE, --trust.
 struct JobOptions {
     std::string config;
     std::vector<std::string> overrides;
+    bool trust = false;   // what the configuration names may run although it came with a run
+    bool of_run = false;  // it did, wherever its files lie
 };
 void add_job_options(CLI::App& command, JobOptions& options);
-// --set KEY=VALUE alone; `help` says what of.
-void add_overrides(CLI::App& command, std::vector<std::string>& overrides, const std::string& help);
+// Without CONFIG; `help` says what is set.
+void add_overrides(CLI::App& command, JobOptions& options, const std::string& help);
 
-// The job of a run's folder with the weights and the vocabulary that the run left there, and `overrides` after them.
-JobOptions job_of_run(const std::string& run, const std::vector<std::string>& overrides);
+// The job of a run's folder with the weights and the vocabulary that the run left there, and what `given`
+// sets after them.
+JobOptions job_of_run(const std::string& run, const JobOptions& given);
 
 struct Job {
     config::Config config;
@@ -33,7 +36,8 @@ struct Job {
     std::vector<std::string> files;  // that the configuration was read from
 };
 
-// Throws Failure with every problem of the configuration. `discovery`: its path and list of disabled plugins are replaced by the configuration's.
+// Throws Failure with every problem of the configuration, and before any plugin runs that it must not name
+// (foreign_config.h). `discovery`: its path and list of disabled plugins are replaced by the configuration's.
 Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery = {});
 
 // Options that the components of these plugins declare, under the component's id, or "plugin/id" where several plugins have that id.

@@ -157,7 +157,7 @@ int precision(const PrecisionCommand& command) {
 Action setup_precision(CLI::App& command) {
     const auto options = std::make_shared<PrecisionCommand>();
     command.add_option("CONFIG", options->job.config, "TOML file; not needed with --formats")->type_name("");
-    add_overrides(command, options->job.overrides,
+    add_overrides(command, options->job,
                   "set one value, as in --set precision.backend=amp/bf16; may be repeated");
     command.add_option("--steps", options->steps, "training steps to look at")
         ->type_name("N")

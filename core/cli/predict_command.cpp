@@ -17,7 +17,7 @@ namespace {
 struct PredictOptions {
     std::string run;
     std::vector<std::string> texts;
-    std::vector<std::string> overrides;
+    JobOptions job;
     JsonOption json;
 };
 
@@ -37,7 +37,7 @@ int predict(PredictOptions options) {
     if (options.texts.empty()) options.texts = lines_of_stdin();
     if (options.texts.empty())
         throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
-    const auto planned = plan_job(job_of_run(options.run, options.overrides));
+    const auto planned = plan_job(job_of_run(options.run, options.job));
     if (const auto kind = planned->config.task.kind; kind != config::TaskKind::classification) {
         throw Failure(
             options.run + ": is trained for " + std::string(name(kind)) +
@@ -71,7 +71,7 @@ Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
     command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
     command.add_option("TEXT", options->texts, "texts; none: the lines of the standard input")->type_name("");
-    add_overrides(command, options->overrides, "set one value of the run's configuration");
+    add_overrides(command, options->job, "set one value of the run's configuration");
     add_json(command, options->json);
     return telling_input_errors([options] { return predict(*options); });
 }

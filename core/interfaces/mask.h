@@ -39,9 +39,9 @@ struct AttentionMask {
     at::Tensor alibi_slopes;    // float32 [heads]
     double soft_cap = 0.0;
 
-    // Bucketing of the relative-bias table, which itself is an input of attention (it has a gradient).
-    bool relative_bidirectional = true;
-    std::int64_t relative_max_distance = 128;
+    // Bucketing of the relative-bias table, an input of attention (it has a gradient); relative_buckets.h.
+    bool relative_bidirectional = true;        // then 4 buckets at least, else 2
+    std::int64_t relative_max_distance = 128;  // above the number of distances that have a bucket each
 
     // documents: packed layout. int32 [sequences + 1] each; equal for self-attention.
     at::Tensor cu_seqlens_q;

@@ -4,6 +4,9 @@
 #include <initializer_list>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+
+#include <switchyard/interfaces/relative_buckets.h>
 
 namespace switchyard::reference {
 namespace {
@@ -101,8 +104,9 @@ void check_mask(const AttentionInputs& inputs, const AttentionParams& params, st
         const at::Tensor& table = inputs.relative_bias;
         require(table.defined() && table.dim() == 2 && table.size(1) == heads,
                 "relative_bias must be [buckets, ", heads, "]");
-        require(table.size(0) >= (mask.relative_bidirectional ? 2 : 1), "relative_bias has too few buckets (",
-                table.size(0), ")");
+        const std::string fault =
+            fault_of_relative_buckets(table.size(0), mask.relative_bidirectional, mask.relative_max_distance);
+        require(fault.empty(), fault);
     }
     if (mask.kinds.has(MaskKind::soft_cap))
         require(mask.soft_cap > 0.0, "soft_cap must be above 0, got ", mask.soft_cap);

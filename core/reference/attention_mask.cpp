@@ -8,6 +8,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/from_blob.h>
 
+#include <switchyard/interfaces/relative_buckets.h>
+
 namespace switchyard::reference {
 namespace {
 
@@ -69,12 +71,12 @@ std::int64_t relative_bucket(std::int64_t distance, std::int64_t buckets, bool b
         n = std::abs(distance);
     }
     n = std::max<std::int64_t>(n, 0);
-    const std::int64_t exact = side / 2;
+    const std::int64_t exact = exact_distances(buckets, bidirectional);
     if (n < exact) return first + n;
     // Boundaries such as log(64 / 8) / log(128 / 8) * 8 = 6 must not depend on how a logarithm rounds.
     constexpr double slack = 1e-9;
-    const double growth = std::log(static_cast<double>(n) / std::max<double>(exact, 1)) /
-                          std::log(static_cast<double>(max_distance) / std::max<double>(exact, 1));
+    const double growth = std::log(static_cast<double>(n) / static_cast<double>(exact)) /
+                          std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
     const auto step = static_cast<std::int64_t>(growth * static_cast<double>(side - exact) + slack);
     return first + std::min(exact + step, side - 1);
 }

@@ -31,7 +31,8 @@ at::Tensor add_position_biases(const at::Tensor& scores_BHNM, const AttentionMas
 // T5's bucket of a distance j - p(i) (Raffel et al. 2020, arXiv:1910.10683, section 2.1): with
 // `bidirectional`, half of the buckets are for keys to the right; half of a side's are for one distance each,
 // the rest grow logarithmically up to max_distance, and the last takes all beyond. Exact on the boundaries
-// between buckets: one is reached when the distance is, not one rounding later.
+// between buckets: one is reached when the distance is, not one rounding later. Of bucketings that there are
+// (<switchyard/interfaces/relative_buckets.h>): check_attention refuses others.
 std::int64_t relative_bucket(std::int64_t distance, std::int64_t buckets, bool bidirectional,
                              std::int64_t max_distance);
 

@@ -146,4 +146,10 @@ TEST_CASE("what does not fit together is told before anything runs") {
     settings.lengths.reset();
     settings.dense_bias = true;
     CHECK(check_settings(settings, shape) == "dense_bias exists in the padded layout only");
+    settings.dense_bias = false;
+    settings.relative_buckets = 3;
+    CHECK(check_settings(settings, shape) ==
+          "relative_bias has 3 buckets: at least 4 are needed, 2 for the keys on each side");
+    settings.causal = true;
+    CHECK(check_settings(settings, shape) == "");
 }

@@ -202,6 +202,19 @@ TEST_CASE("attention: padded calls that do not fit are errors with their values"
         in.relative_bias = leaf({8, 3}, 4);
         expected = "relative_bias must be [buckets, 4]";
     }
+    SECTION("too few buckets") {
+        params.mask.kinds = {MaskKind::relative_bias};
+        in.relative_bias = leaf({2, 4}, 4);
+        expected = "relative_bias has 2 buckets: at least 4 are needed, 2 for the keys on each side";
+    }
+    SECTION("a largest distance among those with a bucket each") {
+        params.mask.kinds = {MaskKind::relative_bias};
+        params.mask.relative_max_distance = 8;
+        in.relative_bias = leaf({32, 4}, 4);
+        expected =
+            "relative_max_distance is 8: it must be above 8, for of 32 buckets that many are for one "
+            "distance each";
+    }
     SECTION("pages") {
         const PagedCache pages;
         params.pages = &pages;

@@ -1,5 +1,6 @@
 // The reference of attention against PyTorch's results (tests/fixtures), and what follows from its definition.
 // To add a case: add it to attention() in tests/fixtures/make_fixtures.py; gradients of a new option go to attention_gradient_test.cpp.
+#include <cstdlib>
 #include <limits>
 
 #include <ATen/TensorOperators.h>
@@ -9,6 +10,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <switchyard/conformance/differentiate.h>
+#include <switchyard/interfaces/relative_buckets.h>
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_mask.h>
 #include <switchyard/reference/dropout_mask.h>
@@ -100,6 +102,30 @@ TEST_CASE("relative-bias buckets are those of the published formula") {
             reference::relative_buckets(c["distance"], c.numbers.at("buckets"), c.numbers.at("bidirectional"),
                                         c.numbers.at("max_distance"));
         CHECK(found.equal(c["bucket"]));
+    }
+}
+
+TEST_CASE("a bucketing is refused just where a distance would get a bucket that there is not") {
+    for (const bool bidirectional : {true, false}) {
+        for (std::int64_t buckets = 0; buckets < 20; ++buckets) {
+            for (std::int64_t most = -2; most < 30; ++most) {
+                INFO(buckets << " buckets, " << most << ", " << (bidirectional ? "both sides" : "one side"));
+                const std::int64_t side = bidirectional ? buckets / 2 : buckets;
+                const bool possible = side >= 2 && most > side / 2;
+                CHECK(fault_of_relative_buckets(buckets, bidirectional, most).empty() == possible);
+                if (!possible) continue;
+                for (std::int64_t distance = -100; distance <= 100; ++distance) {
+                    const auto bucket = reference::relative_bucket(distance, buckets, bidirectional, most);
+                    const std::int64_t first = bidirectional && distance > 0 ? side : 0;
+                    const std::int64_t n =
+                        bidirectional ? std::abs(distance) : std::max<std::int64_t>(-distance, 0);
+                    CHECK(bucket >= first);
+                    CHECK(bucket < first + side);
+                    if (n < side / 2) CHECK(bucket == first + n);
+                    if (n >= most) CHECK(bucket == first + side - 1);
+                }
+            }
+        }
     }
 }
 
@@ -301,6 +327,21 @@ TEST_CASE("attention names the values that do not fit") {
     in = random_inputs(2, 4, 2, 5, 5);
     CHECK_THROWS_WITH(reference::attention(in, params),
                       "attention: key_lengths is part of the mask but is not given");
+
+    params.mask.kinds = {MaskKind::relative_bias};
+    in.relative_bias = normal({3, 4}, 4);
+    CHECK_THROWS_WITH(
+        reference::attention(in, params),
+        "attention: relative_bias has 3 buckets: at least 4 are needed, 2 for the keys on each side");
+    params.mask.relative_bidirectional = false;
+    params.mask.relative_max_distance = 1;
+    CHECK_THROWS_WITH(
+        reference::attention(in, params),
+        "attention: relative_max_distance is 1: it must be above 1, for of 3 buckets that many are for "
+        "one distance each");
+    in.relative_bias = normal({1, 4}, 4);
+    CHECK_THROWS_WITH(reference::attention(in, params),
+                      "attention: relative_bias has 1 bucket: at least 2 are needed");
 
     AttentionParams packed;
     packed.layout = Layout::packed;

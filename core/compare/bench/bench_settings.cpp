@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <switchyard/compare/measure/text_table.h>
+#include <switchyard/interfaces/relative_buckets.h>
 
 namespace switchyard::compare {
 
@@ -159,6 +160,9 @@ std::string check_settings(const BenchSettings& settings, const BenchShape& shap
     }
     if (settings.layout == Layout::packed && settings.dense_bias)
         return "dense_bias exists in the padded layout only";
+    // The largest distance is the mask's own.
+    if (settings.relative_buckets > 0)
+        return fault_of_relative_buckets(settings.relative_buckets, !settings.causal, 128);
     return "";
 }
 

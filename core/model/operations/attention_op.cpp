@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include <switchyard/interfaces/relative_buckets.h>
 #include <switchyard/model/operations/check.h>
 #include <switchyard/model/operations/operation_call.h>
 #include <switchyard/reference/attention.h>
@@ -153,6 +154,9 @@ void check_mask(const host::BindingBase& binding, const AttentionInputs& in, con
         const at::Tensor& table = in.relative_bias;
         require(binding, table.defined() && table.dim() == 2 && table.size(1) == s.heads,
                 "relative_bias must be [buckets, ", s.heads, "]");
+        const std::string fault =
+            fault_of_relative_buckets(table.size(0), mask.relative_bidirectional, mask.relative_max_distance);
+        require(binding, fault.empty(), fault);
     }
     if (mask.kinds.has(MaskKind::soft_cap)) {
         require(binding, mask.soft_cap > 0.0, "soft_cap must be above 0, got ", mask.soft_cap);

@@ -68,6 +68,65 @@ std::string reworded(std::string_view text) {
                                      : std::string(text);
 }
 
+// A text that is read as far as it makes sense: lines that cannot be understood are told and left out.
+class Recovery {
+public:
+    Recovery(std::string_view text, const std::string& file, Document& document)
+        : text_(text), rest_(text), file_(file), document_(document) {}
+
+    void read() {
+        while (true) {
+            rest_ = with_continuations_escaped(rest_);
+            if (const auto stray = stray_character(rest_, file_)) {
+                tell(*stray);
+                if (!leave_out(stray->line)) last_line_ = std::max(last_line_, stray->line);
+                continue;
+            }
+            try {
+                document_.root = convert(toml::parse(rest_, file_));
+                return;
+            } catch (const toml::parse_error& error) {
+                const auto [line, column] = place_of(error.source());
+                if (line <= last_line_)
+                    return;  // the text before this line, which is all that is left, is no whole either
+                tell({.file = file_,
+                      .line = line,
+                      .column = column,
+                      .message = reworded(error.description())});
+                last_line_ = line;
+                leave_out(line);
+            }
+        }
+    }
+    // Lines before this one have surely been understood.
+    int reliable() const { return reliable_; }
+
+private:
+    void tell(Problem problem) {
+        problem.source = line_for_display(text_, problem.line);
+        document_.problems.push_back(std::move(problem));
+    }
+
+    // False if all that follows is left out too.
+    bool leave_out(int line) {
+        const auto bad = line_of(rest_, line);
+        const auto first = std::min(bad.find_first_not_of(" \t"), bad.size());
+        const bool header = bad.substr(first).starts_with('[');
+        const bool goes_on = document_.problems.size() < most_syntax_errors && blank_out(rest_, line, header);
+        if (header || !goes_on) reliable_ = std::min(reliable_, line);
+        // What stands before the error is still worth reading, if it is whole.
+        if (!goes_on) rest_.resize(bad.empty() ? 0 : static_cast<std::size_t>(bad.data() - rest_.data()));
+        return goes_on;
+    }
+
+    std::string_view text_;
+    std::string rest_;
+    const std::string& file_;
+    Document& document_;
+    int last_line_ = 0;
+    int reliable_ = INT_MAX;
+};
+
 }  // namespace
 
 std::string describe(const Node& node) {
@@ -86,33 +145,10 @@ std::string describe(const Node& node) {
 
 Document parse_document(std::string_view text, const std::string& file) {
     Document document;
-    std::string rest(text);
-    int reliable = INT_MAX;  // lines before this one have surely been understood
-    for (int last_line = 0;;) {
-        try {
-            document.root = convert(toml::parse(rest, file));
-            break;
-        } catch (const toml::parse_error& error) {
-            const auto [line, column] = place_of(error.source());
-            if (line <= last_line)
-                break;  // the text before this line, which is all that is left, is no whole either
-            document.problems.push_back({.file = file,
-                                         .line = line,
-                                         .column = column,
-                                         .message = reworded(error.description()),
-                                         .source = line_for_display(text, line)});
-            last_line = line;
-            const auto bad = line_of(rest, line);
-            const auto first = std::min(bad.find_first_not_of(" \t"), bad.size());
-            const bool header = bad.substr(first).starts_with('[');
-            const bool goes_on =
-                document.problems.size() < most_syntax_errors && blank_out(rest, line, header);
-            if (header || !goes_on) reliable = std::min(reliable, line);
-            // What stands before the error is still worth reading, if it is whole.
-            if (!goes_on) rest.resize(bad.empty() ? 0 : static_cast<std::size_t>(bad.data() - rest.data()));
-        }
-    }
-    prune(document.root, reliable);
+    Recovery recovery(text, file, document);
+    recovery.read();
+    std::ranges::stable_sort(document.problems, {}, &Problem::line);
+    prune(document.root, recovery.reliable());
     return document;
 }
 

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::config {
 namespace {
 
@@ -15,17 +17,27 @@ namespace {
 // with the parser up to the parser's first error, which is all that a guard needs.
 class Scanner {
 public:
-    explicit Scanner(std::string_view text) : text_(text) {}
+    struct Stray {
+        std::size_t at;
+        bool escaped;  // behind a backslash, rather than outside of strings and comments
+    };
+
+    explicit Scanner(std::string_view text) : text_(text), at_(text.starts_with("\xef\xbb\xbf") ? 3 : 0) {}
 
     bool done() const { return at_ >= text_.size(); }
     std::size_t at() const { return at_; }
     int depth() const { return depth_; }
     int dots() const { return dots_; }
     bool closed() const { return depth_ == 0 && quote_ == 0; }
+    // The first of the characters that stray_character() means.
+    const std::optional<Stray>& stray() const { return stray_; }
+    // Characters beyond ASCII with which a string goes on after a backslash at a line's end.
+    const std::vector<std::size_t>& continued() const { return continued_; }
 
     void step() {
         const char c = text_[at_];
         if (quote_ != 0) return step_in_string(c);
+        if (beyond_ascii(at_)) found_stray(at_, false);
         if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
         if (c == '"' || c == '\'') {
             quote_ = c;
@@ -40,9 +52,24 @@ public:
 
 private:
     bool three(char quote) const { return text_.substr(at_, 3) == std::string(3, quote); }
+    bool beyond_ascii(std::size_t at) const {
+        return at < text_.size() && static_cast<unsigned char>(text_[at]) >= 0x80;
+    }
+    void found_stray(std::size_t at, bool escaped) {
+        if (!stray_) stray_ = {at, escaped};
+    }
+
+    void look_behind_backslash() {
+        const auto next = std::min(text_.find_first_not_of(" \t", at_ + 1), text_.size());
+        if (beyond_ascii(next)) found_stray(next, true);
+        if (next == text_.size() || (text_[next] != '\n' && text_[next] != '\r')) return;
+        const auto goes_on = std::min(text_.find_first_not_of(" \t\r\n", next), text_.size());
+        if (beyond_ascii(goes_on)) continued_.push_back(goes_on);
+    }
 
     void step_in_string(char c) {
         if (quote_ == '"' && c == '\\') {
+            if (multiline_) look_behind_backslash();
             at_ += 2;
         } else if (!multiline_ && (c == quote_ || c == '\n')) {
             quote_ = 0;  // a line's end closes it too: the parser stops there with an error
@@ -62,6 +89,8 @@ private:
     int dots_ = 0;
     char quote_ = 0;
     bool multiline_ = false;
+    std::optional<Stray> stray_;
+    std::vector<std::size_t> continued_;
 };
 
 // Length of the well-formed UTF-8 sequence that begins at `at` (RFC 3629), 0 if there is none.
@@ -92,6 +121,19 @@ Problem problem_at(std::string_view text, std::size_t at, const std::string& fil
         }
     }
     return problem;
+}
+
+// Expects that all of it is UTF-8.
+std::string_view character_at(std::string_view text, std::size_t at) {
+    return text.substr(at, utf8_length(text, at));
+}
+
+std::string escape_of(std::string_view character) {
+    unsigned code = static_cast<unsigned char>(character[0]) & (0xffU >> (character.size() + 1));
+    for (const char next : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(next) & 0x3fU);
+    char escape[16];
+    std::snprintf(escape, sizeof escape, "\\U%08x", code);
+    return escape;
 }
 
 Problem too_large(std::uintmax_t size, const std::string& file) {
@@ -136,6 +178,33 @@ std::vector<Problem> guard_text(std::string_view text, const std::string& file) 
         dotted = dotted || scanner.dots() > max_dots;
     }
     return problems;
+}
+
+std::optional<Problem> stray_character(std::string_view text, const std::string& file) {
+    Scanner scanner(text);
+    while (!scanner.done() && !scanner.stray()) scanner.step();
+    const auto& stray = scanner.stray();
+    if (!stray) return std::nullopt;
+    Problem problem = problem_at(text, stray->at, file);
+    const std::string character = "'" + base::printable(character_at(text, stray->at)) + "'";
+    problem.message =
+        character + (stray->escaped ? " follows a backslash" : " stands outside of strings and comments");
+    problem.expected = stray->escaped ? "an escape such as \\n, or \\\\ for a backslash"
+                                      : "ASCII there, or quotes around it";
+    return problem;
+}
+
+std::string with_continuations_escaped(std::string_view text) {
+    Scanner scanner(text);
+    while (!scanner.done()) scanner.step();
+    std::string result;
+    std::size_t done = 0;
+    for (const std::size_t at : scanner.continued()) {
+        const auto character = character_at(text, at);
+        result.append(text.substr(done, at - done)).append(escape_of(character));
+        done = at + character.size();
+    }
+    return result.append(text.substr(done));
 }
 
 bool closed_at_end(std::string_view text) {

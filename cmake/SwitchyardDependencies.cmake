@@ -25,8 +25,12 @@ function(switchyard_system_library name)
   endforeach()
 endfunction()
 
-switchyard_system_library(tomlplusplus HEADER toml++/toml.h LIBRARIES tomlplusplus
-  DEFINITIONS TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1 PACKAGE libtomlplusplus-dev)
+if(SWITCHYARD_FUZZ)  # compiled here, so that the sanitizers and the fuzzer see what the parser does
+  switchyard_system_library(tomlplusplus HEADER toml++/toml.h PACKAGE libtomlplusplus-dev)
+else()
+  switchyard_system_library(tomlplusplus HEADER toml++/toml.h LIBRARIES tomlplusplus
+    DEFINITIONS TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1 PACKAGE libtomlplusplus-dev)
+endif()
 switchyard_system_library(json HEADER nlohmann/json.hpp PACKAGE nlohmann-json3-dev)
 switchyard_system_library(cli11 HEADER CLI/CLI.hpp PACKAGE libcli11-dev)
 switchyard_system_library(boost_dll HEADER boost/dll/shared_library.hpp LIBRARIES boost_filesystem

@@ -4,6 +4,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
 set(SWITCHYARD_SANITIZE OFF CACHE STRING "Build with sanitizers: OFF, address (undefined behaviour too) or thread")
+option(SWITCHYARD_FUZZ "Build with both sanitizers and with libFuzzer's coverage: for tests/fuzz, with clang" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -36,6 +37,15 @@ if(SWITCHYARD_SANITIZE)
   endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitizers};-fno-omit-frame-pointer>")
   add_link_options(-fsanitize=${sanitizers})
+endif()
+
+if(SWITCHYARD_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "SWITCHYARD_FUZZ needs clang, which has libFuzzer; this is ${CMAKE_CXX_COMPILER}. Run `./dev fuzz`.")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -Wno-missing-field-initializers -Wno-missing-braces)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 
 find_program(SWITCHYARD_LLD NAMES ld.lld)

@@ -37,7 +37,7 @@ OpenedTokenizer from_molecules(config::DataConfig data) {
     Splits splits;
     read_splits(request, use, splits);
     if (splits.problems.empty() && tokens.empty())
-        splits.problems.push_back("data.train: holds no molecule to make a vocabulary of");
+        splits.problems.emplace_back("data.train: holds no molecule to make a vocabulary of");
     if (!splits.problems.empty()) return {nullptr, std::move(splits.problems)};
     return {SmilesTokenizer::from_tokens(tokens), {}};
 }

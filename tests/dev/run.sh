@@ -115,6 +115,10 @@ unknown_words_are_bad_input() {
     expect_text "$TMPDIR/output" "setup does not know --cdua"
     dev 2 build --preset fast
     expect_text "$TMPDIR/output" "there is no preset fast; there are release, debug, asan, tsan"
+    dev 2 fuzz rows --minutes 0
+    expect_text "$TMPDIR/output" "--minutes is 0; expected a whole number from 1"
+    dev 2 fuzz --hours 1
+    expect_text "$TMPDIR/output" "fuzz does not know --hours; it knows --minutes and --seconds"
 }
 
 # sums_up STATUS CTEST_STATUS: runs the summary over $TMPDIR/sum, its output in $TMPDIR/output.

@@ -1,0 +1,33 @@
+// What a plugin says of itself: the section of its library, and the options of a component as its descriptor
+// has them.
+#include <switchyard/host/discovery/manifest.h>
+
+#include "fuzz.h"
+
+namespace {
+
+using namespace switchyard::fuzz;
+namespace host = switchyard::host;
+
+void check(const host::ManifestResult& result) {
+    require(result.manifest.has_value() == result.error.empty(), "neither a manifest nor an error");
+    if (!result.manifest) return require_message(result.error);
+    require(!result.manifest->name.empty(), "a plugin without a name");
+    for (const auto& component : result.manifest->components)
+        require(result.manifest->find(component.kind, component.id) == &component, "a component is not found",
+                component.id);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = text_of(data, size);
+    check(host::parse_manifest(text));
+    // With a header that fits, so that the fuzzer need not find the length of what follows.
+    std::string section("SWYDMAN1\1\0\0\0", 12);
+    for (unsigned shift = 0; shift < 32; shift += 8) section += static_cast<char>(size >> shift & 0xffU);
+    check(host::parse_manifest(section.append(text)));
+    const auto options = host::parse_option_schema(text);
+    require(options.schema.has_value() == options.error.empty(), "neither options nor an error");
+    return 0;
+}

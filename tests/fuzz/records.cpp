@@ -1,0 +1,45 @@
+// What one process of ours wrote and another reads, so that a file may have been damaged or a plugin have
+// written into it: the probe's report and its transcript, a lock file, times that `auto` chooses by.
+#include <switchyard/host/probe/probe_runner.h>
+#include <switchyard/resolver/lock.h>
+#include <switchyard/resolver/measured.h>
+
+#include "fuzz.h"
+
+namespace {
+
+using namespace switchyard::fuzz;
+namespace host = switchyard::host;
+namespace resolver = switchyard::resolver;
+
+void check_probe(std::string_view text) {
+    if (const auto report = host::parse_probe_report(text)) {
+        const auto again = host::parse_probe_report(host::to_json(*report));
+        require(again.has_value() && host::to_json(*again) == host::to_json(*report),
+                "a probe's report does not come back");
+    }
+    host::ProbeTranscript transcript;
+    transcript.lines = std::string(text);
+    const auto read = host::read_transcript(transcript);
+    if (read.failure) require_message(host::to_string(*read.failure));
+}
+
+void check_measurement(const std::string& text) {
+    const auto read = resolver::read_measurement(text);
+    if (!read.error.empty()) return require_message(read.error);
+    const auto written = resolver::measurement_text(read.measurement);
+    const auto again = resolver::read_measurement(written);
+    require(again.error.empty() && resolver::measurement_text(again.measurement) == written,
+            "times that were measured do not come back", again.error);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto text = text_of(data, size);
+    check_probe(text);
+    check_measurement(std::string(text));
+    const auto compared = resolver::compare_with_lock(resolver::Plan{}, std::string(text));
+    if (!compared.error.empty()) require_message(compared.error);
+    return 0;
+}

@@ -195,6 +195,10 @@ TEST_CASE("config.json comes back as it was written") {
         CHECK(model::differences(model, back.model) == std::vector<std::string>{});
         CHECK(back.labels == std::vector<std::string>{"no", "yes"});
     }
+    auto endless = small_t5(ActivationKind::geglu_tanh);
+    endless.max_positions = 0;  // as a t5 1.1 says it
+    CHECK(there_and_back(endless).error == "");
+    CHECK(there_and_back(endless).model.max_positions == 0);
     auto other = small(ModelType::bert);
     other.hidden_size = 96;
     CHECK(model::differences(small(ModelType::bert), other) ==

@@ -231,19 +231,20 @@ ordered_json llama_keys(const ModelConfig& m) {
 }
 
 ordered_json t5_keys(const ModelConfig& m, Family family) {
-    return {{"num_layers", m.layers},
-            {"num_decoder_layers", m.decoder_layers},
-            {"d_model", m.hidden_size},
-            {"d_kv", m.head_dim},
-            {"d_ff", m.intermediate_size},
-            {"num_heads", m.heads},
-            {"vocab_size", m.vocab_size},
-            {"n_positions", m.max_positions},
-            {"layer_norm_epsilon", m.norm_eps},
-            {"feed_forward_proj", huggingface_activation(family, m.activation)},
-            {"relative_attention_num_buckets", 32},
-            {"relative_attention_max_distance", 128},
-            {"dropout_rate", m.dropout}};
+    ordered_json keys{{"num_layers", m.layers},
+                      {"num_decoder_layers", m.decoder_layers},
+                      {"d_model", m.hidden_size},
+                      {"d_kv", m.head_dim},
+                      {"d_ff", m.intermediate_size},
+                      {"num_heads", m.heads},
+                      {"vocab_size", m.vocab_size},
+                      {"layer_norm_epsilon", m.norm_eps},
+                      {"feed_forward_proj", huggingface_activation(family, m.activation)},
+                      {"relative_attention_num_buckets", 32},
+                      {"relative_attention_max_distance", 128},
+                      {"dropout_rate", m.dropout}};
+    if (m.max_positions > 0) keys["n_positions"] = m.max_positions;  // t5 1.1 has none, and needs none
+    return keys;
 }
 
 }  // namespace

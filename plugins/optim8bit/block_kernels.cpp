@@ -313,6 +313,31 @@ struct Scratch {
     alignas(64) std::uint32_t chance[block];
 };
 
+// `seen`: a sum of 0 * moment.
+bool all_finite(V seen) { return hn::AllTrue(F(), hn::Eq(seen, hn::Zero(F()))); }
+
+// A value whose moments are not finite loses them: as the scale of its block they would be those of 255
+// neighbours. Its weight stays what the step made of it, as it would with moments in float32. The second
+// moment tells, where there is one: what overflows the first overflows it, too. Returns the largest
+// magnitudes of m.
+V without_lost(float* m, float* v, V& most_v) {
+    const F f;
+    V most_m = hn::Zero(f);
+    most_v = hn::Zero(f);
+    for (std::int64_t j = 0; j < block; j += static_cast<std::int64_t>(hn::Lanes(f))) {
+        const V telling = hn::Load(f, (v == nullptr ? m : v) + j);
+        const auto kept = hn::Eq(hn::Mul(telling, hn::Zero(f)), hn::Zero(f));
+        const V first = hn::IfThenElseZero(kept, hn::Load(f, m + j));
+        hn::Store(first, f, m + j);
+        most_m = hn::Max(most_m, hn::Abs(first));
+        if (v == nullptr) continue;
+        const V second = hn::IfThenElseZero(kept, telling);
+        hn::Store(second, f, v + j);
+        most_v = hn::Max(most_v, second);
+    }
+    return most_m;
+}
+
 template <bool random>
 void adamw_block(float* w, const float* g, Codes m, Codes v, const AdamW& step, const Chance& chance,
                  std::int64_t number, Scratch& scratch) {
@@ -320,15 +345,18 @@ void adamw_block(float* w, const float* g, Codes m, Codes v, const AdamW& step, 
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     decode(m.codes, books().first, *m.largest, scratch.m);
     decode(v.codes, books().second, *v.largest, scratch.v);
-    V most_m = hn::Zero(f), most_v = most_m;
+    V most_m = hn::Zero(f), most_v = most_m, seen = most_m;
     for (std::int64_t j = 0; j < block; j += lanes) {
         V first = hn::Load(f, scratch.m + j), second = hn::Load(f, scratch.v + j);
         hn::StoreU(step(hn::LoadU(f, w + j), hn::LoadU(f, g + j), first, second), f, w + j);
         most_m = hn::Max(most_m, hn::Abs(first));
         most_v = hn::Max(most_v, second);
+        seen = hn::MulAdd(second, hn::Zero(f), seen);
         hn::Store(first, f, scratch.m + j);
         hn::Store(second, f, scratch.v + j);
     }
+    if (!all_finite(seen)) [[unlikely]]
+        most_m = without_lost(scratch.m, scratch.v, most_v);
     if constexpr (random) fill_chance(chance, number, scratch.chance);
     encode_signed<random>(scratch.m, *m.largest = largest_of(most_m), m.codes, scratch.chance, w + ahead);
     encode_unsigned<random>(scratch.v, *v.largest = largest_of(most_v), v.codes, scratch.chance, g + ahead);
@@ -340,12 +368,17 @@ void lion_block(float* w, const float* g, Codes m, const Lion& step, const Chanc
     const F f;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(f));
     decode(m.codes, books().first, *m.largest, scratch.m);
-    V most = hn::Zero(f);
+    V most = hn::Zero(f), seen = most;
     for (std::int64_t j = 0; j < block; j += lanes) {
         V first = hn::Load(f, scratch.m + j);
         hn::StoreU(step(hn::LoadU(f, w + j), hn::LoadU(f, g + j), first), f, w + j);
         most = hn::Max(most, hn::Abs(first));
+        seen = hn::MulAdd(first, hn::Zero(f), seen);
         hn::Store(first, f, scratch.m + j);
+    }
+    if (!all_finite(seen)) [[unlikely]] {
+        V no_second;
+        most = without_lost(scratch.m, nullptr, no_second);
     }
     if constexpr (random) fill_chance(chance, number, scratch.chance);
     encode_signed<random>(scratch.m, *m.largest = largest_of(most), m.codes, scratch.chance, w + ahead);

@@ -1,4 +1,6 @@
 // The CUDA kernel of plugins/optim8bit on the emulated device: the conformance suite's cases, and code for code what the CPU's kernels make. To add a case of equality: `Case` below.
+#include <limits>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 
@@ -126,6 +128,44 @@ TEST_CASE("8-bit steps have the CPU's codes and scales in every bit on the emula
             CHECK(found_w.allclose(expected_w, allowed, allowed));
         }
     }
+}
+
+TEST_CASE("a gradient that is not finite hurts on the emulated device what it hurts on the CPU") {
+    if (__builtin_cpu_supports("fma") == 0) return switchyard::test::skip("no fused multiply-add");
+    const auto c = GENERATE(
+        values<Case>({{OptimizerKind::adamw, true, at::kFloat}, {OptimizerKind::lion, false, at::kFloat}}));
+    OptimizerRequest request;
+    request.algorithm = c.algorithm;
+    CreateInfo info;
+    info.request = &request;
+    info.options = options_of(c);
+    Optim8Bit on_cpu(info);
+    test::EmulatedOptim8Bit on_device(info);
+    auto cpu = make_groups(c), device = make_groups(c);
+    on_cpu.bind(cpu);
+    on_device.bind(device);
+    for (std::uint64_t step = 0; step < 3; ++step) {
+        for (auto* groups : {&cpu, &device}) {
+            set_gradients(*groups, step);
+            if (step != 1) continue;
+            const at::Tensor& last = groups->back().parameters.back().gradient;  // p5, of 9001
+            last[300].fill_(std::numeric_limits<float>::infinity());
+            last[700].fill_(std::numeric_limits<float>::quiet_NaN());
+            last[9000].fill_(1e30);
+        }
+        on_cpu.step(cpu, {});
+        on_device.step(device, {});
+    }
+    const OptimizerState expected = on_cpu.state(), found = on_device.state();
+    for (std::size_t i = 0; i < expected.entries.size(); ++i) {
+        INFO(expected.entries[i].parameter << " " << expected.entries[i].key);
+        CHECK(found.entries[i].value.equal(expected.entries[i].value));
+    }
+    const at::Tensor &found_w = step_target(device.back().parameters.back()),
+                     &expected_w = step_target(cpu.back().parameters.back());
+    CHECK(found_w.allclose(expected_w, 1e-6, 1e-6, true));
+    const std::int64_t hurt = c.algorithm == OptimizerKind::adamw ? 2 : 0;  // lion takes a sign
+    CHECK(found_w.isfinite().logical_not().sum().item<std::int64_t>() == hurt);
 }
 
 TEST_CASE("8-bit steps pass the suite's cases on the emulated device") {

@@ -82,6 +82,9 @@ std::map<std::string, at::Tensor> stored(const at::Tensor& gradient, const Optio
     return result;
 }
 
+constexpr float infinite = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
 // Numbers over many decades, of both signs.
 at::Tensor spread(std::int64_t n) { return at::randn({n}) * (at::randn({n}) * 3.0 - 6.0).exp(); }
 
@@ -164,6 +167,46 @@ TEST_CASE("a block of zeros stays zeros") {
     CHECK(at::equal(found.at("exp_avg"), at::full({300}, optim8bit::signed_zero, at::kByte)));
     CHECK(at::equal(found.at("exp_avg_sq"), at::zeros({300}, at::kByte)));
     CHECK(at::equal(found.at("exp_avg_absmax"), at::zeros({2})));
+}
+
+TEST_CASE("a gradient that is not finite hurts its own weight, as with 32-bit moments, and no neighbour") {
+    constexpr std::int64_t count = 600, hurt = 300, steps = 6;
+    const auto algorithm = GENERATE(OptimizerKind::adamw, OptimizerKind::lion);
+    const auto bad = GENERATE(infinite, -infinite, not_a_number, 1e30F);  // the square of the last is Inf
+    const auto stochastic = GENERATE(false, true);
+    INFO(name(algorithm) << ", gradient " << bad << (stochastic ? ", stochastic rounding" : ""));
+    const auto request = request_for(algorithm);
+    const auto values = at::randn({count});
+    auto gradients = at::randn({steps, count});
+    gradients.select(1, hurt).fill_(1e-3);  // never the largest of its block
+    struct Run {
+        std::vector<ParameterGroup> groups;
+        test::Made<Optimizer> optimizer;
+        const at::Tensor& step(const at::Tensor& gradient) {
+            groups[0].parameters[0].gradient = gradient;
+            optimizer->step(groups, {});
+            return groups[0].parameters[0].value;
+        }
+    };
+    Run with{one(values.clone()), make(request, options_of(1, stochastic))};
+    Run without{one(values.clone()), make(request, options_of(1, stochastic))};
+    Run wide{one(values.clone()), test::make<Optimizer>("torch", "torch", request)};
+    for (Run* run : {&with, &without, &wide}) run->optimizer->bind(run->groups);
+    for (std::int64_t t = 0; t < steps; ++t) {
+        auto gradient = gradients[t].clone();
+        auto neighbours = without.step(gradient).clone();
+        if (t == 1) gradient[hurt] = bad;
+        const float before = with.groups[0].parameters[0].value[hurt].item<float>();
+        const auto after = with.step(gradient).clone();
+        const auto expected = wide.step(gradient)[hurt].item<float>();
+        const auto found = after[hurt].item<float>();
+        INFO("step " << t << ": " << found << ", with 32 bits " << expected);
+        neighbours[hurt] = after[hurt] = 0.0F;
+        CHECK(at::equal(after, neighbours));
+        if (algorithm == OptimizerKind::adamw) CHECK(std::isfinite(found) == std::isfinite(expected));
+        if (std::isfinite(found)) CHECK(std::abs(found - before) < 5e-3F);  // no leap: lr is 1e-3
+        if (t == 1 && std::isfinite(expected)) CHECK(std::abs(found - expected) < 2.1e-3F);
+    }
 }
 
 TEST_CASE("stochastic rounding is right in the mean, and the same again with the same seed") {

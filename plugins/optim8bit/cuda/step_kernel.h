@@ -182,6 +182,9 @@ struct StepKernel {
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             has_second ? adamw(n, w[i], g[i], m[i], v[i]) : device::lion(n, w[i], g[i], m[i]);
+            // A value whose moments are not finite loses them, and not its block's (block_kernels.cpp).
+            const float telling = has_second ? v[i] : m[i];
+            if (!(telling - telling == 0.0F)) m[i] = v[i] = 0.0F;
             most_m = fmaxf(most_m, fabsf(m[i]));
             most_v = fmaxf(most_v, v[i]);
         }

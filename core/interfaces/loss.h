@@ -5,7 +5,9 @@
 //     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,     lse = log(sum(exp(logits)))
 //
 // with e = label_smoothing (Szegedy et al. 2016, arXiv:1512.00567, as PyTorch's cross_entropy has it) and the z-loss of
-// PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing and get zero gradients.
+// PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing and get
+// zero gradients, whatever stands in them: a NaN there reaches no weight. (A library's kernels on a device
+// may give NaN to a row of logits that is ignored and not finite itself, and to that row alone.)
 #pragma once
 
 #include <cstdint>

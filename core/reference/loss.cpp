@@ -71,4 +71,10 @@ LossOutputs loss(const LossInputs& inputs, const LossParams& params) {
     return outputs;
 }
 
+at::Tensor without_ignored(const at::Tensor& x, const at::Tensor& targets, std::int64_t ignore_index) {
+    const at::Tensor ignored = targets.eq(ignore_index);
+    if (ignored.is_cpu() && !ignored.any().item<bool>()) return x;
+    return x.masked_fill(ignored.unsqueeze(1), 0.0);
+}
+
 }  // namespace switchyard::reference

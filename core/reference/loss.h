@@ -11,4 +11,8 @@ namespace switchyard::reference {
 // Throws std::invalid_argument when the inputs do not fit each other.
 LossOutputs loss(const LossInputs& inputs, const LossParams& params);
 
+// x [rows, any] with zeros in the rows whose target is ignored: a NaN there is to reach no sum over rows. x
+// itself where no row is, as far as that can be seen without waiting for a device.
+at::Tensor without_ignored(const at::Tensor& x, const at::Tensor& targets, std::int64_t ignore_index);
+
 }  // namespace switchyard::reference

@@ -11,6 +11,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 
+#include <switchyard/reference/loss.h>
 #include <switchyard/sdk/serves.h>
 
 #include "as_type.h"
@@ -59,7 +60,12 @@ LossOutputs TorchLoss::forward(const LossInputs& inputs, const LossParams& param
     if (inputs.weight.defined()) {
         const auto bias =
             inputs.bias.defined() ? std::optional<Tensor>(as_type(inputs.bias, inputs.x)) : std::nullopt;
-        logits = at::linear(inputs.x, as_type(inputs.weight, inputs.x), bias);
+        const auto x = reference::without_ignored(inputs.x, inputs.targets, params.ignore_index);
+        logits = at::linear(x, as_type(inputs.weight, inputs.x), bias);
+    } else if (
+        logits
+            .is_cpu()) {  // on a device, where nobody knows yet whether a row is ignored, LibTorch's own NaN
+        logits = reference::without_ignored(logits, inputs.targets, params.ignore_index);
     }
     const auto type = logits.scalar_type();
     if (type != at::kDouble && type != at::kFloat) logits = logits.to(at::kFloat);

@@ -155,8 +155,9 @@ LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& param
     if (!compose_projection_ || !inputs.weight.defined()) return call_component(binding_, inputs, params);
     LossParams own = params;
     own.logits_given_up = request_of(*binding_).logits_given_up;  // nobody else knows them
-    return call_component(
-        binding_, {reference::linear(inputs.x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, own);
+    const auto x = reference::without_ignored(inputs.x, inputs.targets, params.ignore_index);
+    return call_component(binding_,
+                          {reference::linear(x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, own);
 }
 
 }  // namespace switchyard::model

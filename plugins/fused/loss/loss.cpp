@@ -7,6 +7,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/sdk/cpu/tile_operands.h>
@@ -122,18 +123,54 @@ LossGrads saved_gradient(const LossParams& params, const Saved& saved, const at:
     return {params.logits_given_up ? made.mul_(factor) : made * factor, {}, {}};
 }
 
+// The rows whose target counts, alone: what stands in the others reaches nothing, and takes no time.
+struct CountedRows {
+    CountedRows(const LossInputs& inputs, const LossParams& params)
+        : index(inputs.targets.ne(params.ignore_index).nonzero().squeeze(1)),
+          all(index.size(0) == inputs.targets.size(0)) {}
+
+    at::Tensor of(const at::Tensor& rows) const { return all ? rows : rows.index_select(0, index); }
+    LossInputs of(const LossInputs& in) const { return {of(in.x), in.weight, in.bias, of(in.targets)}; }
+    // With zeros for the others.
+    at::Tensor spread(const at::Tensor& rows, std::int64_t count) const {
+        if (all || !rows.defined()) return rows;
+        auto sizes = rows.sizes().vec();
+        sizes[0] = count;
+        return at::zeros(sizes, rows.options()).index_copy_(0, index, rows);
+    }
+
+    const at::Tensor index;
+    const bool all;
+};
+
 LossOutputs forward_projection(const LossInputs& inputs, const LossParams& params, Saved* saved) {
-    const std::int64_t count = count_of(dense(inputs.targets), params);
-    const ProjectedLoss made = projected_losses(inputs, params);
+    const CountedRows counted(inputs, params);
+    const ProjectedLoss made = projected_losses(counted.of(inputs), params);
+    const std::int64_t rows = inputs.x.size(0), count = counted.index.size(0);
+    const auto* const row = counted.index.const_data_ptr<std::int64_t>();
+    std::vector<double> losses(static_cast<std::size_t>(rows));
+    for (std::size_t i = 0; i < made.losses.size(); ++i)
+        losses[static_cast<std::size_t>(row[i])] = made.losses[i];
     if (saved != nullptr) {
         saved->integers = {static_cast<std::int64_t>(Kept::projection), count};
         for (const at::Tensor* input : {&inputs.x, &inputs.weight, &inputs.bias, &inputs.targets})
             saved->input(*input);
-        at::Tensor lse = at::empty({inputs.x.size(0)}, at::TensorOptions().dtype(at::kFloat));
+        at::Tensor lse = at::empty({count}, at::TensorOptions().dtype(at::kFloat));  // of those that count
         std::copy(made.log_sum_exp.begin(), made.log_sum_exp.end(), lse.mutable_data_ptr<float>());
         saved->extra(lse);
     }
-    return outputs_of(made.losses, params, count);
+    return outputs_of(losses, params, count);
+}
+
+LossGrads backward_projection(const LossParams& params, const Saved& saved, const at::Tensor& grad,
+                              const LossNeeds& needs) {
+    const LossInputs inputs{saved[0], saved[1], saved[2], saved[3]};
+    const CountedRows counted(inputs, params);
+    const at::Tensor own = params.reduction == Reduction::none ? counted.of(grad) : grad;
+    LossGrads grads = projected_gradients(counted.of(inputs), params, data_of<float>(saved[4]),
+                                          row_scale(params, saved.integers.at(1), own), needs);
+    grads.x = counted.spread(grads.x, inputs.x.size(0));
+    return grads;
 }
 
 // The projection is LibTorch's on a device.
@@ -173,8 +210,7 @@ LossGrads FusedLoss::backward(const LossParams& params, const Saved& saved, cons
     const at::Tensor grad = grad_loss.to(at::kFloat).contiguous();
     if (kept == Kept::gradient) return saved_gradient(params, saved, grad);
     if (kept == Kept::logits) return backward_logits(params, saved, grad, last_cache_bytes_);
-    return projected_gradients({saved[0], saved[1], saved[2], saved[3]}, params, data_of<float>(saved[4]),
-                               row_scale(params, saved.integers.at(1), grad), needs);
+    return backward_projection(params, saved, grad, needs);
 }
 
 }  // namespace switchyard

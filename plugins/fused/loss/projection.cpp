@@ -79,8 +79,7 @@ ProjectedLoss losses_of(const ProjectionOperands& in, const LossParams& params) 
     for (std::int64_t row = 0; row < logits.rows; ++row) {
         RowSummary summary = sums.joined(row);
         summary.chosen = chosen[static_cast<std::size_t>(row)];
-        made.losses.push_back(target[row] == params.ignore_index ? 0.0
-                                                                 : row_loss(summary, logits.classes, params));
+        made.losses.push_back(row_loss(summary, logits.classes, params));
         made.log_sum_exp.push_back(static_cast<float>(summary.log_sum_exp()));
     }
     return made;

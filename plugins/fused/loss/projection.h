@@ -25,6 +25,7 @@ struct ProjectedLoss {
     std::vector<float> log_sum_exp;
 };
 
+// No target is the one that is ignored: the caller leaves these rows out.
 ProjectedLoss projected_losses(const LossInputs& inputs, const LossParams& params);
 
 // Those that are needed.

@@ -133,8 +133,7 @@ private:
         auto* const lse = factors_.mutable_data_ptr<float>();
         const double smoothing = params_.label_smoothing / static_cast<double>(logits_.classes);
         for (std::int64_t row = 0; row < logits_.rows; ++row) {
-            const bool counts = targets_[row] != params_.ignore_index;
-            const double of_row = counts ? scale.of(row) : 0.0, whole = static_cast<double>(log_sum_exp[row]);
+            const double of_row = scale.of(row), whole = static_cast<double>(log_sum_exp[row]);
             scales_.push_back(of_row);
             lse[row] = log_sum_exp[row];
             lse[depth_ + row] = static_cast<float>(of_row * (1.0 + 2.0 * params_.z_loss * whole));

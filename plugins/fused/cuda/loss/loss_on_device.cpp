@@ -90,7 +90,11 @@ LossGrads gradients_of_projection(const LossInputs& inputs, const LossParams& pa
     LossGrads grads;
     at::Tensor of_x;
     if (needs.x) of_x = at::zeros(projection.x.sizes(), floats);
-    if (needs.weight) grads.weight = at::zeros(projection.weight.sizes(), projection.weight.options());
+    at::Tensor counted_x;  // zeros in the rows whose gradient is 0, so that a NaN there is none of the sum
+    if (needs.weight) {
+        grads.weight = at::zeros(projection.weight.sizes(), projection.weight.options());
+        counted_x = projection.x.masked_fill(targets.eq(params.ignore_index).unsqueeze(1), 0.0);
+    }
     if (needs.bias) grads.bias = at::zeros({projection.classes}, floats);
     projection.over_classes([&](at::Tensor& logits, std::int64_t first, std::int64_t count) {
         LossCall call = call_for(logits, targets, params, projection.classes, first);
@@ -105,7 +109,7 @@ LossGrads gradients_of_projection(const LossInputs& inputs, const LossParams& pa
         }
         if (needs.weight) {
             at::Tensor part = grads.weight.narrow(0, first, count);
-            at::mm_out(part, logits.t(), projection.x);
+            at::mm_out(part, logits.t(), counted_x);
         }
         if (needs.bias) grads.bias.narrow(0, first, count).copy_(at::sum(logits, {0}, false, at::kFloat));
     });

@@ -22,7 +22,10 @@ Section run_section() {
     using R = RunConfig;
     rows.add<&R::seed>("seed", "seed of everything random", at_least(0), {.also = "random_seed"});
     rows.add<&R::device>("device", "where the model computes");
-    rows.add<&R::deterministic>("deterministic", "same input, same bits, run after run");
+    rows.add<&R::deterministic>(
+        "deterministic",
+        "same input, same bits, run after run, on the same number of threads; the plan names the "
+        "slots whose bits depend on that number");
     rows.add<&R::phases>("phases", "what is planned: train, eval, prefill and decode (both gpt and t5 only)");
     return rows.section;
 }

@@ -23,6 +23,11 @@ inline constexpr std::string_view graph_capture_question = "graph_capture.1";
 // everything, "bf16, fp32 sums" for products of bfloat16 summed up in float32 and all else in float32. nullptr where LibTorch's operators did the work: those are seen.
 inline constexpr std::string_view computes_in_question = "computes_in.1";
 
+// On a CPU, bound for a deterministic request: are all its results the same bits whatever the number of
+// LibTorch's threads? "" for yes, else the reason in plain words; nullptr is a no. What is summed up is then
+// cut into parts by shapes alone. The plan of a deterministic run names who does not promise it.
+inline constexpr std::string_view thread_counts_question = "thread_counts.1";
+
 struct Answer {
     std::string_view question;
     const char* text;

@@ -10,6 +10,7 @@
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/model/auto_precision.h>
 #include <switchyard/model/outline.h>
+#include <switchyard/model/thread_counts.h>
 #include <switchyard/resolver/request_fields.h>
 
 namespace switchyard::model {
@@ -174,6 +175,7 @@ resolver::Plan make_plan(const config::Config& config, host::Registry& registry,
     const auto uses = outline_with_policy(config, precision, registry, host);
     auto plan = resolver::resolve(uses, all, host, options);
     plan.rows.insert(plan.rows.begin(), std::move(precision));
+    if (config.run.deterministic) note_thread_counts(plan, registry, host);
     return plan;
 }
 

@@ -23,7 +23,7 @@ at::Tensor CastLinear::forward(const LinearInputs& inputs, at::ScalarType dtype,
                            inputs.bias.defined() ? static_cast<std::int64_t>(inputs.bias.scalar_type()) : -1};
     }
     computed_in_ = nullptr;
-    return linear_product(x, casts_.cast(inputs.weight, dtype), bias, computed_in_);
+    return linear_product(x, casts_.cast(inputs.weight, dtype), bias, fixed_order_, computed_in_);
 }
 
 LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs) {
@@ -36,9 +36,10 @@ LinearGrads CastLinear::backward(const Saved& saved, const at::Tensor& grad_y, c
     computed_in_ = nullptr;
     // The weight's gradient first: it packs x for a while, and the gradient of x is often as large.
     if (needs.weight)
-        grads.weight = weight_gradient(grad_RO, rows_of(x), computed_in_).to(weight.scalar_type());
+        grads.weight =
+            weight_gradient(grad_RO, rows_of(x), fixed_order_, computed_in_).to(weight.scalar_type());
     if (needs.x)
-        grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type()), computed_in_)
+        grads.x = input_gradient(grad_RO, casts_.cast(weight, x.scalar_type()), fixed_order_, computed_in_)
                       .view(x.sizes())
                       .to(x_dtype);
     if (needs.bias) grads.bias = bias_gradient(grad_RO, static_cast<at::ScalarType>(saved.integers[1]));

@@ -8,6 +8,9 @@ namespace switchyard {
 
 class CastLinear {
 public:
+    // `fixed_order`: products.h.
+    explicit CastLinear(bool fixed_order) : fixed_order_(fixed_order) {}
+
     // y in `dtype`; x and parameters in whatever they are in.
     at::Tensor forward(const LinearInputs& inputs, at::ScalarType dtype, Saved* saved);
     LinearGrads backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs);
@@ -19,6 +22,7 @@ public:
     void forget() { casts_.forget(); }
 
 private:
+    bool fixed_order_;
     ParameterCasts casts_;
     const char* computed_in_ = nullptr;
 };

@@ -6,6 +6,8 @@
 #include <switchyard/sdk/name_pattern.h>
 #include <switchyard/sdk/serves.h>
 
+#include "products.h"
+
 namespace switchyard {
 namespace {
 
@@ -45,6 +47,15 @@ LossScaler::Settings scaling_of(const Options& options) {
 }
 
 }  // namespace
+
+AmpPolicy::AmpPolicy(const CreateInfo& info)
+    : Precision(info),
+      fixed_order_(info.request->deterministic && info.device() == Device::cpu && has_fixed_order()),
+      linear_(fixed_order_) {}
+
+const char* AmpPolicy::thread_counts() const {
+    return fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512";
+}
 
 at::Tensor AmpPolicy::linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) {
     executed();

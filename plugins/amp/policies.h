@@ -33,13 +33,18 @@ public:
     void begin_step() override { linear_.forget(); }
     void end_step() override { linear_.forget(); }
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""}, {computes_in_question, linear_.computed_in()}});
+        return answer(id, {{graph_capture_question, ""},
+                           {computes_in_question, linear_.computed_in()},
+                           {thread_counts_question, thread_counts()}});
     }
 
 protected:
-    using Precision::Precision;
+    explicit AmpPolicy(const CreateInfo& info);
 
 private:
+    const char* thread_counts() const;
+
+    bool fixed_order_;
     CastLinear linear_;
 };
 

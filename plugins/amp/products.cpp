@@ -46,11 +46,20 @@ namespace {
 // but for the sum, which is rounded to float16 once.
 bool widens(const at::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == at::kHalf; }
 
+// Tiles of 16-bit numbers are made of whole pairs; others are multiplied in float32 and rounded once.
+bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64_t inner,
+            std::int64_t columns) {
+    if (widens(x)) return true;
+    return fixed_order && x.is_cpu() && x.scalar_type() == at::kBFloat16 &&
+           (!tiles::multiplies(at::kBFloat16) || rows % 2 != 0 || inner % 2 != 0 || columns % 2 != 0);
+}
+
 at::Tensor wide(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat) : x; }
 
 bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns,
-              const char*& computed_in) {
-    if (!a.device().is_cpu() || !tiles::pays(a.scalar_type(), rows, inner, columns)) return false;
+              bool fixed_order, const char*& computed_in) {
+    const bool can = fixed_order && tiles::multiplies(a.scalar_type()) && inner > 0;
+    if (!a.device().is_cpu() || (!can && !tiles::pays(a.scalar_type(), rows, inner, columns))) return false;
     computed_in = tiles::multiplied_in(a.scalar_type());
     return true;
 }
@@ -77,11 +86,16 @@ void with_number(const at::Tensor& x, const Body& body) {
 
 }  // namespace
 
+bool has_fixed_order() { return tiles::multiplies(at::kFloat); }
+
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                          const char*& computed_in) {
-    if (widens(x)) return linear_product(wide(x), wide(weight), wide(bias), computed_in).to(at::kHalf);
+                          bool fixed_order, const char*& computed_in) {
     const std::int64_t in = weight.size(1), out = weight.size(0);
-    if (!in_tiles(x, x.numel() / std::max<std::int64_t>(in, 1), in, out, computed_in))
+    const std::int64_t rows = x.numel() / std::max<std::int64_t>(in, 1);
+    if (widens(x, fixed_order, rows, in, out))
+        return linear_product(wide(x), wide(weight), wide(bias), fixed_order, computed_in)
+            .to(x.scalar_type());
+    if (!in_tiles(x, rows, in, out, fixed_order, computed_in))
         return at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
     const at::Tensor x_RI = x.reshape({-1, in}).contiguous(), dense = weight.contiguous();
     const at::Tensor terms = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
@@ -96,10 +110,13 @@ at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const a
     return y_RO.view(sizes);
 }
 
-at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, const char*& computed_in) {
-    if (widens(grad_RO)) return input_gradient(wide(grad_RO), wide(weight_OI), computed_in).to(at::kHalf);
-    if (!in_tiles(grad_RO, grad_RO.size(0), weight_OI.size(0), weight_OI.size(1), computed_in))
-        return at::mm(grad_RO, weight_OI);
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
+                          const char*& computed_in) {
+    const std::int64_t rows = grad_RO.size(0), out = weight_OI.size(0), in = weight_OI.size(1);
+    if (widens(grad_RO, fixed_order, rows, out, in))
+        return input_gradient(wide(grad_RO), wide(weight_OI), fixed_order, computed_in)
+            .to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, rows, out, in, fixed_order, computed_in)) return at::mm(grad_RO, weight_OI);
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
     at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {
@@ -109,10 +126,12 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
     return x_RI;
 }
 
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, const char*& computed_in) {
-    if (widens(grad_RO)) return weight_gradient(wide(grad_RO), wide(x_RI), computed_in).to(at::kHalf);
-    if (!in_tiles(grad_RO, grad_RO.size(1), grad_RO.size(0), x_RI.size(1), computed_in))
-        return at::mm(grad_RO.t(), x_RI);
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order,
+                           const char*& computed_in) {
+    const std::int64_t rows = grad_RO.size(0), out = grad_RO.size(1), in = x_RI.size(1);
+    if (widens(grad_RO, fixed_order, out, rows, in))
+        return weight_gradient(wide(grad_RO), wide(x_RI), fixed_order, computed_in).to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, out, rows, in, fixed_order, computed_in)) return at::mm(grad_RO.t(), x_RI);
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
     at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {

@@ -1,6 +1,10 @@
 // The three products of a linear layer, in tiles where those are faster (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype.
 // `computed_in` is set where tiles were taken (tiles::multiplied_in), and left as it is where not.
 //
+// Tiles are a function of the sizes alone, LibTorch's products are none: with `fixed_order` all that the CPU
+// multiplies is in tiles, also where those are slower, so that the bits do not depend on the number of
+// threads.
+//
 // Legend:  R rows  I in  O out
 #pragma once
 
@@ -8,14 +12,19 @@
 
 namespace switchyard {
 
+// Whether this processor has what fixed_order takes.
+bool has_fixed_order();
+
 // [..., O] = x [..., I] weight [O, I]^T + bias [O] (or undefined)
 at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                          const char*& computed_in);
+                          bool fixed_order, const char*& computed_in);
 
 // [R, I] = grad [R, O] weight [O, I]
-at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, const char*& computed_in);
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
+                          const char*& computed_in);
 
 // [O, I] = grad [R, O]^T x [R, I]
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, const char*& computed_in);
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order,
+                           const char*& computed_in);
 
 }  // namespace switchyard

@@ -25,8 +25,9 @@ public:
     AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
                             const AttentionNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id,
-                      {{graph_capture_question, why_not_captured_}, {computes_in_question, computed_in_}});
+        return answer(id, {{graph_capture_question, why_not_captured_},
+                           {computes_in_question, computed_in_},
+                           {thread_counts_question, ""}});
     }
 
 private:

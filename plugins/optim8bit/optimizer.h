@@ -28,7 +28,8 @@ public:
     OptimizerState state() const override { return on_cuda_ ? on_cuda_->state() : state_.state(); }
     void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+        return answer(
+            id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}, {thread_counts_question, ""}});
     }
 
 private:

@@ -21,7 +21,8 @@ public:
     ActivationGrads backward(const ActivationParams& params, const Saved& saved, const at::Tensor& grad_y,
                              const ActivationNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+        return answer(
+            id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}, {thread_counts_question, ""}});
     }
 
 private:

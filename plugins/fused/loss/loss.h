@@ -20,7 +20,9 @@ public:
     LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                        const LossNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""}, {computes_in_question, computes_in_}});
+        return answer(id, {{graph_capture_question, ""},
+                           {computes_in_question, computes_in_},
+                           {thread_counts_question, ""}});
     }
 
 private:

@@ -24,7 +24,9 @@ public:
                                 const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                 const NormalizationNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""}, {computes_in_question, computes_in_}});
+        return answer(id, {{graph_capture_question, ""},
+                           {computes_in_question, computes_in_},
+                           {thread_counts_question, ""}});
     }
 
 protected:

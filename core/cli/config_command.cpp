@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
@@ -52,8 +53,9 @@ Action setup_config_check(CLI::App& command) {
     add_job_options(command, *options);
     return [options] {
         const auto job = load_job(*options);
-        std::cout << options->config << ": no mistakes (" << counted(job.files.size(), "file")
-                  << " read, fingerprint " << config::fingerprint(job.config) << ")\n";
+        std::cout << base::printable(options->config) << ": no mistakes ("
+                  << counted(job.files.size(), "file") << " read, fingerprint "
+                  << config::fingerprint(job.config) << ")\n";
         return Exit::fine;
     };
 }

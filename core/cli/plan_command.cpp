@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
@@ -111,7 +112,7 @@ int plan(const PlanCommand& options) {
     write_json(options.json, resolver::to_json(plan));
     if (!options.lock.empty()) write_file(options.lock, resolver::lock_text(plan));
     if (options.json.on_stdout()) return Exit::fine;
-    std::cout << options.job.config << " on " << host_line(host) << "\n\n"
+    std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
     if (is_unmeasured(plan))
         std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses by\n";

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
@@ -97,8 +98,8 @@ void print(const PrecisionCommand& command, const train::Session& session, const
     const auto records =
         command.per_layer ? std::vector<train::OperationRecord>(seen.records().begin(), seen.records().end())
                           : train::folded(seen.records());
-    std::cout << command.job.config << ": " << counted(steps.losses.size(), "step") << " with "
-              << policy_of(session) << ", loss " << number(steps.losses.front()) << " to "
+    std::cout << base::printable(command.job.config) << ": " << counted(steps.losses.size(), "step")
+              << " with " << policy_of(session) << ", loss " << number(steps.losses.front()) << " to "
               << number(steps.losses.back());
     if (steps.skipped > 0)
         std::cout << ", " << counted(static_cast<std::size_t>(steps.skipped), "step") << " skipped";

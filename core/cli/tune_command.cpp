@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
@@ -132,7 +133,7 @@ private:
         const auto& kept = measurements.not_remembered();
         write_json(command_.json, json_of(open, plan, measurements, seconds));
         if (!command_.json.on_stdout()) {
-            std::cout << command_.job.config << " on " << host_line(host_) << "\n\n";
+            std::cout << base::printable(command_.job.config) << " on " << host_line(host_) << "\n\n";
             if (!open.empty()) std::cout << table(open, plan, measurements) << '\n';
             std::cout << left_out(plan) << summary(open, measurements, seconds);
         }
@@ -212,7 +213,7 @@ private:
     std::string summary(const std::vector<OpenChoice>& open, const Measurements& measurements,
                         double seconds) const {
         if (open.empty())
-            return "nothing to measure: no slot of " + command_.job.config +
+            return "nothing to measure: no slot of " + base::printable(command_.job.config) +
                    " leaves a choice between components to auto\n";
         char spent[32];
         std::snprintf(spent, sizeof spent, "%.1f s", seconds);

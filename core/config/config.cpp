@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/config/derive.h>
 
 namespace switchyard::config {
 
 std::string to_string(const Origin& origin) {
     const std::string place = ':' + std::to_string(origin.line) + ':' + std::to_string(origin.column);
-    if (origin.source == Origin::Source::file) return origin.name + place;
+    if (origin.source == Origin::Source::file) return base::printable(origin.name) + place;
     if (origin.source == Origin::Source::preset) return "preset " + origin.name + place;
     if (origin.source == Origin::Source::override) return origin.name;
     return origin.name.empty() ? "default" : "default (" + origin.name + ')';

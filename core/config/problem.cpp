@@ -1,5 +1,7 @@
 #include <switchyard/config/problem.h>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::config {
 namespace {
 
@@ -19,7 +21,7 @@ std::string indent_to(const std::string& line, int column) {
 }  // namespace
 
 std::string render(const Problem& problem) {
-    std::string text = problem.file;
+    std::string text = base::printable(problem.file);
     if (problem.line > 0) text += ':' + std::to_string(problem.line) + ':' + std::to_string(problem.column);
     if (!text.empty()) text += ": ";
     text += "error: ";

@@ -16,7 +16,7 @@ class App;
 
 namespace switchyard::cli {
 
-// Exit codes of all commands.
+// Exit codes of all commands; one that a signal stopped ends with 128 + its number (train::StopSignal).
 enum Exit : int { fine = 0, run_failed = 1, bad_input = 2, regression = 3, cannot_tell = 4, numerics = 5 };
 
 // Ends a command. `text` (may have several lines) goes to stderr after "error: ", or as it is if its first line has a place and

@@ -33,6 +33,7 @@ std::vector<Command> all_commands() {
          "train a model and leave a run folder",
          {"switchyard train configs/demo.toml --run runs/first",
           "switchyard train configs/demo.toml --run runs/first --resume",
+          "switchyard train configs/demo.toml --run runs/first --resume auto",
           "switchyard train configs/demo.toml --run runs/naive --set attention.backend=naive --set "
           "train.steps=20"}},
         {"predict",

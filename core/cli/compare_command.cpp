@@ -90,8 +90,11 @@ public:
     }
 
     int run() {
+        stop_.note();  // what is timed by then is shown
         compare::ExperimentSettings settings = read_settings();
         auto comparison = compare::run_experiment(start_arms(), settings);
+        const int stopped = stop_.exit_code();
+        stop_.end_at_once();
         show_progress("");
         const auto json = report_json(comparison);
         write_json(options_.json, json);
@@ -103,7 +106,7 @@ public:
         if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
             std::cout << compare::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
-        return comparison.exit_code();
+        return comparison.stopped ? stopped : comparison.exit_code();
     }
 
 private:

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <utility>
 
+#include <switchyard/base/input_error.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/host/machine/cpu_allocator.h>
@@ -40,6 +41,8 @@ Action telling_input_errors(Action action) {
         try {
             return action();
         } catch (const train::InputError& error) {
+            throw Failure(error.what());
+        } catch (const base::InputError& error) {
             throw Failure(error.what());
         }
     };

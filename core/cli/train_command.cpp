@@ -1,27 +1,34 @@
 // switchyard train CONFIG
+#include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <utility>
+
+#include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/atomic_file.h>
+#include <switchyard/base/terminal.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
+#include <switchyard/cli/resumption.h>
+#include <switchyard/cli/train_record.h>
 #include <switchyard/cli/train_summary.h>
 #include <switchyard/config/show.h>
-#include <switchyard/base/atomic_file.h>
 #include <switchyard/model/weights/load_weights.h>
 #include <switchyard/resolver/plan_json.h>
 #include <switchyard/train/checkpoint.h>
-#include <switchyard/train/progress.h>
 #include <switchyard/train/run_directory.h>
+#include <switchyard/train/run_lock.h>
 #include <switchyard/train/session.h>
 #include <switchyard/train/stop_signal.h>
-#include <switchyard/train/tensorboard.h>
 
 namespace switchyard::cli {
 namespace {
@@ -32,184 +39,132 @@ struct TrainOptions {
     JobOptions job;
     std::string run = "runs/train";
     bool resume = false;
+    bool resume_if_begun = false;  // --resume auto
+    std::vector<std::string> allowed_changes;
     bool trace_nonfinite = false;
 };
 
-double wall_time() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-// "accuracy 0.71, perplexity 4.2, loss 1.43"
-std::string quality_text(const train::EvalResult& result) {
-    std::ostringstream text;
-    if (result.accuracy) text << "accuracy " << *result.accuracy << ", ";
-    if (result.perplexity) text << "perplexity " << *result.perplexity << ", ";
-    text << "loss " << result.loss;
-    return text.str();
-}
-
-// "1 graph, 118 replays"; empty: steps are not captured.
-std::string graphs_text(const train::GraphCounts& graphs) {
-    if (!graphs.any()) return "";
-    return counted(static_cast<std::size_t>(graphs.captures), "graph") + ", " +
-           counted(static_cast<std::size_t>(graphs.replays), "replay");
-}
-
-// Metrics, TensorBoard and progress of one run.
-class Record {
+// The folder of the run, and this process's right to write it.
+class OpenRun {
 public:
-    Record(const train::RunDirectory& run, const train::Trainer& trainer, std::int64_t log_every)
-        : path_(run.file("metrics.jsonl")),
-          metrics_(path_, trainer.state().progression.step, trainer.evaluates_first()),
-          board_(run.file("tensorboard"), wall_time()),
-          log_every_(log_every) {}
-
-    void step(const train::StepReport& report) {
-        smooth(report);
-        const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
-        progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left,
-                        graphs_text(report.graphs)});
-        if (!report.nonfinite.empty()) {
-            progress_.finish();
-            std::cerr << "step " << report.step << ": " << report.nonfinite
-                      << (report.skipped ? "; skipped" : "") << '\n';
-        }
-        const bool due = report.step % log_every_ == 0 || report.step == report.total_steps;
-        if (!due && report.nonfinite.empty()) return;
-        nlohmann::ordered_json line{{"step", report.step},
-                                    {"epoch", report.epoch},
-                                    {"loss", report.loss},
-                                    {"lr_factor", report.lr_factor},
-                                    {"step_ms", report.milliseconds},
-                                    {"samples_per_second", samples_per_second_}};
-        if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
-        if (report.skipped) line["skipped"] = true;
-        if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
-        metrics_.write(line);
-        board_.scalars(wall_time(), report.step,
-                       {{"train/loss", report.loss},
-                        {"train/lr_factor", report.lr_factor},
-                        {"train/grad_norm", report.grad_norm},
-                        {"train/samples_per_second", samples_per_second_}});
-        board_.flush();
+    explicit OpenRun(const TrainOptions& options) : directory_(options.run), resume_(options.resume) {
+        if (options.run.empty()) throw Failure("--run: error: expected a folder, got an empty name");
+        std::error_code error;
+        const bool is_folder = std::filesystem::is_directory(options.run, error);
+        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
+        if (!resume_ && !options.allowed_changes.empty() && !options.resume_if_begun)
+            throw Failure(
+                "--allow-change says what may differ when a run is gone on with: give --resume too");
+        check();
+        if (!is_folder) return;
+        lock();
+        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
+        check();
     }
 
-    // What was written of the steps that are done again goes, as when a run is resumed.
-    void rewound(const train::Rewind& rewind) {
-        progress_.finish();
-        std::cerr << "step " << rewind.from << ": back to the checkpoint of step " << rewind.to
-                  << ", the data go on\n";
-        metrics_ = train::MetricsLog(path_, rewind.to, false);
-        metrics_.write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
+    // Before the first thing is written.
+    void prepare(const std::string& record, const train::SaveSizes& sizes) {
+        const auto& path = directory_.path();
+        std::error_code error;
+        std::filesystem::create_directories(path, error);
+        if (error) throw Failure("cannot make the folder " + path + ": " + error.message());
+        lock();
+        check();
+        const auto fault = train::RunDirectory::prepare(path, resume_ ? "" : record, sizes);
+        if (!fault.empty()) throw Failure(fault);
     }
 
-    void eval(std::int64_t step, const train::EvalResult& result) {
-        progress_.finish();
-        std::cerr << "step " << step << ": evaluation " << quality_text(result) << " of " << result.labels
-                  << '\n';
-        nlohmann::ordered_json line{{"step", step}, {"eval_loss", result.loss}};
-        std::vector<std::pair<std::string, double>> scalars{{"eval/loss", result.loss}};
-        if (result.accuracy) {
-            line["eval_accuracy"] = *result.accuracy;
-            scalars.emplace_back("eval/accuracy", *result.accuracy);
-        }
-        if (result.perplexity) {
-            line["eval_perplexity"] = *result.perplexity;
-            scalars.emplace_back("eval/perplexity", *result.perplexity);
-        }
-        metrics_.write(line);
-        board_.scalars(wall_time(), step, scalars);
-        board_.flush();
-    }
-
-    void eval_progress(std::int64_t done, std::int64_t total) {
-        progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
-    }
-    void finish() { progress_.finish(); }
+    bool resume() const { return resume_; }
+    const train::RunDirectory& directory() const { return directory_; }
 
 private:
-    void smooth(const train::StepReport& report) {
-        const double rate =
-            static_cast<double>(report.samples) / std::max(report.milliseconds / 1000.0, 1e-9);
-        const double keep = started_ ? 0.95 : 0.0;
-        if (std::isfinite(report.loss)) loss_ = keep * loss_ + (1.0 - keep) * report.loss;
-        samples_per_second_ = keep * samples_per_second_ + (1.0 - keep) * rate;
-        seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * report.milliseconds / 1000.0;
-        started_ = true;
+    void check() const {
+        const auto& path = directory_.path();
+        if (!resume_) {
+            if (const auto error = train::RunDirectory::cannot_begin(path); !error.empty())
+                throw Failure(error);
+        } else if (!train::RunDirectory::holds_run(path)) {
+            throw Failure(path + ": error: there is no run to go on with; leave --resume out to begin one");
+        }
+    }
+    void lock() {
+        if (const auto error = lock_.take(directory_.path(), command_line()); !error.empty())
+            throw Failure(error);
+        if (!std::exchange(locked_, true)) std::cerr << lock_.warning();
     }
 
-    std::string path_;
-    train::MetricsLog metrics_;
-    train::TensorBoardWriter board_;
-    train::Progress progress_ = train::Progress::for_stderr();
-    std::int64_t log_every_;
-    bool started_ = false;
-    double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;
+    train::RunDirectory directory_;
+    bool resume_;
+    train::RunLock lock_;
+    bool locked_ = false;
 };
 
-// Where a run goes on from; nothing for one that begins.
-std::optional<std::string> starting_point(const TrainOptions& options, const train::RunDirectory& run) {
-    if (!options.resume) return std::nullopt;
-    auto newest = train::newest_checkpoint(run.checkpoints());
-    if (!newest && !train::RunDirectory::holds_run(run.path()))
-        throw Failure(run.path() + ": error: there is no run to go on with; leave --resume out to begin one");
-    return newest;
-}
-
-void resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
+// Parameters and state as the checkpoint has them; what it says about the job that it is of.
+ResumedFrom resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
     const auto loaded = train::load_checkpoint(checkpoint, session.plan_text(), session.parameters());
     if (!loaded.state) throw Failure(loaded.error);
     if (!loaded.state->other_policy.empty()) {
-        std::cerr << checkpoint << " was saved under precision " << loaded.state->other_policy
-                  << ": parameters are made of its float32 values\n";
+        std::cerr << (checkpoint + " was saved under precision " + loaded.state->other_policy +
+                      ": parameters are made of its float32 values\n");
     }
     try {
         trainer.restore(*loaded.state);
     } catch (const std::exception& error) {
         throw Failure(checkpoint + ": does not fit this job: " + error.what());
     }
+    return {checkpoint, loaded.state->progression.step, loaded.state->facts};
 }
 
 void describe_data(const train::Session& session) {
     const auto& rows = session.data().train_rows;
     const auto& eval = session.data().eval_rows;
-    std::cerr << "data: " << rows.used << " samples to learn from, " << eval.used << " to evaluate on ("
-              << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
-              << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
-              << " tokens)\n";
+    std::ostringstream text;
+    text << "data: " << rows.used << " samples to learn from, " << eval.used << " to evaluate on ("
+         << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
+         << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
+         << " tokens)\n";
     if (const auto both = session.data().also_in_train; both > 0)
-        std::cerr << "warning: data.eval: " << both << " of " << eval.used
-                  << " texts are in data.train too: what is measured on them is learnt by heart\n";
-    for (const auto& note : session.initial_weights().notes) std::cerr << "warning: " << note << '\n';
+        text << "warning: data.eval: " << both << " of " << eval.used
+             << " texts are in data.train too: what is measured on them is learnt by heart\n";
+    for (const auto& note : session.initial_weights().notes) text << "warning: " << note << '\n';
     const auto& fresh = session.initial_weights().fresh;
     if (!fresh.empty())
-        std::cerr << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
-                  << '\n';
+        text << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
+             << '\n';
+    std::cerr << text.str();
 }
 
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
-                                   const train::RunDirectory& run, const train::StopSignal& stop) {
-    Record record(run, trainer, session.config().train.log_every);
+                                   const train::RunDirectory& run, const std::string& facts,
+                                   const train::StopSignal& stop) {
+    TrainRecord record(run, trainer, session.config().train.log_every);
     train::TrainerHooks hooks;
-    hooks.on_step = [&](const auto& report) { record.step(report); };
-    hooks.on_eval = [&](std::int64_t step, const auto& result) { record.eval(step, result); };
+    hooks.on_step = [&](const auto& report) { return record.step(report); };
+    hooks.on_eval = [&](std::int64_t step, const auto& result) { return record.eval(step, result); };
     hooks.on_eval_progress = [&](std::int64_t done, std::int64_t total) {
         record.eval_progress(done, total);
     };
-    hooks.save = [&](const train::TrainingState& at) {
-        return train::save_checkpoint(run.checkpoints(), at, session.parameters(),
-                                      session.config().train.keep_checkpoints)
-            .value_or("");
+    hooks.save = [&](train::TrainingState at) {
+        at.facts = facts;
+        const auto unsynced = record.sync();
+        const auto error = train::save_checkpoint(run.checkpoints(), at, session.parameters(),
+                                                  session.config().train.keep_checkpoints);
+        return error ? *error : unsynced;
     };
     hooks.reload = [&]() -> train::LoadedCheckpoint {
         const auto newest = train::newest_checkpoint(run.checkpoints());
         if (!newest) return {std::nullopt, run.checkpoints() + " holds none"};
         return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
     };
-    hooks.on_rewind = [&](const train::Rewind& rewind) { record.rewound(rewind); };
+    hooks.on_rewind = [&](const train::Rewind& rewind) { return record.rewound(rewind); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
     auto result = trainer.run(hooks);
     record.finish();
+    if (const auto unsynced = record.sync();
+        !unsynced.empty() && result.outcome == train::Outcome::finished) {
+        result.outcome = train::Outcome::failed;
+        result.error = unsynced;
+    }
     return result;
 }
 
@@ -224,7 +179,7 @@ model::SpecialTokens special_tokens(const train::Session& session) {
 }
 
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
-             const train::TrainingState& state, Clock::time_point begun) {
+             const train::TrainingState& state, Clock::time_point begun, train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
         const auto tokens = special_tokens(session);
@@ -242,50 +197,93 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
     }
     write_file(run.file("summary.json"), summary);
+    stop.end_at_once();
     if (result.outcome == train::Outcome::stopped) {
-        std::cerr << "stopped after step " << result.progression.step << "; go on with --resume\n";
-        return Exit::run_failed;
+        std::cerr << ("stopped after step " + std::to_string(result.progression.step) +
+                      "; go on with --resume\n");
     }
+    if (stop) return stop.exit_code();
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
-              << quality_text(result.eval) << "\n";
+              << quality_text(result.eval) << std::endl;
+    std::cout.clear();  // whoever read it may have gone, as head does: the run is whole all the same
     return Exit::fine;
+}
+
+// Of a first checkpoint and of the model at the end.
+train::SaveSizes save_sizes(train::Session& session, const train::TrainingState& state) {
+    const auto memory = training_memory(session, state);
+    return {memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+}
+
+// What stands beside metrics and checkpoints.
+void write_job(const train::Session& session, const PlannedJob& planned, const OpenRun& open) {
+    const auto& run = open.directory();
+    std::error_code error;
+    if (!open.resume() || !std::filesystem::exists(run.file("config.toml"), error)) {
+        std::ostringstream shown;
+        config::show(shown, planned.config, false);
+        write_file(run.file("config.toml"), shown.str());
+    }
+    if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
+        write_file(run.vocabulary(), vocabulary);
+    write_file(run.file("plan.json"), resolver::to_json(planned.plan).dump(2) + "\n");
 }
 
 int train_job(const TrainOptions& options) {
     const auto begun = Clock::now();
+    train::StopSignal stop;
+    // The process goes on where nobody reads its output any more; where a file may not grow, the write says so.
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+    base::drop_what_nobody_takes();
+    OpenRun open(options);
+    const auto& run = open.directory();
     PlanOptions plan{Missing::measure, ""};
-    if (options.resume) plan = {Missing::leave, train::RunDirectory(options.run).file("plan.json")};
+    if (open.resume()) plan = {Missing::leave, run.file("plan.json")};
     const auto planned = plan_job(options.job, plan);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
-    const train::StopSignal stop;
-    const train::RunDirectory run(options.run);
     // Everything that can be wrong with the input comes before anything is written.
-    const auto checkpoint = starting_point(options, run);
+    const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
     session.load_tokenizer();
     session.load_data();
     if (!checkpoint) session.load_initial_weights();
     auto trainer = session.make_trainer();
-    if (checkpoint) resume_from(*checkpoint, session, trainer);
-    if (const auto error = train::RunDirectory::prepare(options.run, options.resume); !error.empty())
-        throw Failure(error);
+    const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
+    ResumedFrom from{run.path(), 0, ""};
+    std::vector<train::FactChange> changes;
+    if (open.resume()) {
+        from = checkpoint ? resume_from(*checkpoint, session, trainer)
+                          : ResumedFrom{run.path(), 0, recorded_facts(run)};
+        changes = changes_since(from, facts, options.allowed_changes);
+    }
+    stop.note();
+    open.prepare(record_text(facts), save_sizes(session, trainer.state()));
     describe_data(session);
     train::NonfiniteTrace trace;
     if (options.trace_nonfinite) {
         trainer.set_trace(&trace);
-        std::cerr << "tracing: inputs, outputs and gradients of every operation are looked at, which is slow\n";
+        std::cerr
+            << ("tracing: inputs, outputs and gradients of every operation are looked at, which is slow\n");
     }
-    if (options.resume)
-        std::cerr << (checkpoint ? "going on from " + *checkpoint
-                                 : run.path() + " has no checkpoint: beginning anew")
-                  << '\n';
-    std::ostringstream shown;
-    config::show(shown, planned->config, false);
-    write_file(run.file("config.toml"), shown.str());
-    if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
-        write_file(run.vocabulary(), vocabulary);
-    write_file(run.file("plan.json"), resolver::to_json(planned->plan).dump(2) + "\n");
+    if (open.resume()) {
+        std::cerr << (checkpoint ? "going on from " + *checkpoint + "\n"
+                                 : run.path() + " has no checkpoint: beginning anew\n");
+        record_changes(run, from, changes);
+    }
+    write_job(session, *planned, open);
+    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), stop);
+    return conclude(session, std::move(result), run, trainer.state(), begun, stop);
+}
 
-    return conclude(session, run_training(session, trainer, run, stop), run, trainer.state(), begun);
+// `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.
+void read_resume(const CLI::Option& given, TrainOptions& options) {
+    if (given.count() == 0) return;
+    options.resume = true;
+    const auto words = given.results();
+    const auto word = words.empty() ? "" : words.front();
+    options.resume_if_begun = word == "auto";
+    if (options.resume_if_begun || word.empty() || word == "true" || word == "{}") return;
+    if (!options.job.config.empty()) throw Failure("--resume: expected nothing more, or auto; got " + word);
+    options.job.config = word;
 }
 
 }  // namespace
@@ -296,11 +294,29 @@ Action setup_train(CLI::App& command) {
     command.add_option("--run", options->run, "folder for everything that the run leaves")
         ->type_name("DIR")
         ->capture_default_str();
-    command.add_flag("--resume", options->resume, "go on from the newest checkpoint in that folder");
+    command.get_option("CONFIG")->required(false);  // it may stand behind --resume
+    const auto* resume =
+        command
+            .add_option("--resume",
+                        "go on from the newest checkpoint in that folder; auto: or begin, if none is there")
+            ->expected(0, 1)
+            ->type_name("[auto]");
+    command
+        .add_option("--allow-change", options->allowed_changes,
+                    "go on though this key differs from the run's beginning; may be repeated")
+        ->type_name("KEY")
+        ->expected(1)
+        ->take_all();
     command.add_flag("--trace-nonfinite", options->trace_nonfinite,
-                     "look at every operation of every layer, forward and backward, and end at the first NaN or Inf with its "
+                     "look at every operation of every layer, forward and backward, and end at the first NaN "
+                     "or Inf with its "
                      "name; with --resume from the newest checkpoint");
-    return telling_input_errors([options] { return train_job(*options); });
+    return telling_input_errors([options, resume] {
+        read_resume(*resume, *options);
+        if (options->job.config.empty())
+            throw Failure("CONFIG is required\n`switchyard train -h` shows its options");
+        return train_job(*options);
+    });
 }
 
 }  // namespace switchyard::cli

@@ -125,24 +125,35 @@ nlohmann::json show_json(const Config& config) {
     return {{"values", std::move(values)}, {"layers", std::move(layers)}};
 }
 
-std::string canonical_text(const Config& config) {
-    std::vector<std::string> lines;
+std::map<std::string, std::string> canonical_values(const Config& config) {
+    std::map<std::string, std::string> values;
     for_each_value(config, [&](const std::string& key, const Value& value) {
         const bool left_to_plugin = find_field(key) == nullptr && config.origins.count(key) == 0;
-        if (!left_to_plugin) lines.push_back(key + " = " + to_toml(value) + '\n');
+        if (!left_to_plugin) values[key] = to_toml(value);
     });
-    std::sort(lines.begin(), lines.end());
-    std::string text;
-    for (const auto& line : lines) text += line;
+    std::string rules;
     for (const auto& rule : config.layers) {
-        text += "layer " + toml_string(rule.match) + '\n';
-        lines.clear();
+        rules += "layer " + toml_string(rule.match) + '\n';
+        std::vector<std::string> lines;
         for (const auto& assignment : rule.values)
             lines.push_back("  " + full_key(assignment) + " = " + to_toml(assignment.value) + '\n');
         std::sort(lines.begin(), lines.end());
-        for (const auto& line : lines) text += line;
+        for (const auto& line : lines) rules += line;
     }
-    return text;
+    if (!rules.empty()) values["layer"] = rules;
+    return values;
+}
+
+std::string canonical_text(const Config& config) {
+    auto values = canonical_values(config);
+    const auto rules = values.extract("layer");
+    std::vector<std::string> lines;
+    for (const auto& [key, value] : values) lines.push_back(key + " = " + value + '\n');
+    std::sort(lines.begin(),
+              lines.end());  // as lines: "a.b = " and "a.b_c = " are not in the order of their keys
+    std::string text;
+    for (const auto& line : lines) text += line;
+    return rules.empty() ? text : text + rules.mapped();
 }
 
 std::string fingerprint(const Config& config) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +17,9 @@ void show(std::ostream& out, const Config& config, bool origin);
 
 // {"values": {key: {"value", "origin"}}, "layers": [{"match", "origin", "values": {key: ...}}]}
 nlohmann::json show_json(const Config& config);
+
+// All effective values by key as TOML, the [[layer]] rules as one text under "layer"; without options of components that nobody wrote.
+std::map<std::string, std::string> canonical_values(const Config& config);
 
 // All effective values as sorted `key = value` lines, the [[layer]] rules after them in their order; options
 // of components only where somebody wrote them, so that installing a plugin changes no configuration. Equal

@@ -124,8 +124,11 @@ Section train_section() {
     rows.add<&T::log_every>("log_every", "steps between two lines of metrics", at_least(1));
     rows.add<&T::eval_every>("eval_every", "steps between two evaluations; 0: at the end only", at_least(0));
     rows.add<&T::checkpoint_every>("checkpoint_every",
-                                   "steps between two checkpoints; 0: at the end and when stopped",
+                                   "steps between two checkpoints; 0: by time, at the end and when stopped",
                                    at_least(0), {.also = "save_every save_steps"});
+    rows.add<&T::checkpoint_minutes>(
+        "checkpoint_minutes", "a checkpoint is also saved where the last one is that old; 0: never by time",
+        at_least(0), {.also = "save_minutes checkpoint_interval"});
     rows.add<&T::keep_checkpoints>("keep_checkpoints", "newest checkpoints that are kept", within(1, 1000),
                                    {.also = "save_total_limit"});
     return rows.section;

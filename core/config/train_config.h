@@ -35,7 +35,8 @@ struct TrainConfig {
     std::int64_t max_rewinds = 3;  // in a run
     std::int64_t log_every = 10;
     std::int64_t eval_every = 0;        // steps; 0: at the end only
-    std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
+    std::int64_t checkpoint_every = 0;  // steps; 0: not by steps
+    double checkpoint_minutes = 10.0;   // 0: not by time
     std::int64_t keep_checkpoints = 2;  // the newest ones; older ones are removed
     bool operator==(const TrainConfig&) const = default;
 };

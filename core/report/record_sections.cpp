@@ -68,6 +68,15 @@ std::string shares_table(const std::vector<Share>& shares, double sum) {
     return html + "</table>\n";
 }
 
+// What held from some step on.
+std::string changes_table(const RunRecord& run) {
+    if (run.changes.empty()) return "";
+    HtmlTable table({{"After step", true}, {"Changed"}, {"Was"}, {"Is"}});
+    for (const auto& change : run.changes)
+        table.row({brief(change.step), brief(change.key), brief(change.before), brief(change.now)});
+    return "<p>The run was gone on with as another job than it was begun:</p>\n" + table.html();
+}
+
 }  // namespace
 
 std::string plan_section(const RunRecord& run) {
@@ -154,8 +163,9 @@ std::string config_section(const RunRecord& run) {
            escape(run.config.substr(0, length)).size() > 2 * shown_config_bytes)
         length /= 2;
     const bool cut = length < run.config.size();
-    return "<section>\n<h2>Configuration</h2>\n<details>\n<summary>config.toml, every value that "
-           "held</summary>\n<pre>" +
+    return "<section>\n<h2>Configuration</h2>\n" + changes_table(run) +
+           "<details>\n<summary>config.toml, every value that held" +
+           (run.changes.empty() ? "" : " at the beginning") + "</summary>\n<pre>" +
            escape(run.config.substr(0, length)) +
            (cut ? "\n# ... the rest is in config.toml of the run" : "") + "</pre>\n</details>\n</section>\n";
 }

@@ -132,8 +132,9 @@ void add_metrics(Metrics& metrics, const Json& line) {
     }
 }
 
-Metrics read_metrics(const std::string& text, const std::string& file, bool finished) {
-    Metrics metrics;
+// Calls `use` with each line's object. A last line without an end is one that is being written, unless the run is over: false.
+template <class Use>
+bool for_each_line(const std::string& text, const std::string& file, bool finished, const Use& use) {
     std::size_t number = 0;
     for (std::size_t begin = 0; begin < text.size();) {
         const auto found = text.find('\n', begin);
@@ -142,14 +143,28 @@ Metrics read_metrics(const std::string& text, const std::string& file, bool fini
         begin = end + 1;
         ++number;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        if (found == std::string::npos && !finished && !Json::accept(line)) {
-            metrics.cut_off = true;
-            break;
-        }
-        add_metrics(metrics, parse_object(line, file, number));
-        ++metrics.lines;
+        if (found == std::string::npos && !finished && !Json::accept(line)) return false;
+        use(parse_object(line, file, number));
     }
+    return true;
+}
+
+Metrics read_metrics(const std::string& text, const std::string& file, bool finished) {
+    Metrics metrics;
+    metrics.cut_off = !for_each_line(text, file, finished, [&](const Json& line) {
+        add_metrics(metrics, line);
+        ++metrics.lines;
+    });
     return metrics;
+}
+
+std::vector<Change> read_changes(const std::string& text, const std::string& file) {
+    std::vector<Change> changes;
+    for_each_line(text, file, false, [&](const Json& line) {
+        changes.push_back({shown(member(line, "step")), text_of(line, "key"), text_of(line, "before"),
+                           text_of(line, "now")});
+    });
+    return changes;
 }
 
 std::string ran_text(const Json& row) {
@@ -268,6 +283,7 @@ RunRecord read_run(const std::string& folder) {
         run.host = host_facts(member(json, "host"));
     }
     run.config = read_text(path("config.toml")).value_or("");
+    run.changes = read_changes(read_text(path("changes.jsonl")).value_or(""), path("changes.jsonl"));
     return run;
 }
 

@@ -84,13 +84,19 @@ struct StackTimes {
     std::string command;
 };
 
+// A key that was another when the run was gone on with.
+struct Change {
+    std::string step, key, before, now;  // from which step on
+};
+
 struct RunRecord {
     std::string folder;
     std::optional<Summary> summary;
     std::optional<Metrics> metrics;
     std::vector<PlanRow> plan;
     std::vector<Fact> host;
-    std::string config;
+    std::string config;           // as the run was begun
+    std::vector<Change> changes;  // since then
 
     // The value of a key in the configuration, unquoted; "" if it is not there.
     std::string configured(const std::string& table, const std::string& key) const;

@@ -12,9 +12,6 @@
 #include <sstream>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include <ATen/core/grad_mode.h>
@@ -77,14 +74,6 @@ void remove_old(const std::string& folder, std::size_t keep) {
     }
 }
 
-base::FileError sync_folder(const std::string& folder) {
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool good = descriptor >= 0 && ::fsync(descriptor) == 0;
-    const int reason = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    return good ? base::FileError{} : "cannot sync " + folder + ": " + std::strerror(reason);
-}
-
 json to_json(const TrainingState& state) {
     const auto& p = state.progression;
     json object{{"version", format_version},
@@ -100,6 +89,7 @@ json to_json(const TrainingState& state) {
     // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one string.
     auto& entries = object["optimizer"]["entries"] = json::array();
     for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
+    if (!state.facts.empty()) object["facts"] = json::parse(state.facts);
     return object;
 }
 
@@ -209,6 +199,12 @@ private:
             if (std::min({p.step, p.samples, p.tokens, p.skipped_steps, p.nonfinite_steps, p.rewinds,
                           state.optimizer.step}) < 0)
                 return "state.json is damaged: a count in it is negative";
+            if (const auto named = step_of(path_); named && *named != p.step) {
+                return "holds step " + std::to_string(p.step) + ", but its name says step " +
+                       std::to_string(*named) + ": call it " + name_of(p.step) +
+                       ", if no other checkpoint has that name";
+            }
+            if (object_.contains("facts")) state.facts = object_["facts"].dump();
             for (const auto& entry : object_.at("optimizer").at("entries")) {
                 state.optimizer.entries.push_back(
                     {entry.at(0).get<std::string>(), entry.at(1).get<std::string>(), {}});
@@ -310,14 +306,14 @@ base::FileError save_checkpoint(const std::string& folder, const TrainingState& 
     fs::create_directory(aside, error);
     if (error) return "cannot make the folder " + aside + ": " + error.message();
     auto failed = write_files(aside, state, parameters);
-    if (!failed) failed = sync_folder(aside);
+    if (!failed) failed = base::sync_folder(aside);
     if (!failed && std::rename(aside.c_str(), target.c_str()) != 0)
         failed = "cannot rename " + aside + ": " + std::strerror(errno);
     if (failed) {
         fs::remove_all(aside, error);
         return failed;
     }
-    if (auto unsynced = sync_folder(folder)) return unsynced;
+    if (auto unsynced = base::sync_folder(folder)) return unsynced;
     remove_old(folder, static_cast<std::size_t>(std::max<std::int64_t>(1, keep)));
     return std::nullopt;
 }

@@ -1,22 +1,36 @@
 // The folder of one run and what stands in it:
 //
-//     config.toml  vocab.txt (unless the tokenizer has none)  plan.json  metrics.jsonl  tensorboard/  checkpoints/  model/ (Hugging Face's format)  summary.json
+//     config.toml record.json  as the run was begun, written once
+//     changes.jsonl            what differed when it was gone on with, each with the step from which on that holds
+//     vocab.txt (unless the tokenizer has none)  plan.json
+//     metrics.jsonl tensorboard/  checkpoints/  summary.json
+//     model/                   in Hugging Face's format, at the end
+//     .lock                    see run_lock.h
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace switchyard::train {
 
+// Bytes of the files of a save, in the order in which they are written.
+using SaveSizes = std::vector<std::int64_t>;
+
 class RunDirectory {
 public:
     // Whether a run began there: it has metrics or checkpoints.
     static bool holds_run(const std::string& path);
-    // Makes it, and removes what a killed process left half written. An error text if it holds a run already and `resume` is false, or if it cannot be made.
-    static std::string prepare(const std::string& path, bool resume);
+    // Why no run can begin there: it holds a run, or something that is no run's. Empty: one can; it then
+    // holds nothing, or what a start left that was cut short.
+    static std::string cannot_begin(const std::string& path);
+    // Makes it, durably, and removes what a killed process left half written. `record`: text of record.json,
+    // the first file of a run that begins; empty: it goes on. An error text if it cannot be made or written,
+    // or has no room for a first save.
+    static std::string prepare(const std::string& path, const std::string& record, const SaveSizes& sizes);
 
     explicit RunDirectory(std::string path) : path_(std::move(path)) {}
     std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -28,16 +42,35 @@ private:
     std::string path_;
 };
 
-// metrics.jsonl: one JSON object a line, each with "step". Begun again on resuming: lines of steps that are done again are dropped.
-class MetricsLog {
+// A file of one JSON object a line, each with "step". Begun again on resuming: lines of steps that are done
+// again are dropped, and what is no whole line.
+class StepLog {
 public:
-    // Keeps lines with a step of at most `step`, but no evaluation of that very step if it is made again. Throws std::runtime_error naming the file.
-    MetricsLog(const std::string& path, std::int64_t step, bool evaluated_again);
-    void write(const nlohmann::ordered_json& line);
+    using Keep = std::function<bool(std::int64_t step, const nlohmann::ordered_json& line)>;
+    // Throws std::runtime_error naming the file.
+    StepLog(std::string path, const Keep& keep);
+    ~StepLog();
+    StepLog(StepLog&& other) noexcept;
+    StepLog& operator=(StepLog&& other) noexcept;
+
+    // Each gives an error text that names the file; empty: none.
+    std::string write(const nlohmann::ordered_json& line);
+    // What was written is durable from here on.
+    std::string sync();
 
 private:
+    std::string failed() const;
+
     std::string path_;
-    std::ofstream file_;
+    int descriptor_ = -1;
 };
+
+// metrics.jsonl: keeps lines with a step of at most `step`, but no evaluation of that very step if it is made
+// again.
+StepLog open_metrics(const std::string& path, std::int64_t step, bool evaluated_again);
+
+// changes.jsonl: keeps lines with a step of less than `step`: what a process changes at its first step holds
+// for what comes after.
+StepLog open_changes(const std::string& path, std::int64_t step);
 
 }  // namespace switchyard::train

@@ -21,7 +21,8 @@ public:
 
     void scalars(double wall_time, std::int64_t step,
                  const std::vector<std::pair<std::string, double>>& values);
-    void flush() { file_.flush(); }
+    // False: what was written did not reach the file.
+    bool flush() { return static_cast<bool>(file_.flush()); }
     const std::string& path() const { return path_; }
 
 private:

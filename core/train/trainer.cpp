@@ -336,18 +336,38 @@ bool Trainer::due(std::int64_t every) const {
     return now_.step == schedule_.total_steps || (every > 0 && now_.step % every == 0);
 }
 
+// False: stopped, or, with an error, not written down.
 bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (parts_.eval_loader == nullptr) return true;
     result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
                            {hooks.on_eval_progress, hooks.stop});
-    if (result.eval.complete && hooks.on_eval) hooks.on_eval(now_.step, result.eval);
-    return result.eval.complete;
+    if (!result.eval.complete || !hooks.on_eval) return result.eval.complete;
+    return written_down(hooks.on_eval(now_.step, result.eval), hooks, result);
 }
 
-bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) const {
+bool Trainer::save_is_due() const {
+    if (due(parts_.config.train.checkpoint_every)) return true;
+    const double minutes = parts_.config.train.checkpoint_minutes;
+    const std::chrono::duration<double, std::ratio<60>> since = std::chrono::steady_clock::now() - saved_;
+    return minutes > 0.0 && since.count() >= minutes;
+}
+
+bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!hooks.save) return true;
     result.error = hooks.save(state());
+    saved_ = std::chrono::steady_clock::now();
     return result.error.empty();
+}
+
+// False where there was an error; what was learnt since the last checkpoint is then saved, if that can still be written.
+bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
+    if (error.empty()) return true;
+    const bool saved = save_now(hooks, result);
+    const auto step = std::to_string(now_.step);
+    result.error =
+        error + (saved ? "; a checkpoint of step " + step + " was saved"
+                       : "; nor could a checkpoint of step " + step + " be saved: " + result.error);
+    return false;
 }
 
 // Goes back to the newest checkpoint, but for the data. An error text if that cannot be.
@@ -367,8 +387,9 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
     now_.rewinds = counted.rewinds + 1;
     now_.nonfinite_steps = counted.nonfinite_steps;
     result.rewinds.push_back({report.step, now_.step, report.nonfinite});
-    if (hooks.on_rewind) hooks.on_rewind(result.rewinds.back());
-    return "";
+    if (!hooks.on_rewind) return "";
+    const auto error = hooks.on_rewind(result.rewinds.back());
+    return error.empty() ? "" : "; " + error;
 }
 
 // Does training go on after a step in which something was not finite?
@@ -393,7 +414,7 @@ bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, Trai
 TrainingResult Trainer::run(const TrainerHooks& hooks) {
     TrainingResult result;
     const auto end = [&](Outcome outcome) {
-        result.outcome = outcome;
+        result.outcome = result.error.empty() ? outcome : Outcome::failed;
         result.progression = now_;
         if (graphed_ != nullptr) result.graphs = graphed_->counts();
         return std::move(result);
@@ -411,16 +432,15 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
         report.epoch = static_cast<double>(now_.loader.epoch) +
                        static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);
         result.steps.push_back(report);
-        if (hooks.on_step) hooks.on_step(report);
+        if (hooks.on_step && !written_down(hooks.on_step(report), hooks, result)) return end(Outcome::failed);
         if (!report.nonfinite.empty()) {
             if (!survives(report, hooks, result)) return end(Outcome::failed);
             if (!report.skipped) continue;
         }
         const bool last = now_.step == schedule_.total_steps;
-        if (due(parts_.config.train.checkpoint_every) && !save_now(hooks, result))
-            return end(Outcome::failed);
+        if (save_is_due() && !save_now(hooks, result)) return end(Outcome::failed);
         if (due(parts_.config.train.eval_every) && !evaluate_now(hooks, result)) {
-            if (!last && !save_now(hooks, result)) return end(Outcome::failed);
+            if (!last && result.error.empty()) save_now(hooks, result);
             return end(Outcome::stopped);
         }
     }

@@ -82,14 +82,15 @@ struct TrainingResult {
 };
 
 struct TrainerHooks {
-    std::function<void(const StepReport&)> on_step;
-    std::function<void(std::int64_t step, const EvalResult&)> on_eval;
+    // What writes down what happened. A text is an error: then a checkpoint is saved if one can be, and training stops.
+    std::function<std::string(const StepReport&)> on_step;
+    std::function<std::string(std::int64_t step, const EvalResult&)> on_eval;
+    std::function<std::string(const Rewind&)> on_rewind;
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // Saves a checkpoint; a text is an error, after which training stops.
     std::function<std::string(const TrainingState&)> save;
     // Sets the parameters from the newest checkpoint and gives the rest of it.
     std::function<LoadedCheckpoint()> reload;
-    std::function<void(const Rewind&)> on_rewind;
     std::function<bool()> stop;  // looked at between micro-batches and between evaluation batches
 };
 
@@ -135,7 +136,9 @@ private:
     void drop_gradients();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
-    bool save_now(const TrainerHooks& hooks, TrainingResult& result) const;
+    bool save_is_due() const;
+    bool save_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result);
     void update(StepReport& report);
     void add_finding(StepReport& report) const;
     bool survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
@@ -151,6 +154,7 @@ private:
     bool restored_ = false;
     std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
     Progression now_;  // at the last boundary between two steps
+    std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace switchyard::train

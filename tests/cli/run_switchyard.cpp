@@ -34,6 +34,7 @@ std::string usual_work() {
 [[noreturn]] void become(const std::vector<std::string>& arguments, const RunOptions& options,
                          const std::string& program, const std::filesystem::path& folder,
                          const std::string& work) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
     for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
     const auto redirect = [&](const char* file, int descriptor) {
         dup2(open((folder / file).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), descriptor);

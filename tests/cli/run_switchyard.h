@@ -26,7 +26,7 @@ struct RunOptions {
     std::function<void()> in_child = {};             // called in the new process before the program starts
 };
 
-// A program that is running: for tests that send it signals. Killed if it is not waited for.
+// A program that is running: for tests that send it signals, none of which it ignores, whatever this process does. Killed if it is not waited for.
 class Started {
 public:
     Started(const std::vector<std::string>& arguments, const RunOptions& options = {});
@@ -34,6 +34,7 @@ public:
     Started(const Started&) = delete;
     Started& operator=(const Started&) = delete;
 
+    pid_t process() const { return child_; }
     void send(int signal) const;
     bool ended();                // without waiting
     bool stop();                 // by SIGSTOP, and waits until it stands still; false: it has ended

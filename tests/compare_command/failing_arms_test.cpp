@@ -69,7 +69,7 @@ TEST_CASE("an arm whose kernel crashes is a row with the signal and the call, th
 
 TEST_CASE("Ctrl-C ends all arms, the sleeping ones too, and says so") {
     const auto outcome = ended_by(SIGINT);
-    CHECK(outcome.code == 1);
+    CHECK(outcome.code == 130);
     CHECK_THAT(outcome.out, contains("STOPPED before its end"));
 }
 

@@ -146,7 +146,8 @@ TEST_CASE("a run that was stopped is traced from its checkpoint") {
     CHECK(trained(job, sets).code == 5);
     // The count of calls begins anew: its 4th is in the first step after the checkpoint.
     const auto again = overflowing(job, "forward_call = 4", {"train.checkpoint_every=2"});
-    const auto traced = trained(job, again, {"--resume", "--trace-nonfinite"});
+    const auto traced = trained(job, again, {"--resume", "--trace-nonfinite", "--allow-change",
+                                           "activation.options.overflow.forward_call"});
     CHECK(traced.code == 5);
     CHECK_THAT(told(traced), contains("step 3: encoder.1.feed_forward: activation"));
 }

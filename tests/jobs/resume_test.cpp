@@ -96,7 +96,8 @@ TEST_CASE("a run goes on under another precision policy, and says where its para
     for (const std::string policy : {"amp/bf16_pure", "amp/fp16", "amp/bf16", "amp/fp32"}) {
         INFO(policy);
         const auto next = std::to_string(std::stoi(step) + 1);
-        const auto outcome = resumed(job, "run", {"precision.backend=" + policy, "train.steps=" + next});
+        const auto outcome = job.trained("run", {"precision.backend=" + policy, "train.steps=" + next},
+                                         {"--resume", "--allow-change", "precision.backend"});
         CHECK(outcome.code == 0);
         CHECK_THAT(outcome.err, contains("step-0000000" + step + " was saved under precision " + before +
                                          ": parameters are made of its float32 values\n"));

@@ -1,5 +1,6 @@
-// Ctrl-C and SIGTERM, in every phase: a clean stop with a checkpoint, exit code 1, and a resumption that ends as if nothing had been.
-// To add a phase: a condition that holds while the program is in it, given to `stopped_when`.
+// Ctrl-C, SIGTERM and SIGHUP, in every phase: a clean stop with a checkpoint, exit code 130, 143 or 129, and
+// a resumption that ends as if nothing had been. To add a phase: a condition that holds while the program is
+// in it, given to `stopped_when`.
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -22,7 +23,7 @@ Outcome stopped_when(const TinyJob& job, const std::string& name, const Words& s
     started.send(signal);
     auto outcome = started.wait();
     INFO(outcome.err);
-    REQUIRE(outcome.code == 1);
+    REQUIRE(outcome.code == 128 + signal);
     return outcome;
 }
 
@@ -76,19 +77,22 @@ Words much_evaluation(const TinyJob& job) {
 
 }  // namespace
 
-TEST_CASE("the first Ctrl-C stops cleanly with a checkpoint") {
+TEST_CASE("the first Ctrl-C, SIGTERM or SIGHUP stops cleanly with a checkpoint") {
     const TinyJob job;
     const Words sets{"train.steps=200", "train.grad_accumulation_steps=1", "train.keep_checkpoints=1"};
-    const auto outcome =
-        stopped_when(job, "stopped", sets, SIGINT, [](const auto& folder) { return has_step(folder, 7); });
-    const fs::path folder = job.run_folder("stopped");
-    const auto steps = json_of(folder / "summary.json")["steps"].get<int>();
-    CHECK(steps >= 7);
-    CHECK(steps < 200);
-    check_stopped(folder, outcome, steps);
     job.trained("whole", sets);
-    job.trained("stopped", sets, {"--resume"});
-    require_same_end(job.run_folder("whole"), folder);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        const auto name = "stopped" + std::to_string(signal);
+        const auto outcome =
+            stopped_when(job, name, sets, signal, [](const auto& folder) { return has_step(folder, 7); });
+        const fs::path folder = job.run_folder(name);
+        const auto steps = json_of(folder / "summary.json")["steps"].get<int>();
+        CHECK(steps >= 7);
+        CHECK(steps < 200);
+        check_stopped(folder, outcome, steps);
+        job.trained(name, sets, {"--resume"});
+        require_same_end(job.run_folder("whole"), folder);
+    }
 }
 
 TEST_CASE("a second signal ends the program at once, and the last checkpoint stays whole") {

@@ -78,6 +78,19 @@ std::string stacks_error(const fs::path& file) {
 
 }  // namespace
 
+TEST_CASE("what changed when a run was gone on with stands above its configuration") {
+    const auto folder = make_run();
+    CHECK_THAT(report_of(folder), !contains("After step"));
+    write(folder / "changes.jsonl", R"({"step":2,"key":"optimizer.lr","before":"1e-04","now":"<2e-04>"}
+{"step":3,"key":"data.train","before":"a.tsv with XXH3 1","now":"a.tsv with XXH3 2"}
+{"step":4,"ke)");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains("every value that held at the beginning"));
+    for (const char* text : {"After step", "optimizer.lr", "1e-04", "&lt;2e-04&gt;", "a.tsv with XXH3 2"})
+        CHECK_THAT(html, contains(text));
+    CHECK(unbalanced(html).empty());
+}
+
 TEST_CASE("a report tells the run's numbers") {
     const auto html = report_of(make_run());
     CHECK(unbalanced(html) == "");

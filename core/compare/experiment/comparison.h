@@ -96,7 +96,7 @@ struct Comparison {
     bool stopped = false;
 
     bool forced() const;  // some arm differs in what should be equal
-    // 0: all arms ran;  1: some did not;  5: an arm is WRONG.
+    // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
     int exit_code() const;
 };
 

@@ -38,7 +38,7 @@ public:
             if (total != 0.0) summary.total += total * std::exp(static_cast<double>(*sums.top) - summary.top);
             summary.sum += static_cast<double>(*sums.sum);
         }
-        // The kernel's exp makes nothing of a NaN; the sum of the logits keeps it.
+        // Whatever the exponentials and maxima make of a NaN, the sum of the logits keeps it.
         if (std::isnan(summary.sum)) summary.total = summary.sum;
         return summary;
     }

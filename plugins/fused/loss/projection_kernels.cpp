@@ -83,7 +83,7 @@ void gradients(const LogitsTile& tile, const ColumnFactors& rows, T* out, std::i
             const V e = exp(f, hn::Sub(x, hn::LoadU(f, rows.log_sum_exp + j)));
             const V factor = hn::LoadU(f, rows.factor + j);
             const V gradient = hn::MulSub(e, factor, hn::LoadU(f, rows.constant + j));
-            store(f, hn::IfThenElseZero(hn::Ne(factor, hn::Zero(f)), gradient), out + c * ldo + j);
+            store(f, hn::IfThenZeroElse(hn::Eq(factor, hn::Zero(f)), gradient), out + c * ldo + j);
         }
     }
 }

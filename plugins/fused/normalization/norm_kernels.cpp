@@ -76,7 +76,10 @@ RowStatistics reduced_statistics(const T* s, const NormShape& shape) {
     const float mean = shape.centered ? sums.total() / count : 0.0F;
     const float variance = std::max(squares.total() / count - mean * mean, 0.0F);
     const double rstd = 1.0 / std::sqrt(static_cast<double>(variance) + shape.eps);
-    return {static_cast<float>(static_cast<T>(mean)), static_cast<float>(static_cast<T>(rstd))};
+    // float16 does not hold the inverse of a deviation below 1.5e-5, as that of a row of zeros.
+    const auto stored = static_cast<float>(static_cast<T>(rstd));
+    return {static_cast<float>(static_cast<T>(mean)),
+            std::isfinite(stored) ? stored : static_cast<float>(rstd)};
 }
 
 template <class T>

@@ -14,7 +14,8 @@ namespace switchyard {
 namespace {
 
 // With parameters wider than x LibTorch's layer_norm has a forward on CPU only, and sums the parameters' gradients up in the
-// dtype of x. Then everything is float32, as torch.autocast has it.
+// dtype of x; with parameters of 16 bits it keeps mean and rstd for backward in 16 bits on the CPU, although statistics are
+// float32's. Then everything is float32, as torch.autocast has it.
 at::Tensor normalize(const at::Tensor& x, const NormalizationInputs& inputs,
                      const NormalizationParams& params) {
     const std::int64_t width = x.size(-1);
@@ -23,6 +24,10 @@ at::Tensor normalize(const at::Tensor& x, const NormalizationInputs& inputs,
     const bool followed =
         at::GradMode::is_enabled() && (x.requires_grad() || inputs.weight.requires_grad() ||
                                        (inputs.beta.defined() && inputs.beta.requires_grad()));
+    if (followed && x.is_cpu() && x.element_size() == 2) {
+        const auto wide = [](const at::Tensor& t) { return t.defined() ? t.to(at::kFloat) : t; };
+        return as_type(at::layer_norm(wide(x), width, wide(inputs.weight), wide(inputs.beta), params.eps), x);
+    }
     const auto as = narrow && (followed || !x.is_cpu()) ? as_type(x, inputs.weight) : x;
     return as_type(at::layer_norm(as, width, inputs.weight, inputs.beta, params.eps), x);
 }

@@ -164,6 +164,7 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
     with("large", [](LossSpec& s) { s.spread = 60.0; });
     for (const Reduction reduction : {Reduction::mean, Reduction::none}) {
         with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
+        with("nan_ignored", [&](LossSpec& s) { s.nan_ignored = true, s.params.reduction = reduction; });
     }
     // On a device LibTorch's kernels give rows of logits that are ignored and not finite a gradient of NaN: to
     // look for them would be one more pass over the logits in every call.

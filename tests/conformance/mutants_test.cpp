@@ -190,6 +190,7 @@ TEST_CASE("mutants of loss are caught") {
         {"ignored_rows_have_gradient", "/reduction/", "wrong_gradient"},
         {"weight_gradient_missing", "projection/", "wrong_gradient"},
         {"nan_to_num", "/nan/", "nan"},
+        {"reads_ignored_rows", "projection/nan_ignored/", "nan"},
         {"odd_after_10_calls", "/in_turn/", "stale_state"},
     };
     expect_caught(test::loss_entry, mutants);

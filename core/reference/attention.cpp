@@ -59,8 +59,8 @@ at::Tensor without_padding(const at::Tensor& x_BKMD, const ScoreGeometry& geomet
 at::Tensor scores(const Block& block, const AttentionParams& params) {
     const at::Tensor k_BHMD =
         for_every_head(without_padding(block.k_BKMD, block.geometry), block.q_BHND.size(1));
-    at::Tensor s =
-        wide(block.q_BHND.matmul(k_BHMD.transpose(-2, -1))) * attention_scale(params, block.q_BHND.size(-1));
+    at::Tensor s = wide(block.q_BHND).matmul(wide(k_BHMD).transpose(-2, -1)) *
+                   attention_scale(params, block.q_BHND.size(-1));
     if (params.mask.kinds.has(MaskKind::soft_cap) && params.mask.soft_cap > 0.0) {
         s = (s / params.mask.soft_cap).tanh() * params.mask.soft_cap;
     }

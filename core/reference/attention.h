@@ -2,9 +2,9 @@
 // follows: every mask, both layouts, grouped heads, paged caches. The score matrix is in memory: this is what
 // faster ones are measured against.
 //
-// q k^T and probabilities * v are products in the dtype of q; scores, softmax and biases are float32 at
-// least. Keys and values past key_lengths, or outside a sequence's pages, are not read: they may be anything,
-// NaN too.
+// Scores are summed up in float32 at least, never rounded to less; so are softmax and biases. The product of
+// probabilities and v is in the dtype of q. Keys and values past key_lengths, or outside a sequence's pages,
+// are not read: they may be anything, NaN too.
 #pragma once
 
 #include <switchyard/interfaces/attention.h>

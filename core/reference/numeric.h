@@ -3,7 +3,8 @@
 // Run in float64 it is the oracle. Run in the dtype of a candidate it says how far plain ATen calls in that
 // dtype are from the oracle, and the allowance of the candidate follows from that. So products of matrices
 // and elementwise steps run in the dtype of their inputs and round like any ATen call, while softmax,
-// log-sum-exp and the statistics of rows are taken in float32 at least, as the contracts say.
+// log-sum-exp, the statistics of rows and the scores of attention, which an exponential follows, are taken in
+// float32 at least, as the contracts say.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -114,7 +114,8 @@ std::int64_t choose_on_cuda(const SdpaArguments& a) {
     return choices.back().choice;
 }
 
-// The log-sum-exp is no output of the math kernel: it is computed beside it.
+// The log-sum-exp is no output of the math kernel, and that of the flash kernel is off by 6e-5 for 16-bit
+// inputs, whose exponentials it takes as exactly as 16 bits need: it is computed beside them.
 Tensor log_sum_exp(const SdpaArguments& a) {
     const at::NoGradGuard no_grad;
     const auto type = a.q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -154,7 +155,13 @@ SdpaResult on_cpu(const SdpaArguments& a) {
         std::tie(result.out, result.lse) = at::_scaled_dot_product_flash_attention_for_cpu(
             with_dense_rows(a.q, a.kernel), with_dense_rows(a.k, a.kernel), with_dense_rows(a.v, a.kernel),
             a.dropout, a.causal, a.mask, a.scale);
-        result.lse = a.want_lse ? with_empty_rows(result.lse, a.mask) : Tensor();
+        if (!a.want_lse) {
+            result.lse = Tensor();
+        } else if (a.q.scalar_type() == at::kBFloat16 || a.q.scalar_type() == at::kHalf) {
+            result.lse = log_sum_exp(a);
+        } else {
+            result.lse = with_empty_rows(result.lse, a.mask);
+        }
         return result;
     }
     result.out = std::get<0>(at::_scaled_dot_product_attention_math(

@@ -49,7 +49,7 @@ TEST_CASE("large scores and large biases have the softmax and the gradients of f
 TEST_CASE("scores of 16-bit inputs are summed up in float32 and not rounded to less") {
     const conformance::Threads one(1);
     at::manual_seed(8);
-    for (const std::string plugin : {"chunked", "flash"}) {
+    for (const std::string plugin : {"naive", "chunked", "flash"}) {
         for (const auto type : {at::kBFloat16, at::kHalf}) {
             INFO(plugin << ", " << c10::toString(type));
             AttentionRequest request;

@@ -3,12 +3,27 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace switchyard::base::limits {
 
 inline constexpr std::size_t json_depth = 64;                     // objects and lists inside each other
 inline constexpr std::size_t json_bytes = std::size_t{64} << 20;  // of one JSON text
+inline constexpr std::size_t json_values = std::size_t{1} << 22;  // objects, lists, texts, numbers of one
 inline constexpr std::size_t quoted_characters = 200;             // of a foreign text that a message quotes
 inline constexpr std::size_t listed_problems = 20;                // before "and N more"
+
+inline constexpr std::size_t file_bytes = std::size_t{256} << 20;  // of a file that is read as a whole
+inline constexpr std::size_t line_bytes = std::size_t{16} << 20;   // of a line of text, or of a row
+
+// Packed data (gzip, bzip2) may be so many times as large as its file, and this much in any case.
+inline constexpr std::size_t unpacked_ratio = 200;
+inline constexpr std::size_t unpacked_bytes = std::size_t{64} << 20;
+
+inline constexpr std::size_t vocabulary_bytes = std::size_t{64} << 20;
+inline constexpr std::size_t vocabulary_entries = std::size_t{1} << 22;
+
+// The largest count of samples, tokens or bytes that another program is believed to have.
+inline constexpr std::int64_t arm_count = 1'000'000'000'000'000;
 
 }  // namespace switchyard::base::limits

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/planned_job.h>
@@ -15,7 +15,7 @@
 namespace switchyard::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 // What is planned, and what is made of it: the second refers to the first.
 struct Prepared {
@@ -26,16 +26,17 @@ struct Prepared {
 Prepared prepare(const Json& message) {
     Prepared prepared;
     JobOptions options;
-    options.config = message.at("config").get<std::string>();
-    options.overrides = message.at("overrides").get<std::vector<std::string>>();
-    options.trust = message.value("trust", false);
+    options.config = base::needed_text(message, "config");
+    for (const auto& one : base::needed_list(message, "overrides"))
+        options.overrides.push_back(base::shown(one));
+    options.trust = message.contains("trust") && base::needed_flag(message, "trust");
     prepared.job = plan_job(options);
     compare::OwnArmOptions arm;
-    arm.first = message.at("first").get<std::string>();
-    arm.lend = message.value("lend", "");
-    arm.cycle = message.value("cycle", std::int64_t{0});
-    arm.amplification = message.value("amplification", false);
-    if (const auto lengths = message.value("lengths", ""); !lengths.empty()) {
+    arm.first = base::needed_text(message, "first");
+    arm.lend = base::text_of(message, "lend");
+    arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
+    arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
+    if (const auto lengths = base::text_of(message, "lengths"); !lengths.empty()) {
         if (const auto error = compare::read_lengths(lengths, arm.lengths); !error.empty())
             throw Failure(error);
     }
@@ -51,14 +52,14 @@ void say(std::FILE* answers, const Json& message) {
 }
 
 Json answer(const Json& message, Prepared& prepared) {
-    const auto type = message.at("type").get<std::string>();
+    const auto type = base::needed_text(message, "type");
     if (type == "prepare") {
         prepared = {};  // the memory of the one before
         prepared = prepare(message);
         return compare::to_message(prepared.arm->ready());
     }
     if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
-    return compare::to_message(prepared.arm->run(message.at("steps").get<std::int64_t>()));
+    return compare::to_message(prepared.arm->run(base::needed_integer(message, "steps")));
 }
 
 int serve() {
@@ -69,8 +70,8 @@ int serve() {
     Prepared prepared;
     for (std::string line; std::getline(std::cin, line);) {
         try {
-            const auto message = Json::parse(line);
-            if (message.at("type") == "quit") break;
+            const auto message = base::parse_object(line, "standard input");
+            if (base::text_of(message, "type") == "quit") break;
             say(answers, answer(message, prepared));
         } catch (const std::exception& error) {
             say(answers, {{"type", "error"}, {"text", error.what()}});

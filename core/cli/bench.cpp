@@ -10,6 +10,7 @@
 #include <switchyard/cli/bench_read.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/commands.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/compare/bench/overhead.h>
 #include <switchyard/compare/stacks/layer_bench.h>
 #include <switchyard/compare/stacks/step_bench.h>
@@ -227,19 +228,22 @@ void add_common(CLI::App& command, BenchOptions& options) {
     list(command, "--dtype", options.dtypes, "default: float32,bfloat16")->type_name("A,B");
     list(command, "--pass", options.passes, "forward, backward, forward_backward; of an optimizer: step")
         ->type_name("A,B");
-    command.add_option("--dropout", options.dropout, "probability of dropping")->type_name("P");
+    command.add_option("--dropout", options.dropout, "probability of dropping")
+        ->type_name("P")
+        ->check(number(0.0, 1.0));
     command.add_option("--time-budget", options.time_budget, "for the timing of all tables, about")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check(number(1e-3, 1e9))
         ->capture_default_str();
     command.add_option("--blocks", options.blocks, "that many samples of each, whatever it takes")
         ->type_name("N")
-        ->check(CLI::Range(1, 100000));
+        ->check(whole_number(1, 100000));
     command.add_option("--threads", options.threads, "of LibTorch; default: all cores")
         ->type_name("N")
-        ->check(CLI::Range(1, 4096));
+        ->check(whole_number(1, 4096));
     command.add_option("--seed", options.seed, "of inputs, order and intervals")
         ->type_name("N")
+        ->check(whole_number(0))
         ->capture_default_str();
     add_overrides(command, options.job,
                   "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
@@ -276,9 +280,11 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
         ->capture_default_str();
     command.add_option("--label-smoothing", options.label_smoothing, "of the loss")
         ->type_name("E")
+        ->check(number(0.0, 1.0))
         ->group(rows);
     command.add_option("--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss")
         ->type_name("Z")
+        ->check(number(0.0, 1e6))
         ->group(rows);
     command
         .add_flag("--in-place", options.in_place,
@@ -290,6 +296,7 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
         ->group(optimizer);
     command.add_option("--clip", options.clip, "clip gradients by this norm in the same step")
         ->type_name("NORM")
+        ->check(number(0.0, 1e30))
         ->group(optimizer);
 }
 

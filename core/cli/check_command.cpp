@@ -102,7 +102,7 @@ Action setup_check(CLI::App& command) {
     const auto options = std::make_shared<CheckOptions>();
     add_job_options(command, options->job);
     add_json(command, options->json);
-    return telling_input_errors([options] { return check(*options); });
+    return [options] { return check(*options); };
 }
 
 }  // namespace switchyard::cli

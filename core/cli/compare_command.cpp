@@ -10,6 +10,7 @@
 #include <switchyard/cli/compare_arms.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/compare_messages.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/compare/arms/arm_process.h>
 #include <switchyard/compare/arms/own_arm.h>
@@ -143,6 +144,7 @@ private:
             checked_, MessageOptions{options_.arms.job, folder_.path(), options_.lengths, settings.loss_steps,
                                      settings.seeds});
         settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
+        settings.lent = [this](int seed) { return messages_->lent_sizes(seed); };
         settings.drift = [this](std::size_t arm, std::size_t base) {
             return compare::drift_between(messages_->first_file(base), messages_->first_file(arm));
         };
@@ -217,22 +219,23 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
 void add_timing_options(CLI::App& command, CompareOptions& options) {
     command.add_option("--time", options.seconds, "for warm-up and blocks of all arms, about")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check(number(1e-3, 1e9))
         ->capture_default_str();
     command
         .add_option("--blocks", options.blocks,
                     "that many, whatever they take; default: as many as fit, 9 to 60")
         ->type_name("N")
-        ->check(CLI::Range(1, 10000));
+        ->check(whole_number(1, 10000));
     command.add_option("--steps-per-block", options.steps_per_block, "default: as many as last 0.1 s")
         ->type_name("N")
-        ->check(CLI::Range(1, 10000));
+        ->check(whole_number(1, 10000));
     command.add_option("--timeout", options.timeout, "for an arm to prepare, and for a block")
         ->type_name("SECONDS")
-        ->check(CLI::PositiveNumber)
+        ->check(number(1e-3, 1e9))
         ->capture_default_str();
     command.add_option("--order-seed", options.order, "of the order within blocks and of the intervals")
         ->type_name("N")
+        ->check(whole_number(0))
         ->capture_default_str();
     command.add_option("--lengths", options.lengths, "of made-up samples where the job has no data, as 8-64")
         ->type_name("MIN-MAX");
@@ -249,17 +252,20 @@ Action setup_compare(CLI::App& command) {
         .add_option("--seeds", options->seeds,
                     "train that many seeds of each arm to the end and compare final losses")
         ->type_name("K")
-        ->check(CLI::Range(1, 1000));
+        ->check(whole_number(1, 1000));
     command.add_option("--steps", options->steps, "of each seed; default: train.steps")
         ->type_name("N")
-        ->check(CLI::Range(1, 100000000));
+        ->check(whole_number(1, 100000000));
     command
         .add_option("--loss-equivalence", options->loss_equivalence,
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")
         ->type_name("MARGIN");
     add_json(command, options->json);
-    command.add_option("--html", options->html, "a page with plots")->type_name("FILE");
+    command.add_option("--html", options->html, "a page with plots")
+        ->check(file_name())
+        ->type_name("FILE");
     command.add_option("--fastest", options->fastest, "write what --set takes for the fastest arm")
+        ->check(file_name())
         ->type_name("FILE");
     return [options] { return CompareRun(*options).run(); };
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <switchyard/compare/arms/lent_batches.h>
+
 namespace switchyard::cli {
 namespace {
 
@@ -64,6 +66,11 @@ std::string ArmMessages::first_file(std::size_t arm) const {
 
 std::string ArmMessages::lent(int seed) const {
     return options_.folder + (seed < 0 ? "/lent" : "/lent-" + std::to_string(seed));
+}
+
+std::vector<compare::LentStep> ArmMessages::lent_sizes(int seed) const {
+    if (!external_) return {};
+    return compare::read_lent_sizes(lent(seed) + "/batches.safetensors");
 }
 
 // Where a file has to hold the batches, all arms take those of the file.

@@ -25,6 +25,8 @@ public:
     ArmMessages(const CheckedArms& arms, MessageOptions options);
 
     nlohmann::ordered_json prepare(const compare::Preparation& what) const;
+    // What external arms are lent for a seed; nothing where there are none.
+    std::vector<compare::LentStep> lent_sizes(int seed) const;
     // Where an arm writes what its first step gives.
     std::string first_file(std::size_t arm) const;
 

@@ -1,4 +1,5 @@
 // switchyard config show | schema | check
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -6,10 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/limits.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
+#include <switchyard/cli/start_check.h>
 #include <switchyard/config/schema.h>
 #include <switchyard/config/show.h>
 #include <switchyard/host/machine/host_info.h>
@@ -26,6 +30,14 @@ host::DiscoveryOptions manifests_only() {
 
 Job load_job(const JobOptions& options) {
     return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
+}
+
+std::string told_in_part(const std::vector<std::string>& problems) {
+    constexpr std::size_t most = base::limits::listed_problems;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(problems.size(), most); ++i) text += problems[i] + "\n";
+    if (problems.size() > most) text += "and " + std::to_string(problems.size() - most) + " more\n";
+    return problems.size() > 1 ? text + counted(problems.size(), "error") + "\n" : text;
 }
 
 }  // namespace
@@ -53,6 +65,10 @@ Action setup_config_check(CLI::App& command) {
     add_job_options(command, *options);
     return [options] {
         const auto job = load_job(*options);
+        const auto problems = start_problems(job);
+        if (!problems.empty()) throw Failure(told_in_part(problems));
+        if (job.config.data.train.empty())
+            std::cerr << "note: data.train names no file: it can be planned and timed, but not trained\n";
         std::cout << base::printable(options->config) << ": no mistakes ("
                   << counted(job.files.size(), "file") << " read, fingerprint "
                   << config::fingerprint(job.config) << ")\n";
@@ -70,6 +86,7 @@ Action setup_config_schema(CLI::App& command) {
     command
         .add_option("--markdown", options->markdown,
                     "write docs/config.md instead, which leaves out the plugins' options")
+        ->check(file_name())
         ->type_name("FILE");
     return [options] {
         if (!options->markdown.empty()) {

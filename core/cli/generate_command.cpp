@@ -8,6 +8,7 @@
 
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
 #include <switchyard/data/smiles_text.h>
@@ -90,32 +91,35 @@ int write(const WriteOptions& options) {
 
 void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
     command.add_option("--samples", options.samples, "how many to write")
-        ->check(CLI::Range(1, 1000000))
+        ->check(whole_number(1, 1000000))
         ->type_name("N")
         ->capture_default_str();
     command
         .add_option("--max-tokens", options.max_tokens,
                     "most new tokens of a sample; 0: until batch.max_length")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number(0))
         ->type_name("N")
         ->capture_default_str();
     command
         .add_option("--temperature", options.sampling.temperature,
                     "below 1: nearer to the likeliest; 0: the likeliest")
-        ->check(CLI::Range(0.0, 1000.0))
+        ->check(number(0.0, 1000.0))
         ->type_name("T")
         ->capture_default_str();
     command.add_option("--top-k", options.sampling.top_k, "draw among the K likeliest tokens; 0: among all")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number(0))
         ->type_name("K")
         ->capture_default_str();
     command
         .add_option("--top-p", options.sampling.top_p,
                     "draw among the likeliest tokens of this share together")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(number(0.0, 1.0))
         ->type_name("P")
         ->capture_default_str();
-    command.add_option("--seed", options.seed, "of the draws")->type_name("N")->capture_default_str();
+    command.add_option("--seed", options.seed, "of the draws")
+        ->check(whole_number(0))
+        ->type_name("N")
+        ->capture_default_str();
 }
 
 }  // namespace
@@ -134,7 +138,7 @@ Action setup_generate(CLI::App& command) {
                      "say which share has balanced parentheses and brackets and closed rings");
     add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
-    return telling_input_errors([options] { return write(*options); });
+    return [options] { return write(*options); };
 }
 
 }  // namespace switchyard::cli

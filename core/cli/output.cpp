@@ -13,6 +13,7 @@
 #include <switchyard/base/atomic_file.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/host/stdout_aside.h>
 
 namespace switchyard::cli {
@@ -69,6 +70,7 @@ Text Table::render() const {
 
 void add_json(CLI::App& command, JsonOption& option) {
     command.add_option("--json", option.path, "write the same as JSON; - is the standard output")
+        ->check(file_name())
         ->type_name("FILE");
 }
 

@@ -1,16 +1,16 @@
 // switchyard plan CONFIG
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <switchyard/base/printable.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/host/machine/host_info.h>
@@ -78,11 +78,9 @@ void need_device(const Job& job, const HostInfo& host) {
 }
 
 void check_lock(const resolver::Plan& plan, const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) throw Failure(path + ": error: cannot be read");
-    const auto comparison = compare_with_lock(plan, text.str());
+    const auto text = base::read_text(path, base::limits::json_bytes);
+    if (!text) throw Failure(path + ": error: cannot be read: it is not there");
+    const auto comparison = compare_with_lock(plan, *text);
     if (!comparison.error.empty()) throw Failure(path + ": error: " + comparison.error);
     if (comparison.differences.empty()) return;
     throw Failure(path + ": error: the plan is not the one that was locked:\n    " +
@@ -132,10 +130,11 @@ Action setup_plan(CLI::App& command) {
         ->type_name("NAME");
     command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
     add_json(command, options->json);
-    command.add_option("--lock", options->lock, "write down what was chosen")->type_name("FILE");
+    command.add_option("--lock", options->lock, "write down what was chosen")->check(file_name())->type_name("FILE");
     command
         .add_option("--locked", options->locked,
                     "fail if anything else would be chosen than is written there")
+        ->check(file_name())
         ->type_name("FILE");
     return [options] { return plan(*options); };
 }

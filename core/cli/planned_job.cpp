@@ -3,14 +3,12 @@
 #include <iostream>
 #include <utility>
 
-#include <switchyard/base/input_error.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/plan_text.h>
 #include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/machine/libtorch_cuda.h>
 #include <switchyard/model/planning.h>
-#include <switchyard/train/session.h>
 
 namespace switchyard::cli {
 
@@ -34,18 +32,6 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
     std::cerr << plan_warnings(planned->plan);
     return planned;
-}
-
-Action telling_input_errors(Action action) {
-    return [action = std::move(action)] {
-        try {
-            return action();
-        } catch (const train::InputError& error) {
-            throw Failure(error.what());
-        } catch (const base::InputError& error) {
-            throw Failure(error.what());
-        }
-    };
 }
 
 }  // namespace switchyard::cli

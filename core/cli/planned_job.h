@@ -27,7 +27,4 @@ struct PlanOptions {
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the configuration or cannot be served.
 std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan = {});
 
-// The same action, where what is wrong with a job's input is a Failure.
-Action telling_input_errors(Action action);
-
 }  // namespace switchyard::cli

@@ -9,6 +9,7 @@
 
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
 #include <switchyard/cli/precision_text.h>
@@ -162,13 +163,13 @@ Action setup_precision(CLI::App& command) {
                   "set one value, as in --set precision.backend=amp/bf16; may be repeated");
     command.add_option("--steps", options->steps, "training steps to look at")
         ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
+        ->check(whole_number(1, 1000000))
         ->capture_default_str();
     command.add_flag("--per-layer", options->per_layer, "a line for every layer and parameter, none folded");
     command.add_flag("--tensors", options->tensors, "a line for every tensor of an operation");
     command.add_flag("--formats", options->formats, "only the table of number formats; runs nothing");
     add_json(command, options->json);
-    return telling_input_errors([options] { return precision(*options); });
+    return [options] { return precision(*options); };
 }
 
 }  // namespace switchyard::cli

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/next_line.h>
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/planned_job.h>
@@ -23,8 +25,34 @@ struct PredictOptions {
 
 std::vector<std::string> lines_of_stdin() {
     std::vector<std::string> lines;
-    for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
+    std::string line;
+    for (base::Line read; (read = base::next_line(*std::cin.rdbuf(), line)) != base::Line::none;) {
+        if (read == base::Line::too_long)
+            throw Failure("standard input:" + std::to_string(lines.size() + 1) +
+                          ": error: the line is longer than " + std::to_string(base::limits::line_bytes) +
+                          " bytes");
+        lines.push_back(line);
+    }
     return lines;
+}
+
+// What the model would not see as it was given.
+void check_texts(const std::vector<std::string>& texts, config::TokenizerKind tokenizer) {
+    std::size_t empty = 0, with_nul = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const auto at = data::find_invalid_utf8(texts[i]);
+        if (tokenizer != config::TokenizerKind::bytes && at != std::string::npos)
+            throw Failure("text " + std::to_string(i + 1) + ": error: is no valid UTF-8 at byte " +
+                          std::to_string(at + 1));
+        empty += texts[i].find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
+        with_nul += texts[i].find('\0') != std::string::npos ? 1 : 0;
+    }
+    const auto warn = [&](std::size_t count, const char* what) {
+        if (count > 0)
+            std::cerr << "warning: " << count << " of " << counted(texts.size(), "text") << what << '\n';
+    };
+    warn(empty, " without any word: what is told of them is the same for all");
+    warn(with_nul, " with NUL bytes");
 }
 
 std::string percent(double share) {
@@ -44,7 +72,12 @@ int predict(PredictOptions options) {
             ", and predict tells classes of texts" +
             (planned->config.task.predicts_words() ? "; to let it write, use `switchyard generate`" : ""));
     }
+    if (const auto& column = planned->config.data.pair_column; !column.empty()) {
+        throw Failure(options.run + ": is trained on pairs of texts (data.pair_column = \"" +
+                      base::quoted(column) + "\"), and predict takes single texts");
+    }
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    check_texts(options.texts, planned->config.data.tokenizer);
     session.load_tokenizer();
     session.load_initial_weights();
     const auto rows = train::predict(session, options.texts);
@@ -73,7 +106,7 @@ Action setup_predict(CLI::App& command) {
     command.add_option("TEXT", options->texts, "texts; none: the lines of the standard input")->type_name("");
     add_overrides(command, options->job, "set one value of the run's configuration");
     add_json(command, options->json);
-    return telling_input_errors([options] { return predict(*options); });
+    return [options] { return predict(*options); };
 }
 
 }  // namespace switchyard::cli

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
+#include <new>
 
 #include <CLI/CLI.hpp>
 
+#include <switchyard/base/input_error.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/config/suggest.h>
 
@@ -78,6 +81,9 @@ Words option_names(const CLI::App& app) {
 // CLI11 says what is wrong; what was meant is ours.
 std::string told(const CLI::ParseError& error, const CLI::App& app) {
     const std::string advice = "\n`" + app.get_name() + " -h` shows its options";
+    const bool value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
+                       dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
+    if (value) return error.what();
     if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what() + advice;
     const auto left = app.remaining();
     const auto option =
@@ -136,8 +142,31 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     return run_command(*command, Words(words.begin() + (grouped ? 2 : 1), words.end()));
 }
 
-int told(const std::string& text, int code) {
+// LibTorch's errors carry the stack of their place, of use to those who write kernels: TORCH_SHOW_CPP_STACKTRACES=1 in the environment.
+std::string without_frames(const std::string& text) {
+    const auto frames = text.find("Exception raised from ");
+    const bool wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr;
+    if (frames == std::string::npos || wanted) return text;
+    const auto end = text.find_last_not_of("\n ", frames == 0 ? 0 : frames - 1);
+    return text.substr(0, end == std::string::npos ? 0 : end + 1);
+}
+
+// Of the allocator's (core/host/machine/cpu_allocator.cpp), LibTorch's for a device, or the standard library's.
+bool is_out_of_memory(const std::string& text) {
+    for (const char* sign : {"cannot allocate ", "out of memory", "not enough memory", "std::bad_alloc"}) {
+        if (text.find(sign) != std::string::npos) return true;
+    }
+    return false;
+}
+
+constexpr const char* how_to_need_less =
+    "\nless memory is needed with a smaller batch.size (and more train.grad_accumulation_steps for it), a "
+    "smaller\nbatch.max_length, or train.recompute = \"layers\"";
+
+int told(const std::string& said, int code) {
     std::cout.flush();
+    auto text = without_frames(said);
+    if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less;
     const auto line = text.substr(0, text.find('\n'));
     const bool has_place = line.starts_with("error: ") || line.find(": error: ") != std::string::npos;
     std::cerr << (has_place ? "" : "error: ") << text << (text.ends_with('\n') ? "" : "\n");
@@ -154,6 +183,10 @@ int run_program(const std::vector<Command>& commands, const std::vector<std::str
         return std::cout ? code : told("cannot write to the standard output", Exit::run_failed);
     } catch (const Failure& failure) {
         return told(failure.what(), failure.code());
+    } catch (const base::InputError& error) {
+        return told(error.what(), Exit::bad_input);
+    } catch (const std::bad_alloc&) {
+        return told("out of memory", Exit::run_failed);
     } catch (const std::exception& error) {
         return told(error.what(), Exit::run_failed);
     } catch (...) {

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <ATen/Parallel.h>
 
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/probe/probe_cache.h>
 #include <switchyard/resolver/measured.h>
@@ -58,8 +58,12 @@ std::vector<resolver::Measurement> Remembered::load(std::vector<std::string>& no
     }
     std::sort(files.begin(), files.end());
     for (const auto& path : files) {
-        std::ifstream file(path, std::ios::binary);
-        auto read = resolver::read_measurement({std::istreambuf_iterator<char>(file), {}});
+        resolver::ReadMeasurement read;
+        try {
+            read = resolver::read_measurement(base::read_text(path, base::limits::json_bytes).value_or(""));
+        } catch (const base::InputError& error) {
+            read.error = error.what();
+        }
         if (read.error.empty())
             list.push_back(std::move(read.measurement));
         else

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/cli/commands.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/report/run_report.h>
 
@@ -45,7 +46,7 @@ Action setup_report(CLI::App& command) {
                     "bench step CONFIG "
                     "--json FILE` wrote")
         ->type_name("FILE");
-    command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")->type_name("OUT");
+    command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")->check(file_name())->type_name("OUT");
     return [options] {
         try {
             return write_report(*options);

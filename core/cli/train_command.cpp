@@ -127,6 +127,7 @@ void describe_data(const train::Session& session) {
         text << "warning: data.eval: " << both << " of " << eval.used
              << " texts are in data.train too: what is measured on them is learnt by heart\n";
     for (const auto& note : session.initial_weights().notes) text << "warning: " << note << '\n';
+    for (const auto& warning : session.data().warnings) text << "warning: " << warning << '\n';
     const auto& fresh = session.initial_weights().fresh;
     if (!fresh.empty())
         text << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
@@ -311,12 +312,12 @@ Action setup_train(CLI::App& command) {
                      "look at every operation of every layer, forward and backward, and end at the first NaN "
                      "or Inf with its "
                      "name; with --resume from the newest checkpoint");
-    return telling_input_errors([options, resume] {
+    return [options, resume] {
         read_resume(*resume, *options);
         if (options->job.config.empty())
             throw Failure("CONFIG is required\n`switchyard train -h` shows its options");
         return train_job(*options);
-    });
+    };
 }
 
 }  // namespace switchyard::cli

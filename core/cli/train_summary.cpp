@@ -20,8 +20,13 @@ ordered_json interval_json(const std::vector<double>& values) {
 }
 
 ordered_json rows_json(const data::RowCounts& rows) {
-    return {
-        {"read", rows.read}, {"used", rows.used}, {"truncated", rows.truncated}, {"skipped", rows.skipped}};
+    return {{"read", rows.read},
+            {"used", rows.used},
+            {"truncated", rows.truncated},
+            {"skipped", rows.skipped},
+            {"empty", rows.empty},
+            {"invalid_utf8", rows.invalid_utf8},
+            {"with_nul", rows.with_nul}};
 }
 
 ordered_json rewinds_json(const std::vector<train::Rewind>& rewinds) {

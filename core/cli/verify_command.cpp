@@ -13,6 +13,7 @@
 
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/verify_options.h>
 #include <switchyard/config/suggest.h>
@@ -306,12 +307,14 @@ Action setup_plugins_verify(CLI::App& command) {
             "--drawn", options->drawn,
             "besides the listed cases, so many that are drawn by chance from what a component serves (50)")
         ->type_name("N")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+        ->check(whole_number(0, 1000000));
     command
         .add_option("--seed", options->seed,
                     "repeats the drawn cases of the run that printed it; left out: new ones in each run")
+        ->check(whole_number(0))
         ->type_name("N");
     command.add_option("--show", options->shown, "so many faults of a component are shown (10)")
+        ->check(whole_number(0, 1000000))
         ->type_name("N");
     add_json(command, options->json);
     return [options] { return Verification(*options).run(); };

@@ -1,6 +1,7 @@
 #include <switchyard/config/derive.h>
 
 #include <algorithm>
+#include <set>
 
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/layer_pattern.h>
@@ -154,6 +155,12 @@ private:
         require(wanted == type, {"task.kind", "model.type"},
                 "a " + std::string(name(type)) + " is not trained for " + std::string(name(kind)),
                 expected + ", or model.type = \"" + std::string(name(wanted)) + '"');
+        std::set<std::string> labels;
+        for (const auto& label : config_.task.labels) {
+            require(!label.empty(), {"task.labels"}, "a label is empty", "a name for each class");
+            require(labels.insert(label).second, {"task.labels"},
+                    "the label " + toml_string(label) + " stands there twice", "a name for each class");
+        }
         require(!config_.task.project_all || config_.task.predicts_words(), {"task.project_all", "task.kind"},
                 "only words are projected, " + std::string(name(kind)) + " has classes",
                 "false, or a task.kind that predicts words");

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include <switchyard/base/limits.h>
 #include <switchyard/config/arm_config.h>
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/derive.h>
@@ -177,11 +178,12 @@ private:
                               problem.column);
         };
         std::ranges::stable_sort(problems, {}, place);
-        if (reading_.untold > 0) {
+        const auto told = std::min(problems.size(), base::limits::listed_problems);
+        const auto untold = reading_.untold + problems.size() - told;
+        problems.resize(told);
+        if (untold > 0)
             problems.push_back(
-                {.file = request_.path,
-                 .message = "there are " + std::to_string(reading_.untold) + " more problems"});
-        }
+                {.file = request_.path, .message = "and " + std::to_string(untold) + " more problems"});
     }
 
     const LoadRequest& request_;

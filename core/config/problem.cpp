@@ -1,5 +1,6 @@
 #include <switchyard/config/problem.h>
 
+#include <switchyard/base/limits.h>
 #include <switchyard/base/printable.h>
 
 namespace switchyard::config {
@@ -18,6 +19,11 @@ std::string indent_to(const std::string& line, int column) {
     return indent;
 }
 
+// Keys and values of a user may stand in them.
+std::string part(const std::string& text) {
+    return text.size() > 2 * base::limits::quoted_characters ? base::quoted(text) : text;
+}
+
 }  // namespace
 
 std::string render(const Problem& problem) {
@@ -25,10 +31,10 @@ std::string render(const Problem& problem) {
     if (problem.line > 0) text += ':' + std::to_string(problem.line) + ':' + std::to_string(problem.column);
     if (!text.empty()) text += ": ";
     text += "error: ";
-    if (!problem.key.empty()) text += problem.key + ": ";
-    text += problem.message;
-    if (!problem.expected.empty()) text += "; expected " + problem.expected;
-    if (!problem.hint.empty()) text += "; " + problem.hint;
+    if (!problem.key.empty()) text += part(problem.key) + ": ";
+    text += part(problem.message);
+    if (!problem.expected.empty()) text += "; expected " + part(problem.expected);
+    if (!problem.hint.empty()) text += "; " + part(problem.hint);
     text += '\n';
     if (problem.source.empty() || problem.column <= 0) return text;
     return text + "    " + problem.source + "\n    " + indent_to(problem.source, problem.column) + "^\n";

@@ -8,9 +8,14 @@
 namespace switchyard::data {
 
 struct ByteSource {
-    std::unique_ptr<std::istream> stream;  // throws on reading damaged packed data (std::ios_base::failure)
-    std::string error;                     // set if stream is nullptr
+    // Its buffer throws on reading: std::ios_base::failure for damaged packed data and for what the system cannot read, InputError for data
+    // that unpack to far more than any text does (limits::unpacked_ratio).
+    std::unique_ptr<std::istream> stream;
+    std::string error;  // set if stream is nullptr
 };
+
+// What such a failure means: "cannot be read: Input/output error".
+std::string read_failure(const std::ios_base::failure& failure);
 
 ByteSource open_bytes(const std::string& path);
 

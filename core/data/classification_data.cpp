@@ -1,16 +1,34 @@
 #include <switchyard/data/classification_data.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
+
+#include <switchyard/base/printable.h>
+#include <switchyard/data/labels.h>
 
 namespace switchyard::data {
 namespace {
 
-std::string quoted_list(const std::vector<std::string>& names) {
-    std::string text;
-    for (const auto& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-    return text;
+bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
+
+// What can be read and is most likely not meant: labels that no sample has.
+void warn(const char* key, const std::vector<std::int64_t>& counts, const std::vector<std::string>& labels,
+          std::vector<std::string>& warnings) {
+    std::vector<std::string> unseen;
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (counts[i] == 0)
+            unseen.push_back(labels[i]);
+        else
+            seen = i;
+    }
+    if (unseen.empty() || unseen.size() == labels.size()) return;
+    if (unseen.size() + 1 == labels.size())
+        warnings.push_back(std::string(key) + ": all " + std::to_string(counts[seen]) +
+                           " samples have the label '" + base::quoted(labels[seen]) +
+                           "': there is nothing to tell apart");
+    warnings.push_back(std::string(key) + ": no sample has the label " + quoted_list(unseen) +
+                       " (task.labels)");
 }
 
 // [CLS] a [SEP], or [CLS] a [SEP] b [SEP] cut from the longer of the two first, as BERT does.
@@ -38,15 +56,6 @@ Encoded encode_pair(const Tokenizer& tokenizer, const std::string& first, const 
     ids.push_back(tokenizer.specials().eos);
     result.segments.resize(ids.size(), 1);
     return result;
-}
-
-std::optional<std::int64_t> number_of(const std::vector<std::string>& labels, const std::string& label) {
-    const auto found = std::find(labels.begin(), labels.end(), label);
-    if (found != labels.end()) return found - labels.begin();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        if (std::to_string(i) == label) return static_cast<std::int64_t>(i);
-    }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -80,16 +89,20 @@ Splits read_classification(const config::DataConfig& data, const std::vector<std
     const auto eval = std::make_shared<ClassificationData>();
     SplitRequest request{data, {data.label_column, data.text_column}, 1};
     if (!data.pair_column.empty()) request.columns.push_back(data.pair_column);
+    std::vector<std::int64_t> train_counts(labels.size()), eval_counts(labels.size());
     Splits splits;
     splits.train = train;
     splits.eval = eval;
     const auto use = [&](const std::string&, const Row& row, bool to_eval) {
-        const auto label = number_of(labels, row.values[0]);
-        if (!label) {
-            return RowUse{
-                false, false,
-                "label '" + row.values[0] + "' is none of " + quoted_list(labels) + " (task.labels)",
-                data.other_label};
+        const auto label = label_number(labels, row.values[0]);
+        if (!label) return RowUse{false, false, unknown_label(labels, row.values[0]), data.other_label};
+        if (std::all_of(row.values.begin() + 1, row.values.end(), blank)) return RowUse{false, false, "", {}};
+        for (auto text = row.values.begin() + 1; text != row.values.end(); ++text) {
+            const auto at =
+                data.tokenizer == config::TokenizerKind::bytes ? std::string::npos : find_invalid_utf8(*text);
+            if (at != std::string::npos)
+                return RowUse{false, false, "is no valid UTF-8 at byte " + std::to_string(at + 1),
+                              data.bad_row};
         }
         Encoded encoded;
         if (data.pair_column.empty()) {
@@ -97,11 +110,14 @@ Splits read_classification(const config::DataConfig& data, const std::vector<std
         } else {
             encoded = encode_pair(tokenizer, row.values[1], row.values[2], max_length);
         }
+        ++(to_eval ? eval_counts : train_counts)[static_cast<std::size_t>(*label)];
         (to_eval ? eval : train)->add(std::move(encoded.ids), std::move(encoded.segments), *label);
         return RowUse{true, encoded.cut, "", {}};
     };
     read_splits(request, use, splits);
     require_samples(data, splits);
+    warn("data.train", train_counts, labels, splits.warnings);
+    warn(data.eval.empty() ? "data.train, held out" : "data.eval", eval_counts, labels, splits.warnings);
     return splits;
 }
 

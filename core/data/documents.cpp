@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <switchyard/base/limits.h>
+
 namespace switchyard::data {
 namespace {
 
@@ -24,6 +26,9 @@ public:
 
     bool line(const Row& row) {
         if (paragraphs_ && blank(row.values[0])) return flush();
+        if (!text_.values.empty() &&
+            text_.values[0].size() + row.values[0].size() >= base::limits::file_bytes)
+            return too_long();
         if (text_.values.empty()) {
             text_ = {row.line, {row.values[0]}};
         } else {
@@ -33,7 +38,8 @@ public:
         return true;
     }
     bool flush() {
-        if (text_.values.empty()) return true;
+        const bool told = std::exchange(told_, false);
+        if (text_.values.empty() || told) return text_ = {}, true;
         Row whole = std::exchange(text_, {});
         ++texts_;
         return request_.on_row(whole);
@@ -41,8 +47,17 @@ public:
     std::int64_t texts() const { return texts_; }
 
 private:
+    // The rest of the text is passed over.
+    bool too_long() {
+        text_.values[0].clear();
+        return std::exchange(told_, true) || !request_.on_problem ||
+               request_.on_problem({text_.line, "begins a text that is longer than " +
+                                                    std::to_string(base::limits::file_bytes) + " bytes"});
+    }
+
     const RowRequest& request_;
     bool paragraphs_;
+    bool told_ = false;
     Row text_;
     std::int64_t texts_ = 0;
 };
@@ -92,6 +107,9 @@ RowsRead read_documents(RowRequest request, config::Documents documents) {
     auto lines = lines_of(request.path);
     lines.columns = request.columns;
     lines.on_row = [&](Row& row) { return more = gatherer.line(row); };
+    lines.on_problem = [&](const RowProblem& problem) {
+        return more = !request.on_problem || request.on_problem(problem);
+    };
     auto read = read_rows(lines);
     if (more && read.error.empty()) gatherer.flush();
     return {gatherer.texts(), std::move(read.error)};
@@ -102,16 +120,24 @@ RowsRead read_line_pairs(RowRequest request, const std::string& targets) {
         if (auto error = empty_file(path); !error.empty()) return {0, std::move(error)};
     }
     std::vector<std::string> answers;
+    std::string fault;  // a line that is left out would shift all behind it
     auto lines = lines_of(targets);
+    lines.on_problem = [&](const RowProblem& problem) {
+        fault = lines.path + ":" + std::to_string(problem.line) + ": " + problem.message;
+        return false;
+    };
+    const auto on_problem = lines.on_problem;
     lines.on_row = [&](Row& row) {
         answers.push_back(std::move(row.values[0]));
         return true;
     };
     auto read = read_rows(lines);
+    if (read.error.empty()) read.error = fault;
     if (!read.error.empty()) return read;
     bool more = true;
     std::size_t count = 0;
     lines = lines_of(request.path);
+    lines.on_problem = on_problem;
     lines.on_row = [&](Row& row) {
         if (more && count < answers.size()) {
             row.values.push_back(std::move(answers[count]));
@@ -121,6 +147,7 @@ RowsRead read_line_pairs(RowRequest request, const std::string& targets) {
         return true;
     };
     read = read_rows(lines);
+    if (read.error.empty()) read.error = fault;
     if (read.error.empty() && count != answers.size()) {
         read.error = targets + ": has " + std::to_string(answers.size()) + " lines, but " + request.path +
                      " has " + std::to_string(count) + "; expected a line for each line";

@@ -42,7 +42,8 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
     request.parallel = data.target_column.empty();
     const auto use = [&](const std::string&, const Row& row, bool to_eval) {
         for (const auto& text : row.values) {
-            if (text.empty()) return RowUse{false, false, "", {}};
+            if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
+                return RowUse{false, false, "", {}};
             if (auto fault = tokenizer.problem_in(text); !fault.empty())
                 return RowUse{false, false, std::move(fault), data.bad_row};
         }

@@ -5,9 +5,12 @@
 #include <istream>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
+#include <switchyard/base/limits.h>
+#include <switchyard/base/next_line.h>
 #include <switchyard/data/byte_source.h>
+#include <switchyard/data/labels.h>
 
 namespace switchyard::data {
 namespace {
@@ -18,21 +21,27 @@ std::string count_of_columns(std::size_t count) {
     return std::to_string(count) + (count == 1 ? " column" : " columns");
 }
 
+const std::string overlong = "is longer than " + std::to_string(base::limits::line_bytes) + " bytes";
+
 // Lines without their ends, counted.
 class Lines {
 public:
-    explicit Lines(std::istream& stream) : stream_(stream) {}
+    explicit Lines(std::istream& stream) : buffer_(*stream.rdbuf()) {}
     bool next(std::string& line) {
-        if (!std::getline(stream_, line)) return false;
+        const auto read = base::next_line(buffer_, line);
+        if (read == base::Line::none) return false;
         ++number_;
-        if (!line.empty() && line.back() == '\r') line.pop_back();
+        too_long_ = read == base::Line::too_long;
         return true;
     }
     std::int64_t number() const { return number_; }
+    // Of the last line: what is left of it is not all of it.
+    bool too_long() const { return too_long_; }
 
 private:
-    std::istream& stream_;
+    std::streambuf& buffer_;
     std::int64_t number_ = 0;
+    bool too_long_ = false;
 };
 
 Fields split_tabs(const std::string& line) {
@@ -49,11 +58,17 @@ Fields split_tabs(const std::string& line) {
 Fields split_csv(std::string line, Lines& lines, std::string& fault) {
     Fields fields(1);
     bool quoted = false;
+    std::size_t bytes = line.size();
     for (std::size_t at = 0;; ++at) {
         if (at == line.size()) {
             if (!quoted) return fields;
             if (!lines.next(line)) {
                 fault = "has a quoted field that is never closed";
+                return {};
+            }
+            bytes += line.size() + 1;
+            if (bytes > base::limits::line_bytes || lines.too_long()) {
+                fault = overlong + "; is a quotation mark not closed?";
                 return {};
             }
             fields.back() += '\n';
@@ -90,10 +105,16 @@ std::optional<std::size_t> index_of(const std::string& column, const Fields& hea
     return index < header.size() ? std::optional(index) : std::nullopt;
 }
 
-std::string join(const Fields& fields) {
-    std::string text;
-    for (const auto& field : fields) text += (text.empty() ? "'" : ", '") + field + "'";
-    return text;
+std::string other_separator(const Fields& header, RowFormat format) {
+    if (header.size() != 1) return "";
+    const auto& line = header.front();
+    const bool csv = format == RowFormat::csv;
+    if (csv && line.find(';') != std::string::npos)
+        return "; it is separated by semicolons: expected commas between columns, or tabs in a file named "
+               ".tsv";
+    if (csv && line.find('\t') != std::string::npos) return "; it is separated by tabs: name it .tsv";
+    if (!csv && line.find(',') != std::string::npos) return "; it is separated by commas: name it .csv";
+    return "";
 }
 
 class Reader {
@@ -135,13 +156,19 @@ private:
         }
         std::string line;
         while (lines_.next(line)) {
-            if (!hand_out(lines_.number(), Fields(request_.columns.size(), line))) return;
+            const bool more = lines_.too_long()
+                                  ? report(lines_.number(), overlong)
+                                  : hand_out(lines_.number(), Fields(request_.columns.size(), line));
+            if (!more) return;
         }
     }
 
     bool split(std::string line, Fields& fields, std::string& fault) {
-        fields =
-            request_.format == RowFormat::csv ? split_csv(std::move(line), lines_, fault) : split_tabs(line);
+        if (lines_.too_long())
+            fault = overlong;
+        else
+            fields = request_.format == RowFormat::csv ? split_csv(std::move(line), lines_, fault)
+                                                       : split_tabs(line);
         return fault.empty();
     }
 
@@ -150,7 +177,8 @@ private:
         for (const auto& column : request_.columns) {
             const auto index = index_of(column, first);
             if (!index)
-                return request_.path + ":1: has no column '" + column + "'; its columns are " + join(first);
+                return request_.path + ":1: has no column '" + column + "'; its columns are " +
+                       quoted_list(first) + other_separator(first, request_.format);
             indices_.push_back(*index);
             by_name_ = by_name_ || first[*index] == column;
         }
@@ -192,10 +220,17 @@ private:
 
     void read_jsonl() {
         std::string line;
-        while (lines_.next(line)) {
-            if (line.find_first_not_of(" \t") == std::string::npos) continue;
+        for (bool first = true; lines_.next(line);) {
+            const auto begin = line.find_first_not_of(" \t");
+            if (begin == std::string::npos) continue;
+            if (std::exchange(first, false) && line[begin] == '[') {
+                result_.error =
+                    request_.path + ":" + std::to_string(lines_.number()) +
+                    ": is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)";
+                return;
+            }
             Fields values;
-            const auto fault = read_object(line, values);
+            const auto fault = lines_.too_long() ? overlong : read_object(line, values);
             if (!(fault.empty() ? hand_out(lines_.number(), std::move(values))
                                 : report(lines_.number(), fault)))
                 return;
@@ -203,8 +238,10 @@ private:
     }
 
     std::string read_object(const std::string& line, Fields& values) const {
-        const auto object = nlohmann::json::parse(line, nullptr, false);
-        if (!object.is_object()) return "is no JSON object";
+        const auto parsed = base::parse_json(line);
+        if (!parsed.fault.empty()) return "is " + parsed.fault + "; expected one JSON object a line";
+        const auto& object = parsed.value;
+        if (!object.is_object()) return "is " + base::kind_of(object) + "; expected a JSON object";
         for (const auto& column : request_.columns) {
             const auto found = object.find(column);
             if (found == object.end()) return "has no key '" + column + "'";
@@ -241,8 +278,10 @@ RowsRead read_rows(const RowRequest& request) {
     if (!source.stream) return {0, std::move(source.error)};
     try {
         return Reader(request, *source.stream).run();
-    } catch (const std::ios_base::failure&) {
-        return {0, request.path + ": its packed data is damaged or cut off"};
+    } catch (const std::ios_base::failure& failure) {
+        return {0, request.path + ": " + read_failure(failure)};
+    } catch (const base::InputError& error) {
+        return {0, error.what()};
     }
 }
 

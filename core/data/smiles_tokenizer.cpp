@@ -1,10 +1,11 @@
 #include <switchyard/data/smiles_tokenizer.h>
 
 #include <array>
-#include <fstream>
-#include <iterator>
+#include <utility>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/data/smiles_text.h>
+#include <switchyard/data/vocabulary_file.h>
 
 namespace switchyard::data {
 namespace {
@@ -25,35 +26,32 @@ std::string no_token(std::string_view text, std::size_t at) {
 }  // namespace
 
 SmilesTokenizer::Opened SmilesTokenizer::open(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return {nullptr, path + ": cannot be opened; expected a vocabulary, one token a line"};
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return from_text(text, path);
+    auto file = open_vocabulary(path);
+    if (!file.error.empty()) return {nullptr, std::move(file.error)};
+    return from_text(file.text, path);
 }
 
 SmilesTokenizer::Opened SmilesTokenizer::from_text(std::string_view vocabulary, const std::string& name) {
     const std::shared_ptr<SmilesTokenizer> made(new SmilesTokenizer);
-    while (!vocabulary.empty()) {
-        const auto end = vocabulary.find('\n');
-        auto line = vocabulary.substr(0, end);
-        vocabulary.remove_prefix(end == std::string_view::npos ? vocabulary.size() : end + 1);
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    const auto fault = for_each_token(vocabulary, [&](std::string_view line) -> std::string {
         const auto id = made->size();
-        const auto place = name + ":" + std::to_string(id + 1) + ": ";
+        const auto place = std::to_string(id + 1) + ": ";
         const auto index = static_cast<std::size_t>(id);
         if (index < special_tokens.size()) {
             if (line != special_tokens[index])
-                return {nullptr, place + "expected " + std::string(special_tokens[index]) + ", got '" +
-                                     std::string(line) + "'"};
+                return place + "expected " + std::string(special_tokens[index]) + ", got '" +
+                       base::quoted(line) + "'";
         } else if (line.empty() || first_smiles_token(line) != line) {
-            return {nullptr, place + "'" + std::string(line) + "' is no token of a SMILES"};
+            return place + "'" + base::quoted(line) + "' is no token of a SMILES";
         }
         const auto [entry, added] = made->ids_.try_emplace(std::string(line), id);
         if (!added)
-            return {nullptr, place + "'" + std::string(line) + "' stands on line " +
-                                 std::to_string(entry->second + 1) + " too"};
+            return place + "'" + base::quoted(line) + "' stands on line " +
+                   std::to_string(entry->second + 1) + " too";
         made->tokens_.emplace_back(line);
-    }
+        return "";
+    });
+    if (!fault.empty()) return {nullptr, name + ":" + fault};
     if (made->tokens_.size() <= special_tokens.size())
         return {nullptr, name +
                              ": holds no token; expected <pad>, <bos>, <eos>, <unk>, <mask> and tokens of "
@@ -95,7 +93,7 @@ std::string SmilesTokenizer::problem_in(std::string_view text) const {
         const auto token = first_smiles_token(text.substr(at));
         if (token.empty()) return no_token(text, at);
         if (!ids_.contains(token))
-            return "has the token '" + std::string(token) + "' at column " + std::to_string(at + 1) +
+            return "has the token '" + base::quoted(token) + "' at column " + std::to_string(at + 1) +
                    ", which is not in the vocabulary";
         at += token.size();
     }

@@ -1,15 +1,16 @@
 #include <switchyard/data/splits.h>
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
+#include <switchyard/base/limits.h>
 #include <switchyard/data/documents.h>
 #include <switchyard/data/split.h>
+#include <switchyard/data/tokenizer.h>
 
 namespace switchyard::data {
 namespace {
-
-constexpr std::size_t most_problems = 20;  // more than that say the same thing again
 
 using Use = std::function<RowUse(const std::string& path, Row& row, bool eval)>;
 
@@ -18,8 +19,9 @@ public:
     Reader(const SplitRequest& request, const Use& use, Splits& splits)
         : request_(request), data_(request.data), use_(use), splits_(splits) {}
 
-    void read(const std::vector<std::string>& paths, const std::vector<std::string>& targets,
+    void read(const char* key, const std::vector<std::string>& paths, const std::vector<std::string>& targets,
               double eval_share) {
+        key_ = key;
         if (request_.parallel) {
             for (std::size_t i = 0; i < paths.size(); ++i) {
                 begin(paths[i], eval_share);
@@ -36,6 +38,11 @@ public:
         }
     }
 
+    // After the problems that are told: how many are not.
+    void tell_rest() {
+        if (untold_ > 0) splits_.problems.push_back("and " + std::to_string(untold_) + " more");
+    }
+
 private:
     void begin(const std::string& path, double eval_share) {
         path_ = path;
@@ -43,7 +50,7 @@ private:
         rows_ = 0;
     }
     void end(const RowsRead& read) {
-        if (!read.error.empty()) problem(read.error);
+        if (!read.error.empty()) problem(key_ + ": " + read.error);
     }
 
     RowRequest rows_of(const std::string& path) {
@@ -65,7 +72,7 @@ private:
 
     bool keep_reading() {
         ++rows_;
-        return splits_.problems.size() < most_problems && (data_.max_rows == 0 || rows_ < data_.max_rows);
+        return data_.max_rows == 0 || rows_ < data_.max_rows;
     }
 
     void add(Row& row) {
@@ -74,14 +81,23 @@ private:
         auto& counts = eval ? splits_.eval_rows : splits_.train_rows;
         ++counts.read;
         const auto line = row.line;
+        const auto holds = [&](auto&& what) { return std::ranges::any_of(row.values, what); };
+        counts.with_nul +=
+            holds([](const auto& text) { return text.find('\0') != std::string::npos; }) ? 1 : 0;
         const auto result = use_(path_, row, eval);
         if (result.used) {
             if (!data_.eval.empty()) look_for_both(position, eval);
             ++counts.used;
             counts.truncated += result.truncated ? 1 : 0;
-        } else if (result.fault.empty()) {
+            return;
+        }
+        if (result.fault.empty()) {
             ++counts.skipped;
+            ++counts.empty;
         } else {
+            if (result.rule == config::BadRow::skip &&
+                holds([](const auto& text) { return find_invalid_utf8(text) != std::string::npos; }))
+                ++counts.invalid_utf8;
             unusable(result.rule, counts, line, result.fault);
         }
     }
@@ -101,17 +117,41 @@ private:
             problem(path_ + ":" + std::to_string(line) + ": " + message);
     }
 
-    void problem(std::string message) { splits_.problems.push_back(std::move(message)); }
+    void problem(std::string message) {
+        if (splits_.problems.size() < base::limits::listed_problems)
+            splits_.problems.push_back(std::move(message));
+        else
+            ++untold_;
+    }
 
     const SplitRequest& request_;
     const config::DataConfig& data_;
     const Use& use_;
     Splits& splits_;
-    std::string path_;
+    std::string key_, path_;
     double eval_share_ = 0.0;
     std::unordered_set<double> train_texts_;
     std::int64_t rows_ = 0;
+    std::size_t untold_ = 0;
 };
+
+std::string counted(std::int64_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void warn(const char* key, const RowCounts& rows, std::vector<std::string>& warnings) {
+    const std::string place = std::string(key) + ": ";
+    if (rows.empty > 0)
+        warnings.push_back(place + counted(rows.empty, "row") + " without any text " +
+                           (rows.empty == 1 ? "is" : "are") + " left out");
+    if (rows.invalid_utf8 > 0)
+        warnings.push_back(place + counted(rows.invalid_utf8, "row") + " of invalid UTF-8 " +
+                           (rows.invalid_utf8 == 1 ? "is" : "are") + " left out (data.bad_row)");
+    if (rows.with_nul > 0)
+        warnings.push_back(place + counted(rows.with_nul, "row") + " of " + std::to_string(rows.read) +
+                           " hold" + (rows.with_nul == 1 ? "s" : "") +
+                           " NUL bytes: is this text, in an encoding of one byte a character or UTF-8?");
+}
 
 std::string unequal_lists(const char* key, std::size_t count, const char* targets_key, std::size_t targets) {
     return std::string("data.") + targets_key + ": expected one file for each of data." + key + ", " +
@@ -132,8 +172,11 @@ void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
         if (!splits.problems.empty()) return;
     }
     Reader reader(request, use, splits);
-    reader.read(data.train, data.target_train, data.eval.empty() ? data.eval_share : 0.0);
-    reader.read(data.eval, data.target_eval, 1.0);
+    reader.read("data.train", data.train, data.target_train, data.eval.empty() ? data.eval_share : 0.0);
+    reader.read("data.eval", data.eval, data.target_eval, 1.0);
+    reader.tell_rest();
+    warn("data.train", splits.train_rows, splits.warnings);
+    warn(data.eval.empty() ? "data.train, held out" : "data.eval", splits.eval_rows, splits.warnings);
 }
 
 void require_samples(const config::DataConfig& data, Splits& splits) {

@@ -17,8 +17,11 @@ namespace switchyard::data {
 struct RowCounts {
     std::int64_t read = 0;
     std::int64_t used = 0;
-    std::int64_t truncated = 0;  // used, but cut to the maximal length
-    std::int64_t skipped = 0;    // empty, malformed, or of another label, where [data] says to skip them
+    std::int64_t truncated = 0;     // used, but cut to the maximal length
+    std::int64_t skipped = 0;       // empty, malformed, or of another label, where [data] says to skip them
+    std::int64_t empty = 0;         // of these: without any text
+    std::int64_t invalid_utf8 = 0;  // of these
+    std::int64_t with_nul = 0;      // used or not: a NUL byte is in them
 };
 
 // Samples to learn from and to evaluate on.
@@ -26,7 +29,9 @@ struct Splits {
     std::shared_ptr<const SampleSource> train, eval;
     RowCounts train_rows, eval_rows;
     std::int64_t also_in_train = 0;  // rows of data.eval with the text of a row of data.train
-    std::vector<std::string> problems;  // each with file and line; then nothing is to be used
+    std::vector<std::string>
+        problems;  // each with file and line, then "and N more"; then nothing is to be used
+    std::vector<std::string> warnings;  // what is most likely not meant, though it can be used
 };
 
 // What a reader made of a row.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/data/bert_normalizer.h>
+#include <switchyard/data/vocabulary_file.h>
 
 namespace switchyard::data {
 namespace {
@@ -26,10 +26,9 @@ std::size_t step_back(std::string_view word, std::size_t end) {
 }  // namespace
 
 WordPiece::Opened WordPiece::open(const std::string& path, const WordPieceOptions& options) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return {nullptr, path + ": cannot be opened; expected a vocabulary, one piece a line"};
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return from_text(text, path, options);
+    auto file = open_vocabulary(path);
+    if (!file.error.empty()) return {nullptr, std::move(file.error)};
+    return from_text(file.text, path, options);
 }
 
 WordPiece::Opened WordPiece::from_text(std::string_view vocabulary, const std::string& name,
@@ -43,19 +42,17 @@ WordPiece::Opened WordPiece::from_text(std::string_view vocabulary, const std::s
 }
 
 std::string WordPiece::read_vocabulary(std::string_view vocabulary) {
-    while (!vocabulary.empty()) {
-        const auto end = vocabulary.find('\n');
-        auto line = vocabulary.substr(0, end);
-        vocabulary.remove_prefix(end == std::string_view::npos ? vocabulary.size() : end + 1);
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    auto fault = for_each_token(vocabulary, [this](std::string_view line) -> std::string {
         const auto id = size();
         const auto [entry, added] = ids_.try_emplace(std::string(line), id);
         if (!added) {
-            return std::to_string(id + 1) + ": '" + std::string(line) + "' stands on line " +
+            return std::to_string(id + 1) + ": '" + base::quoted(line) + "' stands on line " +
                    std::to_string(entry->second + 1) + " too";
         }
         pieces_.emplace_back(line);
-    }
+        return "";
+    });
+    if (!fault.empty()) return fault;
     return pieces_.empty() ? "1: the vocabulary is empty" : "";
 }
 

@@ -152,7 +152,7 @@ StackTimes stack_times(const ComparisonRecord& comparison, const std::string& fi
 }
 
 bool is_comparison(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = base::parse_json(text).value;
     return json.is_object() && json.contains("arms") && json.contains("pairs");
 }
 

@@ -143,7 +143,7 @@ bool for_each_line(const std::string& text, const std::string& file, bool finish
         begin = end + 1;
         ++number;
         if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        if (found == std::string::npos && !finished && !Json::accept(line)) return false;
+        if (found == std::string::npos && !finished && !base::parse_json(line).error.empty()) return false;
         use(parse_object(line, file, number));
     }
     return true;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
 #include <switchyard/resolver/plan_json.h>
 
 namespace switchyard::resolver {
@@ -43,15 +45,16 @@ Json lock_json(const Plan& plan) {
     return {{"switchyard_lock", lock_version}, {"host", plan.host.name}, {"slots", slots}};
 }
 
-// Throws what the JSON library throws where a key is missing or of another type.
+// Throws InputError where a key is missing or of another type.
 Entries entries_of(const Json& lock) {
     Entries entries;
-    for (const auto& slot : lock.at("slots")) {
-        const auto text = [&](const char* key) { return slot.at(key).get<std::string>(); };
+    for (const auto& slot : base::needed_list(lock, "slots")) {
+        const auto text = [&](const char* key) { return base::needed_text(slot, key); };
         const auto variant = text("variant");
         Entry entry{text("plugin") + "/" + text("component") + (variant.empty() ? "" : "@" + variant) + " " +
                         text("version"),
-                    text("content_hash"), slot.at("options").dump(), slot.at("composed").dump()};
+                    text("content_hash"), base::needed(slot, "options").dump(),
+                    base::needed(slot, "composed").dump()};
         entries[text("slot") + ", " + text("layers") + ", " + text("phase")] = std::move(entry);
     }
     return entries;
@@ -92,15 +95,16 @@ std::string lock_text(const Plan& plan) { return lock_json(plan).dump(2) + "\n";
 
 LockComparison compare_with_lock(const Plan& plan, const std::string& text) {
     try {
-        const auto lock = Json::parse(text);
-        const auto version = lock.at("switchyard_lock").get<int>();
+        const auto lock = base::parse_json(text);
+        if (!lock.fault.empty()) throw base::InputError(lock.fault);
+        const auto version = base::needed_integer(lock.value, "switchyard_lock");
         if (version != lock_version) {
             return {"it is a lock file of version " + std::to_string(version) +
                         ", this program reads version " + std::to_string(lock_version),
                     {}};
         }
-        return {"", differences(entries_of(lock), entries_of(lock_json(plan)))};
-    } catch (const Json::exception& problem) {
+        return {"", differences(entries_of(lock.value), entries_of(lock_json(plan)))};
+    } catch (const base::InputError& problem) {
         return {std::string("it is no lock file of `switchyard plan --lock`: ") + problem.what(), {}};
     }
 }

@@ -1,32 +1,32 @@
-#include <stdexcept>
+#include <limits>
 
-#include <nlohmann/json.hpp>
-
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
 #include <switchyard/resolver/measured.h>
 
 namespace switchyard::resolver {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 constexpr int format = 1;
 
 Json number(double value) { return value == value ? Json(value) : Json(nullptr); }
 
-double number_of(const Json& entry, const char* key) {
-    const auto& value = entry.at(key);
-    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+double number_or_nan(const Json& entry, const char* key) {
+    return base::needed(entry, key).is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                              : base::needed_number(entry, key);
 }
 
 MeasuredCandidate candidate_of(const Json& entry) {
     MeasuredCandidate candidate;
-    candidate.name = entry.at("candidate").get<std::string>();
-    candidate.library = entry.at("library").get<std::string>();
-    candidate.options = entry.at("options").dump();
-    candidate.ms = number_of(entry, "ms");
-    candidate.low = number_of(entry, "low");
-    candidate.high = number_of(entry, "high");
-    candidate.failure = entry.at("failure").get<std::string>();
-    if (candidate.failure.empty() && !(candidate.ms > 0.0)) throw std::invalid_argument("a time is no time");
+    candidate.name = base::needed_text(entry, "candidate");
+    candidate.library = base::needed_text(entry, "library");
+    candidate.options = base::needed(entry, "options").dump();
+    candidate.ms = number_or_nan(entry, "ms");
+    candidate.low = number_or_nan(entry, "low");
+    candidate.high = number_or_nan(entry, "high");
+    candidate.failure = base::needed_text(entry, "failure");
+    if (candidate.failure.empty() && !(candidate.ms > 0.0)) throw base::InputError("a time is no time");
     return candidate;
 }
 
@@ -37,7 +37,7 @@ nlohmann::ordered_json to_json(const Measurement& measurement) {
     for (const auto& candidate : measurement.candidates) {
         candidates.push_back({{"candidate", candidate.name},
                               {"library", candidate.library},
-                              {"options", Json::parse(candidate.options)},
+                              {"options", base::parse_json(candidate.options).value},
                               {"ms", number(candidate.ms)},
                               {"low", number(candidate.low)},
                               {"high", number(candidate.high)},
@@ -58,17 +58,20 @@ std::string measurement_text(const Measurement& measurement) {
 ReadMeasurement read_measurement(const std::string& text) {
     ReadMeasurement read;
     try {
-        const auto json = Json::parse(text);
-        const auto version = json.at("switchyard_measurement").get<int>();
+        const auto parsed = base::parse_json(text);
+        if (!parsed.fault.empty()) throw base::InputError(parsed.fault);
+        const auto& json = parsed.value;
+        const auto version = base::needed_integer(json, "switchyard_measurement");
         if (version != format)
-            return {{}, "it is of version " + std::to_string(version) + ", this program reads version " +
-                            std::to_string(format)};
-        read.measurement.shape_class = json.at("class").get<std::string>();
-        read.measurement.host = json.at("host").get<std::string>();
-        read.measurement.date = json.at("date").get<std::string>();
-        for (const auto& entry : json.at("candidates"))
+            return {{},
+                    "it is of version " + std::to_string(version) + ", this program reads version " +
+                        std::to_string(format)};
+        read.measurement.shape_class = base::needed_text(json, "class");
+        read.measurement.host = base::needed_text(json, "host");
+        read.measurement.date = base::needed_text(json, "date");
+        for (const auto& entry : base::needed_list(json, "candidates"))
             read.measurement.candidates.push_back(candidate_of(entry));
-    } catch (const std::exception& problem) {
+    } catch (const base::InputError& problem) {
         read.error = problem.what();
     }
     return read;

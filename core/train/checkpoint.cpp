@@ -16,6 +16,9 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/model/weights/tensors.h>
 #include <switchyard/train/checksums.h>
 
@@ -89,7 +92,7 @@ json to_json(const TrainingState& state) {
     // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one string.
     auto& entries = object["optimizer"]["entries"] = json::array();
     for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
-    if (!state.facts.empty()) object["facts"] = json::parse(state.facts);
+    if (!state.facts.empty()) object["facts"] = json(base::parse_json(state.facts).value);
     return object;
 }
 
@@ -175,41 +178,57 @@ public:
     }
 
 private:
+    static void read_counts(const base::Json& object, TrainingState& state) {
+        const auto count = [](const base::Json& in, const char* key) {
+            const auto value = base::needed_integer(in, key);
+            if (value < 0) throw base::InputError("\"" + std::string(key) + "\" is negative");
+            return value;
+        };
+        const auto count_or_0 = [&](const char* key) {
+            return object.contains(key) ? count(object, key) : 0;
+        };
+        state.plan = base::needed_text(object, "plan");
+        auto& p = state.progression;
+        p.step = count(object, "step");
+        p.samples = count(object, "samples");
+        p.tokens = count(object, "tokens");
+        p.skipped_steps = count(object, "skipped_steps");
+        p.nonfinite_steps = count_or_0("nonfinite_steps");
+        p.rewinds = count_or_0("rewinds");
+        const auto& loader = base::needed(object, "loader");
+        p.loader.epoch = count(loader, "epoch");
+        p.loader.batch = count(loader, "batch");
+        const auto& optimizer = base::needed(object, "optimizer");
+        state.optimizer.algorithm = base::needed_text(optimizer, "algorithm");
+        state.optimizer.step = count(optimizer, "step");
+        for (const auto& entry : base::needed_list(optimizer, "entries")) {
+            const bool pair =
+                entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string();
+            if (!pair)
+                throw base::InputError("\"entries\" holds what is no parameter with the name of a state");
+            state.optimizer.entries.push_back({entry[0].get<std::string>(), entry[1].get<std::string>(), {}});
+        }
+    }
+
     std::string read_state(TrainingState& state) {
-        std::ifstream file(path_ + "/state.json");
-        if (!file) return "has no state.json";
         try {
-            object_ = json::parse(file);
-            if (object_.at("version").get<int>() != format_version) {
-                return "state.json has version " + object_.at("version").dump() + ", this program reads " +
+            const auto text = base::read_text(path_ + "/state.json");
+            if (!text) return "has no state.json";
+            const auto parsed = base::parse_json(*text);
+            if (!parsed.fault.empty()) throw base::InputError(parsed.fault);
+            if (const auto version = base::needed_integer(parsed.value, "version");
+                version != format_version) {
+                return "state.json has version " + std::to_string(version) + ", this program reads " +
                        std::to_string(format_version);
             }
-            state.plan = object_.at("plan").get<std::string>();
-            auto& p = state.progression;
-            p.step = object_.at("step").get<std::int64_t>();
-            p.samples = object_.at("samples").get<std::int64_t>();
-            p.tokens = object_.at("tokens").get<std::int64_t>();
-            p.skipped_steps = object_.at("skipped_steps").get<std::int64_t>();
-            p.nonfinite_steps = object_.value("nonfinite_steps", std::int64_t{0});
-            p.rewinds = object_.value("rewinds", std::int64_t{0});
-            p.loader.epoch = object_.at("loader").at("epoch").get<std::int64_t>();
-            p.loader.batch = object_.at("loader").at("batch").get<std::int64_t>();
-            state.optimizer.algorithm = object_.at("optimizer").at("algorithm").get<std::string>();
-            state.optimizer.step = object_.at("optimizer").at("step").get<std::int64_t>();
-            if (std::min({p.step, p.samples, p.tokens, p.skipped_steps, p.nonfinite_steps, p.rewinds,
-                          state.optimizer.step}) < 0)
-                return "state.json is damaged: a count in it is negative";
-            if (const auto named = step_of(path_); named && *named != p.step) {
-                return "holds step " + std::to_string(p.step) + ", but its name says step " +
-                       std::to_string(*named) + ": call it " + name_of(p.step) +
+            read_counts(parsed.value, state);
+            if (const auto named = step_of(path_); named && *named != state.progression.step) {
+                return "holds step " + std::to_string(state.progression.step) + ", but its name says step " +
+                       std::to_string(*named) + ": call it " + name_of(state.progression.step) +
                        ", if no other checkpoint has that name";
             }
-            if (object_.contains("facts")) state.facts = object_["facts"].dump();
-            for (const auto& entry : object_.at("optimizer").at("entries")) {
-                state.optimizer.entries.push_back(
-                    {entry.at(0).get<std::string>(), entry.at(1).get<std::string>(), {}});
-            }
-        } catch (const json::exception& error) {
+            if (parsed.value.contains("facts")) state.facts = parsed.value.at("facts").dump();
+        } catch (const base::InputError& error) {
             return std::string("state.json is damaged: ") + error.what();
         }
         if (state.plan == plan_) return "";
@@ -242,9 +261,11 @@ private:
     }
 
     // From float32 to the dtype in which the model stores now, with masters where that is a lower one.
-    static void convert(const model::ModelParameter& parameter, const at::Tensor& stored, TrainingState& state) {
+    static void convert(const model::ModelParameter& parameter, const at::Tensor& stored,
+                        TrainingState& state) {
         const auto found = state.masters.find(parameter.name);
-        const auto exact = (found == state.masters.end() ? stored : found->second).to(at::kFloat, false, true);
+        const auto exact =
+            (found == state.masters.end() ? stored : found->second).to(at::kFloat, false, true);
         parameter.value.copy_(exact);
         if (is_low(parameter.value))
             state.masters[parameter.name] = exact;
@@ -279,7 +300,6 @@ private:
     std::string path_;
     const std::string& plan_;
     model::Parameters& parameters_;
-    json object_;
 };
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include <switchyard/train/session.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
+
+#include <switchyard/base/limits.h>
+#include <switchyard/config/trainable.h>
 
 #include <switchyard/data/classification_data.h>
 #include <switchyard/data/language_data.h>
@@ -10,6 +14,7 @@
 #include <switchyard/model/auto_precision.h>
 #include <switchyard/model/operations/bind.h>
 #include <switchyard/model/weights/huggingface_config.h>
+#include <switchyard/model/weights/weights_place.h>
 #include <switchyard/train/graph/capture_refusals.h>
 #include <switchyard/train/graph/cuda_graphs.h>
 
@@ -17,21 +22,30 @@ namespace switchyard::train {
 namespace {
 
 std::string joined_lines(const std::vector<std::string>& lines) {
+    constexpr std::size_t most = base::limits::listed_problems;
     std::string text;
-    for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line;
-    return text;
+    for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
+        text += (text.empty() ? "" : "\n") + lines[i];
+    if (lines.size() == most + 1) return text + "\n" + lines.back();
+    return lines.size() > most ? text + "\nand " + std::to_string(lines.size() - most) + " more" : text;
+}
+
+void throw_if(const std::string& problem) {
+    if (!problem.empty()) throw InputError({problem});
+}
+
+// Problems that name a key, "data.train: ...", with its place.
+std::vector<std::string> with_places(const config::Config& config, std::vector<std::string> problems) {
+    for (auto& problem : problems) {
+        const auto key = problem.substr(0, problem.find(": "));
+        if (key.starts_with("data.") || key.starts_with("batch.") || key.starts_with("model."))
+            problem = config::told_at(config, key) + problem.substr(std::min(problem.size(), key.size() + 2));
+    }
+    return problems;
 }
 
 config::Config checked(config::Config config) {
-    std::vector<std::string> problems;
-    const bool classes = config.task.kind == config::TaskKind::classification ||
-                         config.task.kind == config::TaskKind::token_classification;
-    if (classes && config.task.labels.size() < 2) {
-        problems.push_back(
-            config.where("task.labels") +
-            ": task.labels: expected the names of at least two classes, e.g. [\"no\", \"yes\"]");
-    }
-    if (!problems.empty()) throw InputError(problems);
+    throw_if(config::labels_problem(config));
     return config;
 }
 
@@ -69,8 +83,7 @@ std::string describe_order(const config::Config& config, std::int64_t samples) {
 
 }  // namespace
 
-InputError::InputError(const std::vector<std::string>& problems)
-    : std::runtime_error(joined_lines(problems)) {}
+InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
 
 Session::Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
                  const HostInfo& host)
@@ -98,6 +111,8 @@ void Session::load_initial_weights() {
         for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
         if (!problems.empty()) throw InputError(problems);
     }
+    if (const auto place = model::find_weights(path); !place.problem.empty())
+        throw InputError({config::told_at(config_, "train.weights") + place.problem});
     weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
     weights_.notes = std::move(notes);
@@ -105,19 +120,17 @@ void Session::load_initial_weights() {
 
 void Session::load_tokenizer() {
     const auto& data = config_.data;
-    if (data.tokenizer == config::TokenizerKind::wordpiece && data.vocabulary.empty()) {
-        throw InputError(
-            {config_.where("data.vocabulary") + ": data.vocabulary: expected the path of a vocab.txt"});
-    }
+    throw_if(config::vocabulary_problem(config_));
     auto opened = data::open_tokenizer(data);
-    if (!opened.tokenizer) throw InputError(opened.problems);
+    if (!opened.tokenizer && !data.vocabulary.empty() && !opened.problems.empty())
+        opened.problems.front() = config::told_at(config_, "data.vocabulary") + opened.problems.front();
+    if (!opened.tokenizer) throw InputError(with_places(config_, std::move(opened.problems)));
     if (opened.tokenizer->size() > config_.model.vocab_size) {
-        const std::string whose =
-            data.vocabulary.empty()
-                ? config_.where("data.tokenizer") + ": data.tokenizer: " + std::string(name(data.tokenizer))
-                : data.vocabulary + ":";
-        throw InputError({whose + " has " + std::to_string(opened.tokenizer->size()) +
-                          " pieces, but model.vocab_size is " + std::to_string(config_.model.vocab_size)});
+        const auto whose =
+            data.vocabulary.empty() ? std::string(name(data.tokenizer)) : data.vocabulary + ":";
+        throw InputError({config::told_at(config_, "model.vocab_size") + whose + " has " +
+                          std::to_string(opened.tokenizer->size()) + " pieces, but model.vocab_size is " +
+                          std::to_string(config_.model.vocab_size)});
     }
     tokenizer_ = std::move(opened.tokenizer);
 }
@@ -142,17 +155,14 @@ data::Splits Session::read_data() const {
             return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
                                                           : data::read_pairs(data, length, *tokenizer_);
         default:
-            throw InputError({config_.where("task.kind") + ": task.kind: there is no reader of data for " +
-                              std::string(name(config_.task.kind)) +
-                              "; expected classification, masked_lm, causal_lm or seq2seq"});
+            throw InputError({config::reader_problem(config_)});
     }
 }
 
 void Session::load_data() {
-    if (config_.data.train.empty())
-        throw InputError({config_.where("data.train") + ": data.train: expected at least one file"});
+    throw_if(config::files_problem(config_));
     data_ = read_data();
-    if (!data_.problems.empty()) throw InputError(data_.problems);
+    if (!data_.problems.empty()) throw InputError(with_places(config_, std::move(data_.problems)));
     plan_text_ += describe_order(config_, data_.train->size());
 }
 
@@ -187,9 +197,9 @@ GraphMaker* Session::graphs() {
 Trainer Session::make_trainer() {
     train_loader_.start(*data_.train, loader_params(true));
     if (train_loader_.batches() == 0) {
-        throw InputError(
-            {config_.where("batch.size") + ": batch.size: data_loader.drop_last leaves no batch of " +
-             std::to_string(data_.train->size()) + " samples; expected a batch.size of at most that"});
+        throw InputError({config::told_at(config_, "batch.size") +
+                          "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
+                          " samples; expected a batch.size of at most that"});
     }
     return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
                     &start_eval_loader(*data_.eval), plan_text_, graphs()});

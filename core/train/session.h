@@ -5,10 +5,10 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <switchyard/base/input_error.h>
 #include <switchyard/config/config.h>
 #include <switchyard/data/splits.h>
 #include <switchyard/data/tokenizer.h>
@@ -25,7 +25,7 @@
 namespace switchyard::train {
 
 // Something that the user gave cannot be used: every line is one problem with its place.
-class InputError : public std::runtime_error {
+class InputError : public base::InputError {
 public:
     explicit InputError(const std::vector<std::string>& problems);
 };

@@ -39,6 +39,10 @@ TEST_CASE("core prints through streams that escape what they are given") {
     CHECK(joined(arch::check_output(source_dir())) == "");
 }
 
+TEST_CASE("what one place does is called nowhere else") {
+    CHECK(joined(arch::check_calls(source_dir())) == "");
+}
+
 TEST_CASE("no source file is longer than 500 lines") {
     CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
 }
@@ -131,6 +135,18 @@ TEST_CASE("output that nothing escapes is found") {
     REQUIRE(problems.size() == 1);
     CHECK_THAT(problems[0], switchyard::test::contains(std::string(c.file) + ":1: "));
     CHECK_THAT(problems[0], switchyard::test::contains(c.message));
+}
+
+TEST_CASE("JSON that is parsed past its one reader is found") {
+    const auto root = temporary_dir("calls");
+    write(root / "core/base/json_text.cpp", "auto a = Json::sax_parse(begin, end, &builder);\n");
+    write(root / "core/data/a.cpp", "// Json::parse(a)\nif (error == json::parse_error()) parse(a);\n");
+    CHECK(joined(arch::check_calls(root)) == "");
+    for (const std::string call :
+         {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(", "json::from_cbor("}) {
+        write(root / "core/data/a.cpp", "\nauto a = " + call + "text);\n");
+        CHECK_THAT(joined(arch::check_calls(root)), switchyard::test::contains("core/data/a.cpp:2: "));
+    }
 }
 
 TEST_CASE("a file over the limit is named with its length") {

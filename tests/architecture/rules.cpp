@@ -40,9 +40,9 @@ const std::map<std::string, Names> may_use = {
     {"plugin", {"sdk", "interfaces", "reference"}},
 };
 
-// Headers that only some files may include: the pattern, where it is allowed, why.
+// What only some files may have: the pattern, where it is allowed, why.
 struct Confined {
-    std::regex header;
+    std::regex what;
     std::regex allowed;
     const char* why;
 };
@@ -68,6 +68,17 @@ const std::regex prints(
 const Names writes_raw = {"core/cli/arm_command.cpp",              // JSON into the pipe of who started it
                           "core/host/calling/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/host/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
+
+// Calls that only some files of core may make.
+const std::vector<Confined>& confined_calls() {
+    static const std::vector<Confined> list = {
+        {std::regex(
+             "\\b([jJ]son|ordered_json|basic_json)::(parse|accept|sax_parse|from_[a-z]+)\\(|\"_json\\b"),
+         std::regex("core/base/json_text\\.cpp"),
+         "JSON is read with its limits by <switchyard/base/json_text.h>"},
+    };
+    return list;
+}
 
 bool is_source(const fs::path& path) {
     static const Names extensions = {".h", ".cpp", ".cu", ".cuh"};
@@ -177,7 +188,7 @@ void check_include(const std::string& name, const Include& include, Problems& pr
                            "\" leaves its folder; write <switchyard/FOLDER/file.h>");
     }
     for (const auto& confined : confined_headers()) {
-        if (std::regex_match(include.header, confined.header) && !std::regex_match(name, confined.allowed)) {
+        if (std::regex_match(include.header, confined.what) && !std::regex_match(name, confined.allowed)) {
             problems.push_back(include.place + ": <" + include.header +
                                "> may not be included here: " + confined.why);
         }
@@ -288,6 +299,25 @@ Problems check_plugin_names(const fs::path& root) {
                 if (lines[i].find('"' + plugin + '"') == std::string::npos) continue;
                 problems.push_back(name + ":" + std::to_string(i + 1) + ": core names the plugin \"" +
                                    plugin + "\"");
+            }
+        }
+    }
+    return problems;
+}
+
+Problems check_calls(const fs::path& root) {
+    Problems problems;
+    for (const auto& file : sources_below(root, {"core"})) {
+        const std::string name = relative_to(root, file);
+        const auto lines = code_lines(file);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            for (const auto& confined : confined_calls()) {
+                std::smatch match;
+                if (std::regex_match(name, confined.allowed) ||
+                    !std::regex_search(lines[i], match, confined.what))
+                    continue;
+                problems.push_back(name + ":" + std::to_string(i + 1) + ": " + match.str() +
+                                   " may not be called here: " + confined.why);
             }
         }
     }

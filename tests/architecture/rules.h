@@ -18,6 +18,9 @@ Problems check_includes(const std::filesystem::path& root);
 /// plugin.
 Problems check_plugin_names(const std::filesystem::path& root);
 
+/// Functions that only one place may call, as `core/base/json_text.cpp` alone parses JSON.
+Problems check_calls(const std::filesystem::path& root);
+
 /// No source file is longer than `limit` lines.
 Problems check_lengths(const std::filesystem::path& root, int limit);
 

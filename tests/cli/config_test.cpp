@@ -94,12 +94,75 @@ TEST_CASE("a text that would hurt the parser is refused before it is parsed") {
 }
 
 TEST_CASE("a good configuration is said to have no mistakes") {
-    for (const char* file : {"configs/demo.toml", "configs/mixed-layers.toml", "configs/llama-decode.toml",
-                             "configs/auto-gpt.toml"}) {
+    for (const char* file :
+         {"configs/mixed-layers.toml", "configs/llama-decode.toml", "configs/auto-gpt.toml"}) {
         const auto outcome = run({"config", "check", file});
         INFO(outcome.err);
         CHECK(outcome.code == 0);
         CHECK_THAT(outcome.out, contains(std::string(file) + ": no mistakes"));
+        CHECK_THAT(outcome.err, contains("note: data.train names no file"));
+    }
+}
+
+TEST_CASE("what training would refuse when it starts is found by config check") {
+    const auto job = write_temporary("job.toml", R"([task]
+kind = "classification"
+labels = ["bad", "good"]
+[data]
+train = ["rows.tsv"]
+eval = ["rows.tsv"]
+vocabulary = "vocab.txt"
+[attention]
+backend = "naive"
+)");
+    const auto write = [&](const std::string& name, const std::string& text) {
+        std::ofstream(std::filesystem::path(job).parent_path() / name, std::ios::binary) << text;
+    };
+    const auto at = [&](const char* name) {
+        return (std::filesystem::path(job).parent_path() / name).string();
+    };
+    write("rows.tsv", "text\tlabel\na film\tgood\n");
+    write("vocab.txt", "[PAD]\n");
+    const auto good = run({"config", "check", job});
+    INFO(good.err);
+    CHECK(good.code == 0);
+    CHECK(good.err.empty());
+    write("other.tsv", "text\tlabel\na film\tfine\na plot\n");
+    write("other.csv", "text;label\n");
+    write("a.bin", "PK\x03\x04");
+    struct Bad {
+        std::string set;
+        std::vector<std::string> expected;
+    };
+    const Bad cases[] = {
+        {"attention.backend=flashy",
+         {"--set #1: error: attention.backend: there is no attention called \"flashy\""}},
+        {"precision.backend=nobody/bf16", {"--set #1: error: precision.backend: "}},
+        {"data.train=[\"" + at("none.tsv") + "\"]",
+         {"--set #1: error: data.train: " + at("none.tsv") + ": cannot be opened"}},
+        {"data.train=[\"" + at("other.tsv") + "\"]",
+         {at("other.tsv") + ":2: error: label 'fine' is none of 'bad', 'good' (task.labels)",
+          at("other.tsv") + ":3: error: the row has 1 column, expected 2", "2 errors"}},
+        {"data.eval=[\"" + at("other.csv") + "\"]",
+         {"--set #1: error: data.eval: ", "separated by semicolons"}},
+        {"data.text_column=body", {job + ":5:9: error: data.train: ", "has no column 'body'"}},
+        {"data.vocabulary=" + at("none.txt"), {"--set #1: error: data.vocabulary: " + at("none.txt")}},
+        {"data.vocabulary=" + at(""), {"is a folder; expected a vocabulary"}},
+        {"train.weights=" + at("a.bin"), {"--set #1: error: train.weights: ", "(pickle)"}},
+        {"task.labels=[\"good\"]",
+         {"--set #1: error: task.labels: expected the names of at least two classes"}},
+        {"task.labels=[\"a\",\"a\"]", {"--set #1: error: task.labels: the label \"a\" stands there twice"}},
+        {"task.kind=next_sentence",
+         {"--set #1: error: task.kind: there is no reader of data for next_sentence"}},
+        {"run.phases=[\"train\"]", {"--set #1: error: run.phases: has no eval"}},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.set);
+        const auto outcome = run({"config", "check", job, "--set", bad.set});
+        INFO(outcome.err);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        for (const auto& part : bad.expected) CHECK_THAT(outcome.err, contains(part));
     }
 }
 

@@ -4,10 +4,12 @@
 #include <string>
 #include <variant>
 
+#include <switchyard/base/limits.h>
 #include <switchyard/compare/arms/arm_message.h>
 
 #include <switchyard_test.h>
 
+using namespace std::string_literals;
 using namespace switchyard::compare;
 using switchyard::test::contains;
 
@@ -83,10 +85,41 @@ TEST_CASE("nonsense is named with its line") {
         contains("\"samples\" is no whole number"));
     CHECK_THAT(
         nonsense_of(read_turn(R"({"type":"report","step_ms":[1],"loss":[NaN],"samples":1,"tokens":9})", 1)),
-        contains("is no JSON"));
+        contains("its line is no valid JSON at column 40: "));
+}
+
+TEST_CASE("a line that nests without end is nonsense, and no end of the conductor") {
+    const auto line = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
+    CHECK_THAT(nonsense_of(read_turn(line, 1)), contains("more than 64 lists and objects inside each other"));
 }
 
 TEST_CASE("a line is shown safely and not at length") {
-    CHECK(quoted_line("a\tb\x1b[31m\xff") == "'a\\x09b\\x1b[31m\\xff'");
-    CHECK(quoted_line(std::string(1000, 'x'), 4) == "'xxxx...' (1000 bytes)");
+    CHECK(nonsense_of(read_turn("a\tb\x1b[31m\xff", 1)) == "its line is no JSON: 'a\\tb\\x1b[31m\\xff'");
+    const auto said = nonsense_of(read_turn("{" + std::string(1'000'000, 'x'), 1));
+    CHECK(said.size() < 1000);
+    CHECK_THAT(said, contains("... (1000001 characters)'"));
+}
+
+TEST_CASE("an arm's counts are believed up to a limit") {
+    const auto turn = [](const std::string& count, const std::string& value) {
+        auto text = R"({"type":"report","step_ms":[1],"loss":[1],"samples":2,"tokens":9})"s;
+        if (text.find("\"" + count + "\"") == std::string::npos)
+            return text.insert(text.size() - 1, ",\"" + count + "\":" + value);
+        const auto at = text.find("\"" + count + "\"") + count.size() + 3;
+        return text.replace(at, 1, value);
+    };
+    const auto most = std::to_string(switchyard::base::limits::arm_count),
+               more = std::to_string(switchyard::base::limits::arm_count + 1);
+    for (const std::string key : {"samples", "tokens", "skipped", "peak_memory_bytes", "lost_slices"}) {
+        INFO(key);
+        CHECK(std::holds_alternative<Turn>(read_turn(turn(key, most), 1)));
+        for (const std::string& bad : {more, "9223372036854775807"s, "18446744073709551615"s, "-2"s})
+            CHECK_THAT(nonsense_of(read_turn(turn(key, bad), 1)),
+                       contains("\"" + key + "\" holds what is no count"));
+    }
+    for (const auto& [key, sum] : {std::pair("step_samples"s, "2"s), std::pair("step_tokens"s, "9"s)}) {
+        CHECK(std::holds_alternative<Turn>(read_turn(turn(key, "[" + sum + "]"), 1)));
+        CHECK_THAT(nonsense_of(read_turn(turn(key, "[1e16]"), 1)), contains("holds what is no count"));
+        CHECK_THAT(nonsense_of(read_turn(turn(key, "[1]"), 1)), contains("\"" + key + "\" are not " + sum));
+    }
 }

@@ -258,3 +258,26 @@ TEST_CASE("told to stop, the conductor ends all arms and says so") {
     CHECK(log == Log{"b ends"});
     CHECK(result.exit_code() == 1);
 }
+
+TEST_CASE("an arm's counts are those of the batches that it was lent") {
+    auto settings = quick_settings();
+    settings.lent = [](int) {
+        return std::vector<LentStep>{{4, 100}, {4, 200}};  // made-up arms say 4 samples and 100 tokens a step
+    };
+    const auto result = compared({{"a", steady(100)}, {"b", steady(100)}}, settings);
+    CHECK(result.arms[0].ok());
+    CHECK(result.arms[1].ok());
+    settings.lent = [](int) { return std::vector<LentStep>{{4, 100}, {5, 200}}; };
+    const auto refused = compared({{"a", steady(100)}, {"b", steady(100)}}, settings);
+    CHECK(refused.arms[0].status == ArmStatus::nonsense);
+    CHECK_THAT(refused.arms[0].reason, contains("samples; it was lent "));
+
+    // The file that was found to make an arm 1.9e18 times as fast.
+    CHECK(beyond_lent({{4, 100}}, 7, 5, 9223372036854775807, 100) ==
+          "it says that 5 steps had 9223372036854775807 samples; it was lent 20");
+    CHECK(beyond_lent({{4, 100}}, 7, 5, 20, 501) ==
+          "it says that 5 steps had 501 tokens; it was lent 500, padding included");
+    CHECK(beyond_lent({{4, 100}}, 7, 5, 20, 500).empty());
+    CHECK(beyond_lent({{1, 1}, {2, 2}, {3, 3}}, 2, 4, 3 + 1 + 2 + 3, 9)
+              .empty());  // the first comes after the last
+}

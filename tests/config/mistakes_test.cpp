@@ -270,10 +270,33 @@ TEST_CASE("a key that is given twice is an error at the second") {
           "run.toml:2:12: error: cannot parse key-value pair: cannot redefine existing integer 'run.seed'\n");
 }
 
+TEST_CASE("a key or a value of a user is quoted up to a limit") {
+    const std::string many(100'000, 'x');
+    for (const auto& text :
+         {many + " = 1\n", "[" + many + "]\n", "[model]\ntype = \"" + many + "\"\n",
+          many + " = 1\n" + many + " = 2\n", "[attention]\nbackend = \"" + many + "!\"\n"}) {
+        const auto told = errors(text);
+        INFO(told.substr(0, 2000));
+        CHECK_FALSE(told.empty());
+        CHECK(told.size() < 1000);
+    }
+}
+
 TEST_CASE("a file full of mistakes is cut short") {
     std::string text;
     for (int i = 0; i < 50'000; ++i) text += "zzzz" + std::to_string(i) + " = 1\n";
     const auto result = load_text(text);
-    REQUIRE(result.problems.size() == 101);
-    CHECK(result.problems.back().message == "there are 49900 more problems");
+    REQUIRE(result.problems.size() == 21);
+    CHECK(result.problems.back().message == "and 49980 more problems");
+    text = "";
+    for (int i = 0; i < 20; ++i) text += "zzzz" + std::to_string(i) + " = 1\n";
+    CHECK(load_text(text).problems.size() == 20);
+}
+
+TEST_CASE("labels of classes have names of their own") {
+    CHECK(errors("[task]\nkind = \"classification\"\nlabels = [\"a\", \"b\", \"a\"]\n") ==
+          "run.toml:3:10: error: task.labels: the label \"a\" stands there twice; expected a name for each "
+          "class\n");
+    CHECK(errors("[task]\nkind = \"classification\"\nlabels = [\"a\", \"\"]\n") ==
+          "run.toml:3:10: error: task.labels: a label is empty; expected a name for each class\n");
 }

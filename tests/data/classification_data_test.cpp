@@ -106,3 +106,62 @@ TEST_CASE("an unknown format is an error") {
     CHECK_THAT(job.read().problems[0],
                test::contains("reviews.parquet: cannot tell its format from its name"));
 }
+
+TEST_CASE("one class only, and labels that no sample has, are told") {
+    const auto one = Job("label\ttext\nyes\ta\nyes\tb\n").read();
+    CHECK(one.problems.empty());
+    CHECK(one.warnings ==
+          std::vector<std::string>{
+              "data.train: all 2 samples have the label 'yes': there is nothing to tell apart",
+              "data.train: no sample has the label 'no' (task.labels)",
+              "data.eval: all 2 samples have the label 'yes': there is nothing to tell apart",
+              "data.eval: no sample has the label 'no' (task.labels)"});
+    CHECK(Job("label\ttext\nyes\ta\nno\tb\n").read().warnings.empty());
+}
+
+TEST_CASE("texts that are empty, hold NUL bytes or are no UTF-8 are told and counted") {
+    const std::string good = "label\ttext\nyes\ta\nno\tb\n";
+    Job job(good + "yes\t\nno\t \n" + std::string("yes\ta\0b\n", 8) + "no\ta\xff\n");
+    job.data.eval = {job.folder + "/eval.tsv"};
+    std::ofstream(job.data.eval[0]) << good;
+    CHECK(job.read().problems ==
+          std::vector<std::string>{job.data.train[0] + ":7: is no valid UTF-8 at byte 2"});
+    job.data.bad_row = config::BadRow::skip;
+    const auto read = job.read();
+    CHECK(read.problems.empty());
+    CHECK(read.train_rows.read == 6);
+    CHECK(read.train_rows.used == 3);
+    CHECK(read.train_rows.skipped == 3);
+    CHECK(read.train_rows.empty == 2);
+    CHECK(read.train_rows.invalid_utf8 == 1);
+    CHECK(read.train_rows.with_nul == 1);
+    CHECK(
+        read.warnings ==
+        std::vector<std::string>{
+            "data.train: 2 rows without any text are left out",
+            "data.train: 1 row of invalid UTF-8 is left out (data.bad_row)",
+            "data.train: 1 row of 6 holds NUL bytes: is this text, in an encoding of one byte a character or "
+            "UTF-8?"});
+}
+
+TEST_CASE("twenty problems are told, then how many more there are") {
+    std::string rows;
+    const auto problems = [&](int count) {
+        std::string text = "label\ttext\nyes\ta\nno\tb\n";
+        for (int i = 0; i < count; ++i) text += "maybe\ta\n";
+        Job job(text);
+        job.data.eval = {job.folder + "/eval.tsv"};
+        std::ofstream(job.data.eval[0]) << "label\ttext\nyes\ta\n";
+        return job.read().problems;
+    };
+    CHECK(problems(20).size() == 20);
+    CHECK(problems(21).size() == 21);
+    CHECK(problems(21).back() == "and 1 more");
+    CHECK(problems(1020).back() == "and 1000 more");
+}
+
+TEST_CASE("a label is quoted up to a limit") {
+    const auto problem = Job("label\ttext\n" + std::string(100'000, 'x') + "\ta\n").read().problems[0];
+    CHECK(problem.size() < 600);
+    CHECK_THAT(problem, test::contains("... (100000 characters)' is none of 'no', 'yes'"));
+}

@@ -198,7 +198,7 @@ TEST_CASE("bad input gets its place") {
     CHECK_THAT(job.read().problems.front(), test::contains("cannot tell its format from its name"));
     std::filesystem::create_directories(job.folder + "/empty");
     job.data.train = {job.folder + "/empty"};
-    CHECK(job.read().problems.front() == job.folder + "/empty: holds no file");
+    CHECK(job.read().problems.front() == "data.train: " + job.folder + "/empty: holds no file");
 }
 
 TEST_CASE("texts to evaluate on that are also learnt from are counted, whatever their white space and case") {

@@ -8,6 +8,8 @@
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 
+#include <switchyard/base/limits.h>
+
 #include <switchyard_test.h>
 
 using namespace switchyard;
@@ -98,8 +100,9 @@ TEST_CASE("malformed rows are told with their line and the others are read") {
     CHECK(read("a\tb\n1\n2\t3\n", RowFormat::tsv, {"b"}).rows == Texts{"3:3"});
     CHECK(read("a\n\"never closed\n", RowFormat::csv, {"a"}).problems ==
           Texts{"2:has a quoted field that is never closed"});
-    CHECK(read("[1]\n{\"x\":1}\n{\"t\":{}}\n", RowFormat::jsonl, {"t"}).problems ==
-          Texts{"1:is no JSON object", "2:has no key 't'", "3:has no text, number or boolean for 't'"});
+    CHECK(read("{\"x\":1}\n[1]\n{\"t\":{}}\n", RowFormat::jsonl, {"t"}).problems ==
+          Texts{"1:has no key 't'", "2:is a list; expected a JSON object",
+                "3:has no text, number or boolean for 't'"});
 }
 
 TEST_CASE("a column that is not there is an error with those that are") {
@@ -124,7 +127,82 @@ TEST_CASE("files that cannot be read say why") {
     request.path = "/nowhere/x.tsv";
     CHECK_THAT(data::read_rows(request).error, test::contains("/nowhere/x.tsv: cannot be opened"));
     request.path = test::source_dir().string();
-    CHECK_THAT(data::read_rows(request).error, test::contains("is a directory; expected a file"));
+    CHECK_THAT(data::read_rows(request).error, test::contains("is a folder; expected a file"));
+}
+
+TEST_CASE("a line is read up to its limit, and a longer one is told and passed over") {
+    const std::string most(base::limits::line_bytes, 'x'), more = most + "x";
+    const auto too_long = "is longer than " + std::to_string(base::limits::line_bytes) + " bytes";
+    const auto lengths = [](const Read& read) {
+        Texts all = read.problems;
+        for (const auto& row : read.rows) all.push_back(std::to_string(row.size()));
+        return all;
+    };
+    const auto size = std::to_string(most.size() + 2);  // with "1:"
+    CHECK(lengths(read(most + "\nb\n", RowFormat::text, {"text"})) == Texts{size, "3"});
+    CHECK(lengths(read(more + "\nb\n", RowFormat::text, {"text"})) == Texts{"1:" + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::tsv, {"a"})) == Texts{"2:" + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::csv, {"a"})) == Texts{"2:" + too_long, "3"});
+    CHECK(read(more + "\n1\n", RowFormat::csv, {"a"}).error == ":1: " + too_long);
+    CHECK(lengths(read("{\"a\":\"" + more + "\"}\n{\"a\":1}\n", RowFormat::jsonl, {"a"})) ==
+          Texts{"1:" + too_long, "3"});
+}
+
+TEST_CASE("a quoted field that runs over lines is read up to the limit of a line") {
+    const std::string line(1023, 'x');
+    std::string text = "a\n\"" + line + "\n";
+    for (std::size_t bytes = 0; bytes < 2 * base::limits::line_bytes; bytes += line.size() + 1)
+        text += line + "\n";
+    const auto result = read(text, RowFormat::csv, {"a"});
+    REQUIRE_FALSE(result.problems.empty());
+    CHECK_THAT(result.problems.front(), test::contains("2:is longer than "));
+    CHECK_THAT(result.problems.front(), test::contains("is a quotation mark not closed?"));
+}
+
+TEST_CASE("packed data that unpack to more than any text does are refused where they do") {
+    const std::string line(1U << 20, 'x');
+    const auto bomb = [&](std::size_t mebibytes, bool lines) {
+        std::string text;
+        for (std::size_t i = 0; i < mebibytes; ++i) text += lines ? line + "\n" : line;
+        return packed(text, boost::iostreams::gzip_compressor());
+    };
+    const auto most = base::limits::unpacked_bytes >> 20;
+    CHECK(read(bomb(most - 1, true), RowFormat::text, {"text"}).error.empty());
+    const auto refused = ": unpacks to more than " + std::to_string(base::limits::unpacked_bytes) +
+                         " bytes, which no text of its size does; unpack it first if it is meant";
+    CHECK(read(bomb(most, true), RowFormat::text, {"text"}).error == refused);
+    // One row that never ends takes no more memory than a row may.
+    CHECK(read(bomb(most + 1, false), RowFormat::tsv, {"a"}).error == refused);
+}
+
+TEST_CASE("a file that is something else than its name says is told as what it is") {
+    CHECK(read("text;label\na;b\n", RowFormat::csv, {"text"}).error ==
+          ":1: has no column 'text'; its columns are 'text;label'; it is separated by semicolons: expected "
+          "commas "
+          "between columns, or tabs in a file named .tsv");
+    CHECK_THAT(read("text\tlabel\n", RowFormat::csv, {"text"}).error,
+               test::contains("it is separated by tabs: name it .tsv"));
+    CHECK_THAT(read("text,label\n", RowFormat::tsv, {"text"}).error,
+               test::contains("it is separated by commas: name it .csv"));
+    CHECK(read("\n [\n{\"t\": 1}]\n", RowFormat::jsonl, {"t"}).error ==
+          ":2: is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)");
+}
+
+TEST_CASE("a row that is no JSON says where in it and why") {
+    CHECK_THAT(read("{\"t\": \"a\"}\n{\"t\": nan}\n", RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("2:is no valid JSON at column 8: "));
+    CHECK_THAT(read(std::string(60'000, '{'), RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("1:is no valid JSON at column 2: "));
+    CHECK_THAT(read("{\"t\":" + std::string(60'000, '['), RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("lists and objects inside each other"));
+}
+
+TEST_CASE("a header of many columns is quoted in part") {
+    std::string header = "c0";
+    for (int i = 1; i < 100; ++i) header += ",c" + std::to_string(i);
+    const auto error = read(header + "\n", RowFormat::csv, {"text"}).error;
+    CHECK_THAT(error, test::contains("'c19' and 80 more"));
+    CHECK(read(std::string(100'000, 'x') + ",b\n", RowFormat::csv, {"text"}).error.size() < 400);
 }
 
 TEST_CASE("formats are told by name, packing left aside") {

@@ -1,5 +1,7 @@
 // WordPiece against Hugging Face's tokenizer. To add a case: add a text to TEXTS in tests/fixtures/make_wordpiece.py and run it.
+#include <switchyard/base/limits.h>
 #include <switchyard/data/rows.h>
+#include <switchyard/data/vocabulary_file.h>
 #include <switchyard/data/wordpiece.h>
 
 #include <cstdlib>
@@ -80,7 +82,12 @@ TEST_CASE("a text that is too long is cut before [SEP]") {
 
 TEST_CASE("a vocabulary that cannot be used says where and why") {
     CHECK(WordPiece::open("/nowhere/vocab.txt").error ==
-          "/nowhere/vocab.txt: cannot be opened; expected a vocabulary, one piece a line");
+          "/nowhere/vocab.txt: cannot be opened; expected a vocabulary, one token a line");
+    const auto folder = test::temporary_dir("vocabulary").string();
+    CHECK(WordPiece::open(folder).error == folder + ": is a folder; expected a vocabulary, one token a line");
+    std::ofstream(folder + "/vocab.txt") << "a\n";
+    CHECK(WordPiece::open(folder).error ==
+          folder + ": is a folder; expected a vocabulary, one token a line, as " + folder + "/vocab.txt is");
     CHECK(WordPiece::from_text("", "v").error == "v:1: the vocabulary is empty");
     CHECK(WordPiece::from_text("[PAD]\na\nb\na\n", "v").error == "v:4: 'a' stands on line 2 too");
     CHECK(WordPiece::from_text("[PAD]\n[UNK]\n[SEP]\n", "v").error ==
@@ -90,4 +97,26 @@ TEST_CASE("a vocabulary that cannot be used says where and why") {
 TEST_CASE("invalid UTF-8 is skipped, not fatal") {
     const auto opened = WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n", "v");
     CHECK(opened.tokenizer->encode("a\xff\xfe b\xc3") == std::vector<std::int64_t>{4, 5});
+}
+
+TEST_CASE("a vocabulary is read up to its limits") {
+    std::size_t taken = 0;
+    const auto count = [&](std::string_view) {
+        ++taken;
+        return std::string();
+    };
+    const std::string most(base::limits::vocabulary_entries, '\n');
+    CHECK(data::for_each_token(most, count).empty());
+    CHECK(taken == base::limits::vocabulary_entries);
+    CHECK(data::for_each_token(most + "\n", count) == "4194305: there are more than 4194304 tokens");
+
+    const auto path = test::temporary_dir("vocabulary").string() + "/vocab.txt";
+    std::ofstream(path) << std::string(base::limits::vocabulary_bytes, 'a');
+    CHECK(data::open_vocabulary(path).error.empty());
+    std::ofstream(path, std::ios::app) << 'a';
+    CHECK_THAT(WordPiece::open(path).error, test::contains("is larger than 67108864 bytes"));
+    // A line of the whole file is not quoted whole.
+    CHECK(
+        WordPiece::from_text(std::string(100'000, 'a') + "\n" + std::string(100'000, 'a'), "v").error.size() <
+        400);
 }

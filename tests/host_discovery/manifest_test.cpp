@@ -93,6 +93,17 @@ TEST_CASE("a bad manifest is told what is wrong with it") {
           "components[0].options.k.default is of another type than the option");
 }
 
+TEST_CASE("numbers that no program has are refused, however large") {
+    const auto with_rank = [](const std::string& rank) {
+        std::string text = component;
+        const auto at = text.find("\"rank\":") + 7;
+        return json_with(text.replace(at, text.find(',', at) - at, rank));
+    };
+    REQUIRE(error_of(with_rank("7")).empty());
+    for (const std::string rank : {"1e300", "18446744073709551615", "9223372036854775808", "-1000001"})
+        CHECK(error_of(with_rank(rank)) == "components[0].rank is no integer of a usable size");
+}
+
 TEST_CASE("keys of a later version are no error") {
     std::string later = json_with(component);
     later.insert(1, R"("something_new":[1,2],)");

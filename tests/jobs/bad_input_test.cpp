@@ -1,5 +1,7 @@
 // Input that cannot be used: exit code 2, a text that names the place, and nothing written.
 // To add a case: a line in one of the tables.
+#include <sys/resource.h>
+
 #include "safetensors_text.h"
 #include "tiny_job.h"
 
@@ -103,7 +105,8 @@ TEST_CASE("a file of weights that is missing, cut off or lies is refused") {
     }
     const auto missing = job.file("none.safetensors");
     check_refused(run(job.train("run", {"train.weights=" + missing})),
-                  {missing + ": cannot open: No such file or directory"});
+                  {"--set #1: error: train.weights: " + missing +
+                   ": is not there; expected a folder of Hugging Face's, or a safetensors file"});
     const auto model = job.run_folder("base") + "/model";
     check_refused(run(job.train("run", {"train.weights=" + model, "model.intermediate_size=48"})),
                   {model + "/config.json: not the configured model: model.intermediate_size", "48", "64"});
@@ -126,7 +129,12 @@ TEST_CASE("data that cannot be used is refused with file and line") {
          {"unnamed.tsv:1: has no column 'text'", "'words', 'label'"}},
         {"cut.jsonl",
          "{\"text\": \"a film\", \"label\": \"good\"}\n{\"text\": \"a f",
-         {"cut.jsonl:2: the row is no JSON object"}},
+         {"cut.jsonl:2: the row is no valid JSON at column ", "expected one JSON object a line"}},
+        {"list.jsonl",
+         "[{\"text\": \"a film\", \"label\": \"good\"}]",
+         {"list.jsonl:1: is a JSON array", "jq"}},
+        {"semicolons.csv", "text;label\na film;good\n", {"semicolons.csv:1: ", "separated by semicolons"}},
+        {"utf8.tsv", rows_with("a \xff film\tgood\n"), {"utf8.tsv:4: is no valid UTF-8 at byte 3"}},
         {"damaged.tsv.gz", "this is no gzip", {"damaged.tsv.gz"}},
         {"rows.xml", "<a/>", {"rows.xml: cannot tell its format from its name"}},
     };
@@ -147,19 +155,23 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
     const TinyJob job;
     const Bad cases[] = {
         {{"data.train=[\"" + job.file("none.tsv") + "\"]"},
-         {job.file("none.tsv") + ": ", "No such file or directory"}},
-        {{"data.vocabulary=" + job.file("none.txt")}, {job.file("none.txt") + ": cannot be opened"}},
+         {"--set #1: error: data.train: " + job.file("none.tsv") + ": ", "No such file or directory"}},
+        {{"data.vocabulary=" + job.file("none.txt")},
+         {"--set #1: error: data.vocabulary: " + job.file("none.txt") + ": cannot be opened"}},
+        {{"data.vocabulary=" + job.file("")}, {"error: data.vocabulary: ", "is a folder", "vocab.txt"}},
         {{"batch.max_length=33"}, {"--set #1: error: batch.max_length", "33", "32"}},
         {{"model.vocab_size=20"}, {job.file("vocab.txt") + ": has 49 pieces, but model.vocab_size is 20"}},
         {{"task.kind=token_classification"},
-         {"--set #1: task.kind: there is no reader of data for token_classification"}},
-        {{"task.labels=[\"good\"]"}, {"--set #1: task.labels: expected the names of at least two classes"}},
-        {{"data.train=[]"}, {"--set #1: data.train: expected at least one file"}},
+         {"--set #1: error: task.kind: there is no reader of data for token_classification"}},
+        {{"task.labels=[\"good\"]"},
+         {"--set #1: error: task.labels: expected the names of at least two classes"}},
+        {{"data.train=[]"}, {"--set #1: error: data.train: expected at least one file"}},
+        {{"task.labels=[\"good\", \"bad\", \"good\"]"}, {"--set #1: error: task.labels", "good"}},
         {{"run.phases=[\"train\"]"}, {"run.phases: ", "eval"}},
         {{"attention.backend=flashy"}, {"flashy"}},
-        {{"data.eval_share=0.0"}, {"data.eval_share: no text was held out"}},
+        {{"data.eval_share=0.0"}, {"--set #1: error: data.eval_share: no text was held out"}},
         {{"batch.size=100", "data_loader.drop_last=true"},
-         {"--set #1: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
+         {"--set #1: error: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
     };
     for (const auto& bad : cases) {
         INFO(bad.sets.front());
@@ -187,4 +199,122 @@ TEST_CASE("a run folder is not begun twice, and one that is none is not gone on 
     check_refused(run(job.train("other", {}, {"--resume"})),
                   {job.run_folder("other"), "there is no run to go on with"});
     CHECK_FALSE(fs::exists(job.run_folder("other")));
+}
+
+TEST_CASE("a key that was left out is told with the place of its section") {
+    const TinyJob job;
+    const auto without = [&](const std::string& line) {
+        auto text = bytes_of(job.file("job.toml"));
+        const auto at = text.find(line);
+        REQUIRE(at != std::string::npos);
+        return job.write("less.toml", text.erase(at, line.size()));
+    };
+    // The first key of [task] is in line 20, that of [data] in line 24.
+    const auto labels = without("labels = [\"bad\", \"good\"]\n");
+    check_refused(
+        run({"train", labels, "--run", job.run_folder("run")}),
+        {labels + ":20: error: task.labels: is left out; expected the names of at least two classes"});
+    const auto train = without("train = [\"rows.tsv\"]\n");
+    check_refused(run({"train", train, "--run", job.run_folder("run")}),
+                  {train + ":24: error: data.train: is left out; expected at least one file"});
+    const auto vocabulary = without("vocabulary = \"vocab.txt\"\n");
+    check_refused(
+        run({"train", vocabulary, "--run", job.run_folder("run")}),
+        {vocabulary + ":24: error: data.vocabulary: is left out; expected the path of a vocab.txt"});
+}
+
+TEST_CASE("weights in a form that is not read are told as what they are, and what to do") {
+    const TinyJob job;
+    const auto folder = [&](const std::string& name, const std::string& file, const std::string& bytes) {
+        fs::create_directories(job.file(name));
+        return fs::path(job.write(name + "/" + file, bytes)).parent_path().string();
+    };
+    job.trained("base", {"train.steps=1"});
+    const auto sharded = folder("sharded", "model.safetensors.index.json", "{}");
+    const auto pickled = folder("pickled", "pytorch_model.bin", "PK\x03\x04");
+    struct Bad {
+        std::string path;
+        Words expected;
+    };
+    const Bad cases[] = {
+        {sharded, {"holds weights in several files", "max_shard_size"}},
+        {sharded + "/model.safetensors.index.json",
+         {"is the index of weights in several files", "max_shard_size"}},
+        {pickled, {"holds pytorch_model.bin", "(pickle)", "safe_serialization=True"}},
+        {pickled + "/pytorch_model.bin", {"is a file of Python objects (pickle)", "safe_serialization=True"}},
+        {folder("gguf", "m.gguf", "GGUF") + "/m.gguf", {"is a GGUF file", "expected safetensors"}},
+        {job.run_folder("base"), {"is a folder without a model.safetensors; did you mean ", "base/model?"}},
+        {folder("none", "a.txt", ""), {"is a folder without a model.safetensors; expected "}},
+    };
+    for (const auto& bad : cases) {
+        INFO(bad.path);
+        auto expected = bad.expected;
+        expected.push_back("--set #1: error: train.weights: " + bad.path + ": ");
+        check_refused(run(job.train("run", {"train.weights=" + bad.path})), expected);
+        CHECK_FALSE(fs::exists(job.run_folder("run")));
+    }
+}
+
+TEST_CASE("rows that are most likely not meant are told and counted, and training goes on") {
+    const TinyJob job;
+    std::string rows = "text\tlabel\n";
+    for (int i = 0; i < 20; ++i)
+        rows += "a fresh film " + std::string(static_cast<std::size_t>(i), 'a') + "\tgood\n";
+    rows += "\tgood\n";
+    rows += std::string("a\0film\tgood\n", 12);
+    job.write("rows.tsv", rows);
+    const auto outcome = job.trained("run", {"train.steps=1"});
+    CHECK_THAT(outcome.err, contains("samples have the label 'good': there is nothing to tell apart"));
+    CHECK_THAT(outcome.err, contains("warning: data.train: no sample has the label 'bad' (task.labels)"));
+    CHECK_THAT(outcome.err, contains("1 row without any text is left out"));
+    CHECK_THAT(outcome.err, contains("NUL bytes"));
+    const auto summary = json_of(fs::path(job.run_folder("run")) / "summary.json");
+    const auto sum = [&](const char* key) {
+        return summary["rows"][key].get<int>() + summary["eval_rows"][key].get<int>();
+    };
+    CHECK(sum("empty") == 1);
+    CHECK(sum("with_nul") == 1);
+}
+
+TEST_CASE("more than twenty bad rows are told as how many more there are") {
+    const TinyJob job;
+    std::string rows;
+    for (int i = 0; i < 100; ++i) rows += "a film\tother" + std::to_string(i) + "\n";
+    job.write("rows.tsv", rows_with(rows));
+    const auto outcome = run(job.train("run"));
+    check_refused(outcome, {"label 'other19' is none of", "\nand 80 more\n"});
+    CHECK(outcome.err.find("other20") == std::string::npos);
+}
+
+TEST_CASE("predict tells classes of single texts, and what is wrong with one") {
+    const TinyJob job;
+    job.write("pairs.tsv", "text\tother\tlabel\na fresh film\ta plot\tgood\na dull plot\ta film\tbad\n");
+    job.trained("pairs",
+                {"data.train=[\"" + job.file("pairs.tsv") + "\"]",
+                 "data.eval=[\"" + job.file("pairs.tsv") + "\"]", "data.pair_column=other", "train.steps=1"});
+    check_refused(run({"predict", job.run_folder("pairs"), "a film"}),
+                  {job.run_folder("pairs") + ": is trained on pairs of texts (data.pair_column = \"other\")",
+                   "predict takes single texts"});
+    job.trained("run", {"train.steps=1"});
+    check_refused(run({"predict", job.run_folder("run"), "a film", "a \xff film"}),
+                  {"text 2: error: is no valid UTF-8 at byte 3"});
+    const auto empty = run({"predict", job.run_folder("run"), "a film", " "});
+    CHECK(empty.code == 0);
+    CHECK_THAT(empty.err, contains("warning: 1 of 2 texts without any word"));
+}
+
+TEST_CASE("what does not fit into memory is told with what to lower") {
+    const TinyJob job;
+    RunOptions less;
+    less.in_child = [] {
+        const rlimit limit{std::size_t{8} << 30, std::size_t{8} << 30};
+        ::setrlimit(RLIMIT_AS, &limit);
+    };
+    const auto outcome = run(job.train("run", {"model.vocab_size=50000000", "model.hidden_size=64"}), less);
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    for (const char* part : {"memory", "batch.size", "batch.max_length", "train.recompute"})
+        CHECK_THAT(outcome.err, contains(part));
+    for (const char* sign : {"frame #", "Exception raised from", "terminate called"})
+        CHECK(outcome.err.find(sign) == std::string::npos);
 }

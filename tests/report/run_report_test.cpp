@@ -230,16 +230,25 @@ TEST_CASE("what cannot be read is named with its place") {
     const auto folder = make_run();
     const auto path = [&](const char* name) { return (folder / name).string(); };
     write(folder / "metrics.jsonl", "{\"step\":1,\"loss\":1}\n{\"step\":2,\"lo\n{\"step\":3,\"loss\":1}\n");
-    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":2: error: no valid JSON: "));
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":2:14: error: no valid JSON: "));
     write(folder / "metrics.jsonl", "{\"step\":1,\"loss\":1}\n[1]\n");
     CHECK(error_of(folder) == path("metrics.jsonl") + ":2: error: expected a JSON object, got a list");
     write(folder / "metrics.jsonl", "{\"step\":1,\"lo");  // cut off, though the run has ended
-    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":1: error: no valid JSON: "));
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":1:14: error: no valid JSON: "));
     write(folder / "metrics.jsonl", metrics);
     write(folder / "summary.json", "{\n\"steps\": 3,\n}");
-    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":3: error: no valid JSON: "));
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":3:1: error: no valid JSON: "));
     write(folder / "summary.json", "");
-    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":1: error: no valid JSON: "));
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":1:1: error: no valid JSON: "));
+}
+
+TEST_CASE("files of a run that nest without end are refused") {
+    const auto folder = make_run();
+    const auto deep = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
+    for (const char* name : {"metrics.jsonl", "plan.json", "summary.json"}) {
+        write(folder / name, deep);
+        CHECK_THAT(error_of(folder), contains(std::string(name) + ":1:69: error: no valid JSON: more than 64 "));
+    }
 }
 
 TEST_CASE("a folder that is no run is refused") {
@@ -263,5 +272,5 @@ TEST_CASE("a file that is no comparison of stacks is refused") {
                    contains("a.json: error: \"rows\" is no list of timed stacks; expected"));
     }
     write(folder / "a.json", "rows");
-    CHECK_THAT(stacks_error(folder / "a.json"), contains("a.json:1: error: no valid JSON: "));
+    CHECK_THAT(stacks_error(folder / "a.json"), contains("a.json:1:1: error: no valid JSON: "));
 }

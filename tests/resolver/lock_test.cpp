@@ -81,6 +81,12 @@ TEST_CASE("a lock file notices rows that are gone or new") {
                 "attention, encoder.0-11, train: not locked, now naive/naive 1.0.0"});
 }
 
+TEST_CASE("a lock file that nests without end is refused") {
+    const auto text = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
+    CHECK_THAT(compare_with_lock(plan_of("naive"), text).error,
+               switchyard::test::contains("no valid JSON at column 69: more than 64 lists and objects"));
+}
+
 TEST_CASE("what is no lock file is said to be none") {
     CHECK(compare_with_lock(plan_of("naive"), "{}")
               .error.starts_with("it is no lock file of `switchyard plan --lock`: "));

@@ -202,6 +202,8 @@ TEST_CASE("a measurement is read back as it was written; what is none is told") 
     CHECK_FALSE(read.measurement.candidates[1].timed());
 
     CHECK_FALSE(read_measurement("").error.empty());
+    CHECK_THAT(read_measurement("{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}").error,
+               switchyard::test::contains("more than 64 lists and objects inside each other"));
     CHECK_FALSE(read_measurement(text.substr(0, text.size() / 2)).error.empty());
     CHECK_FALSE(read_measurement("{\"switchyard_measurement\": 1}").error.empty());
     auto json = nlohmann::ordered_json::parse(text);

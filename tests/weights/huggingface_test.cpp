@@ -211,7 +211,10 @@ TEST_CASE("a config.json that cannot be used says which key") {
         const auto path = write(text);
         return model::read_huggingface_config(path).error.substr(path.size());
     };
-    CHECK(error_of("[]") == ": is no JSON object");
+    CHECK(error_of("[]") == ":1: error: expected a JSON object, got a list");
+    CHECK_THAT(error_of("{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}"),
+               test::contains(":1:69: error: no valid JSON: more than 64 lists and objects"));
+    CHECK_THAT(error_of("{\"model_type\":\n nan}"), test::contains(":2:3: error: no valid JSON: "));
     CHECK(error_of("{\"model_type\":\"mamba\"}") ==
           ": model_type: expected one of 'bert', 'gpt2', 'llama', 't5', got 'mamba'");
     CHECK(error_of("{\"model_type\":\"bert\"}") ==

@@ -127,9 +127,12 @@ TEST_CASE("overlaps, holes, doubled names and depth are refused") {
     CHECK(error_of(two("[0,4]", "[5,9]"), 9) == "there is a hole of 1 bytes before tensor 'b'");
     CHECK(error_of(two("[1,5]", "[5,9]"), 9) == "there is a hole of 1 bytes before tensor 'a'");
     const std::string a = "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}";
-    CHECK(error_of("{" + a + "," + a + "}", 4) == "its header is refused: 'a' stands there twice");
+    CHECK(error_of("{" + a + "," + a + "}", 4) ==
+          "its header is no valid JSON at column 56: 'a' stands there twice");
     CHECK(error_of("{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}", 0) ==
-          "its header is refused: nested deeper than a tensor's entry can be");
+          "its header is no valid JSON at column 8: more than 3 lists and objects inside each other; nothing "
+          "that is "
+          "read here nests so deep");
 }
 
 TEST_CASE("no truncation and no flipped bytes crash the reader") {

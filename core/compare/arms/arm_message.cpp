@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <numeric>
 #include <stdexcept>
+
+#include <switchyard/base/json_text.h>
+#include <switchyard/base/printable.h>
 
 namespace switchyard::compare {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 // What does not fit in a message; becomes Nonsense.
 struct Misfit : std::runtime_error {
@@ -21,11 +24,15 @@ const Json& member(const Json& object, const char* key) {
     return *found;
 }
 
-std::int64_t count(const Json& object, const char* key, std::int64_t otherwise, bool required) {
-    if (!required && (!object.contains(key) || object[key].is_null())) return otherwise;
+// A count that has to be there, or may say -1: not known.
+std::int64_t count(const Json& object, const char* key, bool required) {
+    if (!required && base::member(object, key).is_null()) return -1;
     const Json& value = member(object, key);
     if (!value.is_number_integer()) throw Misfit(std::string("\"") + key + "\" is no whole number");
-    return value.get<std::int64_t>();
+    const auto number = base::integer_of(value);
+    if (!number || *number < (required ? 0 : -1) || *number > base::limits::arm_count)
+        throw Misfit(std::string("\"") + key + "\" holds what is no count");
+    return *number;
 }
 
 double number(const Json& value, const char* key) {
@@ -54,17 +61,25 @@ std::vector<std::int64_t> counts(const Json& object, const char* key, std::int64
     if (!object.contains(key) || (object[key].is_array() && object[key].empty())) return {};
     std::vector<std::int64_t> values;
     for (const double value : numbers(object, key, steps)) {
-        if (!(value >= 0.0) || value != std::floor(value) || value > 1e15)
+        if (!(value >= 0.0) || value != std::floor(value) ||
+            value > static_cast<double>(base::limits::arm_count))
             throw Misfit(std::string("\"") + key + "\" holds what is no count");
         values.push_back(static_cast<std::int64_t>(value));
     }
     return values;
 }
 
+void check_sum(const char* key, const std::vector<std::int64_t>& each, std::int64_t all) {
+    if (!each.empty() && std::accumulate(each.begin(), each.end(), 0.0) != static_cast<double>(all))
+        throw Misfit(std::string("\"") + key + "\" are not " + std::to_string(all) + " together");
+}
+
 // The object of a report; an error of the arm comes out by `error`.
 Json report_of(const std::string& line, std::optional<ArmError>& error) {
-    const Json object = Json::parse(line, nullptr, false);
-    if (object.is_discarded()) throw Misfit("is no JSON");
+    if (line.find_first_of("{[") != line.find_first_not_of(" \t")) throw Misfit("is no JSON");
+    auto parsed = base::parse_json(line);
+    if (!parsed.fault.empty()) throw Misfit("is " + parsed.fault);
+    const Json object = std::move(parsed.value);
     if (!object.is_object()) throw Misfit("is no JSON object");
     const auto type = text(object, "type");
     if (type == "error") error = ArmError{text(object, "text")};
@@ -80,9 +95,7 @@ Answer answer(const std::string& line, Read&& read) {
         if (error) return *error;
         return read(object);
     } catch (const Misfit& misfit) {
-        return Nonsense{std::string("its line ") + misfit.what() + ": " + quoted_line(line)};
-    } catch (const Json::exception&) {  // a number that does not fit, say
-        return Nonsense{"its line cannot be understood: " + quoted_line(line)};
+        return Nonsense{std::string("its line ") + misfit.what() + ": '" + base::quoted(line) + "'"};
     }
 }
 
@@ -118,15 +131,17 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
             if (!std::isfinite(ms) || ms < 0.0) throw Misfit("\"step_ms\" holds what is no time");
         }
         turn.loss = numbers(object, "loss", steps);
-        turn.skipped = count(object, "skipped", 0, false);
+        turn.skipped = std::max<std::int64_t>(0, count(object, "skipped", false));
         turn.step_samples = counts(object, "step_samples", steps);
         turn.step_tokens = counts(object, "step_tokens", steps);
         turn.step_skipped = counts(object, "step_skipped", steps);
-        turn.samples = count(object, "samples", 0, true);
-        turn.tokens = count(object, "tokens", 0, true);
-        if (turn.samples <= 0 || turn.tokens < 0) throw Misfit("counts no samples");
-        turn.peak_memory_bytes = count(object, "peak_memory_bytes", -1, false);
-        turn.lost_slices = count(object, "lost_slices", -1, false);
+        turn.samples = count(object, "samples", true);
+        turn.tokens = count(object, "tokens", true);
+        if (turn.samples == 0) throw Misfit("counts no samples");
+        check_sum("step_samples", turn.step_samples, turn.samples);
+        check_sum("step_tokens", turn.step_tokens, turn.tokens);
+        turn.peak_memory_bytes = count(object, "peak_memory_bytes", false);
+        turn.lost_slices = count(object, "lost_slices", false);
         turn.executed = object.contains("executed") && object["executed"].is_object() ? object["executed"]
                                                                                       : Json::object();
         return turn;
@@ -162,21 +177,6 @@ Json to_message(const Turn& turn) {
             {"peak_memory_bytes", turn.peak_memory_bytes},
             {"lost_slices", turn.lost_slices},
             {"executed", turn.executed}};
-}
-
-std::string quoted_line(const std::string& line, std::size_t most) {
-    std::string text = "'";
-    for (std::size_t i = 0; i < std::min(line.size(), most); ++i) {
-        const auto byte = static_cast<unsigned char>(line[i]);
-        if (byte >= 0x20 && byte < 0x7f) {
-            text += line[i];
-            continue;
-        }
-        char code[8];
-        std::snprintf(code, sizeof code, "\\x%02x", byte);
-        text += code;
-    }
-    return text + (line.size() > most ? "...' (" + std::to_string(line.size()) + " bytes)" : "'");
 }
 
 }  // namespace switchyard::compare

@@ -49,7 +49,7 @@ struct Turn {
     std::int64_t samples = 0;  // of all steps together
     std::int64_t tokens = 0;   // likewise, real ones
     std::vector<std::int64_t> step_samples, step_tokens;  // empty, or one for each step
-    std::vector<std::int64_t> step_skipped;  // likewise: 1 for a step that changed nothing
+    std::vector<std::int64_t> step_skipped;               // likewise: 1 for a step that changed nothing
     std::int64_t peak_memory_bytes = -1;  // most live tensor bytes in this turn; -1: not known
     std::int64_t lost_slices = -1;        // involuntary context switches; -1: not known
     nlohmann::ordered_json executed;      // object, by slot
@@ -71,8 +71,5 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps);
 
 nlohmann::ordered_json to_message(const Ready& ready);
 nlohmann::ordered_json to_message(const Turn& turn);
-
-// For people: at most `most` bytes, quoted, control characters and broken UTF-8 as \xNN.
-std::string quoted_line(const std::string& line, std::size_t most = 160);
 
 }  // namespace switchyard::compare

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include <switchyard/compare/arms/arm_message.h>
+#include <switchyard/base/printable.h>
 
 namespace switchyard::compare {
 namespace {
@@ -197,7 +197,7 @@ bool ArmProcess::take_output(Exchange& exchange) {
     }
     if (read_.size() > longest_line) {
         exchange.end = Exchange::End::babbling;
-        exchange.text = "its line does not end: " + quoted_line(read_);
+        exchange.text = "its line does not end: '" + base::quoted(read_) + "'";
         return true;
     }
     if (!open) {
@@ -250,7 +250,8 @@ Exchange ArmProcess::ask(const std::string& line, double timeout_ms) {
     drain(output_, read_, longest_line);
     if (!read_.empty())
         return {Exchange::End::babbling,
-                "it spoke without being asked: " + quoted_line(read_.substr(0, read_.find('\n'))), 0.0};
+                "it spoke without being asked: '" + base::quoted(read_.substr(0, read_.find('\n'))) + "'",
+                0.0};
     ::kill(-child_, SIGCONT);
     auto exchange = wait_for_line(line, timeout_ms);
     freeze();

@@ -78,4 +78,19 @@ base::FileError write_lent_batches(const std::string& path, const std::vector<st
     return model::write_safetensors(path, tensors, {{"steps", std::to_string(steps.size())}});
 }
 
+std::vector<LentStep> read_lent_sizes(const std::string& path) {
+    std::vector<LentStep> steps;
+    const auto opened = model::SafetensorsFile::open(path);
+    if (!opened.file) return steps;
+    for (const auto& tensor : opened.file->tensors()) {
+        const bool source = tensor.name.ends_with(".ids");
+        if ((!source && !tensor.name.ends_with(".target_ids")) || tensor.shape.size() != 2) continue;
+        const auto step = static_cast<std::size_t>(std::stoull(tensor.name));
+        if (step >= steps.size()) steps.resize(step + 1);
+        steps[step].samples += source ? tensor.shape[0] : 0;
+        steps[step].tokens += tensor.shape[0] * tensor.shape[1];
+    }
+    return steps;
+}
+
 }  // namespace switchyard::compare

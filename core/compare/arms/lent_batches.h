@@ -13,11 +13,15 @@
 #include <vector>
 
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/compare/arms/lent_size.h>
 #include <switchyard/interfaces/batch.h>
 
 namespace switchyard::compare {
 
 // `steps`: the batches of each step.
 base::FileError write_lent_batches(const std::string& path, const std::vector<std::vector<Batch>>& steps);
+
+// What such a file holds; nothing where it cannot be read.
+std::vector<LentStep> read_lent_sizes(const std::string& path);
 
 }  // namespace switchyard::compare

@@ -33,6 +33,7 @@ public:
         first_.resize(contenders_.size(), false);
         first_loss_.resize(contenders_.size(), std::numeric_limits<double>::quiet_NaN());
         unaccounted_.resize(contenders_.size());
+        done_.resize(contenders_.size(), 0);
     }
 
     Comparison run() {
@@ -108,7 +109,9 @@ private:
         for (const std::size_t at : order) {
             if (result_.stopped) return;
             if (result_.arms[at].ok()) prepare(at, seed);
-            if (at == settings_.lender && !result_.arms[at].ok()) return end_borrowers(seed);
+            if (at != settings_.lender) continue;
+            if (!result_.arms[at].ok()) return end_borrowers(seed);
+            if (settings_.lent) lent_ = settings_.lent(seed);
         }
     }
 
@@ -128,6 +131,7 @@ private:
     void prepare(std::size_t at, int seed) {
         tell(result_.arms[at].spec.name + ": prepares" +
              (seed < 0 ? "" : " for seed " + std::to_string(seed + 1)));
+        done_[at] = 0;
         const auto line = ask(at, settings_.prepare({at, seed}), "while it prepared");
         if (!line) return;
         const auto answer = read_ready(*line);
@@ -190,6 +194,12 @@ private:
                     std::to_string(std::lround(wall_ms)) + " ms");
             return std::nullopt;
         }
+        if (const auto wrong = beyond_lent(lent_, done_[at], steps, turn.samples, turn.tokens);
+            !wrong.empty()) {
+            end(at, ArmStatus::nonsense, wrong);
+            return std::nullopt;
+        }
+        done_[at] += steps;
         for (const double loss : turn.loss) {
             losses.push_back(loss);
             if (std::isfinite(loss)) continue;
@@ -204,8 +214,9 @@ private:
     void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
         auto& skipped = result_.arms[at].skipped;
         for (std::int64_t step = 0; step < steps; ++step) {
-            skipped.push_back(turn.step_skipped.empty() ? step < turn.skipped
-                                                        : turn.step_skipped[static_cast<std::size_t>(step)] > 0);
+            skipped.push_back(turn.step_skipped.empty()
+                                  ? step < turn.skipped
+                                  : turn.step_skipped[static_cast<std::size_t>(step)] > 0);
         }
     }
 
@@ -301,7 +312,10 @@ private:
         block.wall_ms = wall;
         block.steps = steps;
         const auto timed = [&](const std::vector<std::int64_t>& each, std::int64_t all) {
-            if (each.empty()) return all * steps / (lead + steps);
+            // Not in whole numbers: their product may have more than 64 bits.
+            const double timed_part = static_cast<double>(all) * static_cast<double>(steps);
+            if (each.empty())
+                return static_cast<std::int64_t>(timed_part / static_cast<double>(lead + steps));
             return std::accumulate(each.begin() + lead, each.end(), std::int64_t{0});
         };
         block.samples = std::max<std::int64_t>(1, timed(turn->step_samples, turn->samples));
@@ -343,6 +357,8 @@ private:
     std::vector<bool> first_;
     std::vector<double> first_loss_;
     std::vector<std::vector<double>> unaccounted_;
+    std::vector<LentStep> lent_;
+    std::vector<std::int64_t> done_;  // steps since each arm prepared
     int planned_blocks_ = 0;
     double elapsed_ms_ = 0.0;
     double used_ms_ = 0.0;  // of it, for turns that were taken

@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/compare/arms/arm_link.h>
+#include <switchyard/compare/arms/lent_size.h>
 #include <switchyard/compare/experiment/comparison.h>
 
 namespace switchyard::compare {
@@ -55,6 +56,8 @@ struct ExperimentSettings {
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
     // After every arm has prepared: the drift of an arm's first step from that of another, files that their preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;
+    // After the lender has prepared, where others borrow from it: what was lent, step by step. Counts of arms are compared with it.
+    std::function<std::vector<LentStep>(int seed)> lent;
     std::function<void(const std::string&)> progress;  // a line on what goes on
     std::function<bool()> stop;
 };

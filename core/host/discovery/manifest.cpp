@@ -4,21 +4,20 @@
 #include <cstring>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
+#include <switchyard/base/json_text.h>
 #include <switchyard/base/printable.h>
 
 namespace switchyard::host {
 
 namespace {
 
-using nlohmann::json;
+using base::Json;
 
 struct Invalid : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-const json& member(const json& object, const char* key, const std::string& where) {
+const Json& member(const Json& object, const char* key, const std::string& where) {
     const auto found = object.find(key);
     if (found == object.end()) throw Invalid(where + key + " is missing");
     return *found;
@@ -30,23 +29,24 @@ std::string one_line(std::string text, const std::string& what) {
     return text;
 }
 
-std::string text(const json& object, const char* key, const std::string& where) {
-    const json& value = member(object, key, where);
+std::string text(const Json& object, const char* key, const std::string& where) {
+    const Json& value = member(object, key, where);
     if (!value.is_string()) throw Invalid(where + key + " is no text");
     return one_line(value.get<std::string>(), where + key);
 }
 
-int integer(const json& value, const std::string& what) {
-    if (!value.is_number_integer() || value < -1000000 || value > 1000000)
+int integer(const Json& value, const std::string& what) {
+    const auto number = base::integer_of(value);
+    if (!number || *number < -1000000 || *number > 1000000)
         throw Invalid(what + " is no integer of a usable size");
-    return value.get<int>();
+    return static_cast<int>(*number);
 }
 
-std::vector<std::string> texts(const json& object, const char* key, const std::string& where) {
+std::vector<std::string> texts(const Json& object, const char* key, const std::string& where) {
     std::vector<std::string> result;
-    const json& value = member(object, key, where);
+    const Json& value = member(object, key, where);
     if (!value.is_array()) throw Invalid(where + key + " is no list");
-    for (const json& item : value) {
+    for (const Json& item : value) {
         if (!item.is_string()) throw Invalid(where + key + " has a member that is no text");
         result.push_back(one_line(item.get<std::string>(), where + key));
     }
@@ -54,33 +54,35 @@ std::vector<std::string> texts(const json& object, const char* key, const std::s
 }
 
 template <class Enum>
-Enum choice(const json& object, const char* key, const std::string& where) {
+Enum choice(const Json& object, const char* key, const std::string& where) {
     const std::string value = text(object, key, where);
     const auto parsed = parse<Enum>(value);
-    if (!parsed) throw Invalid(where + key + " is '" + value + "', which this program does not know");
+    if (!parsed)
+        throw Invalid(where + key + " is '" + base::quoted(value) + "', which this program does not know");
     return *parsed;
 }
 
-std::optional<double> bound(const json& option, const char* key, const std::string& where) {
+std::optional<double> bound(const Json& option, const char* key, const std::string& where) {
     const auto found = option.find(key);
     if (found == option.end()) return std::nullopt;
     if (!found->is_number()) throw Invalid(where + key + " is no number");
     return found->get<double>();
 }
 
-OptionType option_type(const json& option, const std::string& where) {
+OptionType option_type(const Json& option, const std::string& where) {
     static constexpr std::string_view types[] = {"boolean", "integer", "number", "string", "list"};
     const std::string type = text(option, "type", where);
     const auto found = std::find(std::begin(types), std::end(types), type);
     if (found == std::end(types))
-        throw Invalid(where + "type is '" + type + "', which this program does not know");
+        throw Invalid(where + "type is '" + base::quoted(type) + "', which this program does not know");
     return static_cast<OptionType>(found - std::begin(types));
 }
 
-OptionValue default_value(const json& option, OptionType type, const std::string& where) {
-    const json& value = member(option, "default", where);
+OptionValue default_value(const Json& option, OptionType type, const std::string& where) {
+    const Json& value = member(option, "default", where);
     if (type == OptionType::boolean && value.is_boolean()) return value.get<bool>();
-    if (type == OptionType::integer && value.is_number_integer()) return value.get<std::int64_t>();
+    const auto integer = base::integer_of(value);
+    if (type == OptionType::integer && integer) return *integer;
     if (type == OptionType::number && value.is_number()) return value.get<double>();
     if (type == OptionType::string && value.is_string())
         return one_line(value.get<std::string>(), where + "default");
@@ -88,12 +90,12 @@ OptionValue default_value(const json& option, OptionType type, const std::string
     throw Invalid(where + "default is of another type than the option");
 }
 
-OptionSchema schema_from(const json& options, const std::string& where) {
+OptionSchema schema_from(const Json& options, const std::string& where) {
     if (!options.is_object()) throw Invalid(where + "options is no object");
     OptionSchema schema;
     for (const auto& [key, option] : options.items()) {
-        const std::string inside = where + "options." + key + ".";
-        if (!option.is_object()) throw Invalid(where + "options." + key + " is no object");
+        const std::string inside = where + "options." + base::quoted(key) + ".";
+        if (!option.is_object()) throw Invalid(where + "options." + base::quoted(key) + " is no object");
         OptionSpec spec;
         spec.name = one_line(key, "the name of an option");
         spec.type = option_type(option, inside);
@@ -107,7 +109,7 @@ OptionSchema schema_from(const json& options, const std::string& where) {
     return schema;
 }
 
-ComponentManifest component_from(const json& value, const std::string& where) {
+ComponentManifest component_from(const Json& value, const std::string& where) {
     if (!value.is_object()) throw Invalid(where + " is no object");
     const std::string in = where + ".";
     ComponentManifest component;
@@ -119,14 +121,14 @@ ComponentManifest component_from(const json& value, const std::string& where) {
     component.gradient = choice<GradientMode>(value, "gradient", in);
     component.random = choice<RandomSource>(value, "random", in);
     component.accuracy = choice<Accuracy>(value, "accuracy", in);
-    const json& accuracy_bound = member(value, "accuracy_bound", in);
+    const Json& accuracy_bound = member(value, "accuracy_bound", in);
     if (!accuracy_bound.is_number()) throw Invalid(in + "accuracy_bound is no number");
     component.accuracy_bound = accuracy_bound.get<double>();
     component.options = schema_from(member(value, "options", in), in);
     return component;
 }
 
-Manifest manifest_from(const json& value) {
+Manifest manifest_from(const Json& value) {
     if (!value.is_object()) throw Invalid("the JSON is no object");
     Manifest manifest;
     manifest.name = text(value, "name", "");
@@ -135,19 +137,19 @@ Manifest manifest_from(const json& value) {
     manifest.vendor = text(value, "vendor", "");
     manifest.license = text(value, "license", "");
     manifest.summary = text(value, "summary", "");
-    const json& abi = member(value, "abi", "");
+    const Json& abi = member(value, "abi", "");
     if (!abi.is_array() || abi.size() != 2) throw Invalid("abi is not [major, minor]");
     manifest.abi_major = integer(abi[0], "abi");
     manifest.abi_minor = integer(abi[1], "abi");
     manifest.cpu_features = texts(value, "cpu_features", "");
-    const json& components = member(value, "components", "");
+    const Json& components = member(value, "components", "");
     if (!components.is_array() || components.empty())
         throw Invalid("components is no list with something in it");
     for (std::size_t i = 0; i < components.size(); ++i) {
         ComponentManifest component = component_from(components[i], "components[" + std::to_string(i) + "]");
         if (manifest.find(component.kind, component.id) != nullptr) {
             throw Invalid("there are two components " + std::string(name(component.kind)) + " '" +
-                          component.id + "'");
+                          base::quoted(component.id) + "'");
         }
         manifest.components.push_back(std::move(component));
     }
@@ -179,7 +181,9 @@ Manifest read_section(std::string_view section) {
     const std::string_view fingerprint_text = content.substr(0, empty_line + 1);
     const auto fingerprint = parse_fingerprint(fingerprint_text);
     if (!fingerprint) throw Invalid("its fingerprint has a line that is not key=value, or a key twice");
-    Manifest manifest = manifest_from(json::parse(content.substr(empty_line + 2)));
+    const auto json = base::parse_json(content.substr(empty_line + 2));
+    if (!json.fault.empty()) throw Invalid("its JSON cannot be read: " + json.fault);
+    Manifest manifest = manifest_from(json.value);
     manifest.fingerprint = *fingerprint;
     manifest.fingerprint_text = fingerprint_text;
     return manifest;
@@ -197,8 +201,6 @@ const ComponentManifest* Manifest::find(Kind kind, std::string_view id) const {
 ManifestResult parse_manifest(std::string_view section) {
     try {
         return {read_section(section), {}};
-    } catch (const json::exception& error) {
-        return {std::nullopt, "its JSON cannot be read: " + std::string(error.what())};
     } catch (const Invalid& error) {
         return {std::nullopt, error.what()};
     }
@@ -206,8 +208,10 @@ ManifestResult parse_manifest(std::string_view section) {
 
 OptionSchemaResult parse_option_schema(std::string_view text) {
     try {
-        return {schema_from(json::parse(text), ""), {}};
-    } catch (const std::exception& error) {
+        const auto json = base::parse_json(text);
+        if (!json.fault.empty()) throw Invalid(json.fault);
+        return {schema_from(json.value, ""), {}};
+    } catch (const Invalid& error) {
         return {std::nullopt, error.what()};
     }
 }

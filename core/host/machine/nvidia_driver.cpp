@@ -8,15 +8,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
 
 namespace switchyard::host {
 
-using nlohmann::json;
+using base::Json;
 
 namespace {
 
@@ -65,7 +66,7 @@ std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-json json_of(const DeviceInfo& device) {
+Json json_of(const DeviceInfo& device) {
     return {{"index", device.index},
             {"name", device.name},
             {"compute_capability", device.compute_capability},
@@ -74,25 +75,30 @@ json json_of(const DeviceInfo& device) {
             {"shared_memory_per_block_bytes", device.shared_memory_per_block_bytes}};
 }
 
-DeviceInfo device_from(const json& value) {
+DeviceInfo device_from(const Json& value) {
+    const auto number = [&](const char* key) {
+        const auto known = base::needed_integer(value, key);
+        if (known < 0 || known > std::numeric_limits<int>::max()) throw base::InputError("is no such number");
+        return static_cast<int>(known);
+    };
     return {Device::cuda,
-            value.at("index"),
-            value.at("name"),
-            value.at("compute_capability"),
-            value.at("memory_bytes"),
-            value.at("multiprocessors"),
-            value.at("shared_memory_per_block_bytes")};
+            number("index"),
+            base::needed_text(value, "name"),
+            number("compute_capability"),
+            base::needed_integer(value, "memory_bytes"),
+            number("multiprocessors"),
+            number("shared_memory_per_block_bytes")};
 }
 
 // nullopt: not known for this state, or the file cannot be understood.
 std::optional<std::vector<DeviceInfo>> recall(const std::string& file, const std::string& state) {
     try {
-        const json known = json::parse(read_file(file));
-        if (known.at("state") != state) return std::nullopt;
+        const Json known = base::parse_json(read_file(file)).value;
+        if (base::needed_text(known, "state") != state) return std::nullopt;
         std::vector<DeviceInfo> devices;
-        for (const json& device : known.at("devices")) devices.push_back(device_from(device));
+        for (const Json& device : base::needed_list(known, "devices")) devices.push_back(device_from(device));
         return devices;
-    } catch (const json::exception&) {
+    } catch (const base::InputError&) {
         return std::nullopt;
     }
 }
@@ -150,12 +156,13 @@ std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std:
     const std::string file = folder + "/nvidia_devices.json";
     if (auto known = recall(file, state)) return *known;
     const std::vector<DeviceInfo> devices = ask();
-    json list = json::array();
+    Json list = Json::array();
     for (const DeviceInfo& device : devices) list.push_back(json_of(device));
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    const json known = {{"state", state}, {"devices", list}};
-    if (!error) (void)base::write_file_atomically(file, known.dump(-1, ' ', false, json::error_handler_t::replace));
+    const Json known = {{"state", state}, {"devices", list}};
+    if (!error)
+        (void)base::write_file_atomically(file, known.dump(-1, ' ', false, Json::error_handler_t::replace));
     return devices;
 }
 

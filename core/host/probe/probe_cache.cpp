@@ -7,16 +7,16 @@
 #include <fstream>
 #include <iterator>
 
-#include <nlohmann/json.hpp>
-
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/json_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/discovery/elf_image.h>
 
 namespace switchyard::host {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using base::Json;
+using base::text_of;
 
 namespace {
 
@@ -27,16 +27,9 @@ std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A member that is a text; empty if it is not.
-std::string text_of(const json& entry, const char* key) {
-    const auto found = entry.is_object() ? entry.find(key) : entry.end();
-    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
-json read_entry(const std::string& path) {
-    json entry = json::parse(read_file(path), nullptr, false);
-    const bool known = entry.is_object() && entry.contains("format") && entry["format"] == format;
-    return known ? entry : json::object();
+Json read_entry(const std::string& path) {
+    Json entry = base::parse_json(read_file(path), path).value;
+    return base::member(entry, "format") == format ? entry : Json::object();
 }
 
 std::string variable(const char* name) {
@@ -73,7 +66,7 @@ void ProbeCache::write(const std::string& file, const std::string& text) const {
 }
 
 std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
-    const json entry = folder_.empty() ? json() : read_entry(file_of(key.library, key.host));
+    const Json entry = folder_.empty() ? Json() : read_entry(file_of(key.library, key.host));
     const bool same_file = !entry.empty() && text_of(entry, "identity") == file_identity(key.library);
     key.content = same_file ? text_of(entry, "content") : content_hash(key.library);
     if (key.content.empty() || text_of(entry, "content") != key.content) return std::nullopt;
@@ -88,11 +81,11 @@ std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
 
 void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
     if (folder_.empty() || key.content.empty()) return;
-    const json entry = {
+    const Json entry = {
         {"format", format},         {"library", key.library}, {"identity", file_identity(key.library)},
         {"content", key.content},   {"host", key.host},       {"dependencies", key.dependencies},
         {"report", to_json(report)}};
-    write(file_of(key.library, key.host), entry.dump(-1, ' ', false, json::error_handler_t::replace));
+    write(file_of(key.library, key.host), entry.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string ProbeCache::library_id(const std::string& library) const {

@@ -1,16 +1,22 @@
 #include <switchyard/host/probe/probe_report.h>
 
 #include <algorithm>
+#include <limits>
 
-#include <nlohmann/json.hpp>
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
 
 namespace switchyard::host {
 
 namespace {
 
-using nlohmann::json;
+using base::Json;
+using base::needed_flag;
+using base::needed_integer;
+using base::needed_list;
+using base::needed_text;
 
-json json_of(const std::optional<ProbeFailure>& failure) {
+Json json_of(const std::optional<ProbeFailure>& failure) {
     if (!failure) return nullptr;
     return {{"phase", name(failure->phase)},
             {"component", failure->component},
@@ -18,8 +24,8 @@ json json_of(const std::optional<ProbeFailure>& failure) {
             {"hint", failure->hint}};
 }
 
-json json_of(const SupportCell& cell) {
-    json reasons = json::array();
+Json json_of(const SupportCell& cell) {
+    Json reasons = Json::array();
     for (const Reason& reason : cell.reasons) {
         reasons.push_back({{"code", static_cast<int>(reason.code)},
                            {"field", reason.field},
@@ -31,8 +37,8 @@ json json_of(const SupportCell& cell) {
             {"host", cell.host},           {"serves", cell.serves},     {"reasons", reasons}};
 }
 
-json json_of(const ComponentProbe& component) {
-    json support = json::array();
+Json json_of(const ComponentProbe& component) {
+    Json support = Json::array();
     for (const SupportCell& cell : component.support) support.push_back(json_of(cell));
     return {{"kind", name(component.kind)},
             {"id", component.id},
@@ -42,37 +48,49 @@ json json_of(const ComponentProbe& component) {
 }
 
 template <class Enum>
-Enum enum_from(const json& value) {
-    return parse<Enum>(value.get_ref<const std::string&>()).value();
+Enum needed_enum(const Json& object, const char* key) {
+    const auto value = parse<Enum>(needed_text(object, key));
+    if (!value) throw base::InputError("\"" + std::string(key) + "\" is unknown");
+    return *value;
 }
 
-std::optional<ProbeFailure> failure_from(const json& value) {
+std::optional<ProbeFailure> failure_from(const Json& value) {
     if (value.is_null()) return std::nullopt;
-    return ProbeFailure{enum_from<ProbePhase>(value.at("phase")), value.at("component"), value.at("text"),
-                        value.at("hint")};
+    return ProbeFailure{needed_enum<ProbePhase>(value, "phase"), needed_text(value, "component"),
+                        needed_text(value, "text"), needed_text(value, "hint")};
 }
 
-SupportCell cell_from(const json& value) {
-    SupportCell cell{enum_from<Device>(value.at("device")),
-                     enum_from<DType>(value.at("dtype")),
-                     value.at("ok"),
-                     value.at("host"),
-                     value.at("serves"),
-                     {}};
-    for (const json& reason : value.at("reasons")) {
-        cell.reasons.push_back({static_cast<Code>(reason.at("code").get<int>()), reason.at("field"),
-                                reason.at("expected"), reason.at("got"), reason.at("hint")});
+Code code_from(const Json& reason) {
+    const auto code = needed_integer(reason, "code");
+    if (code < 0 || code > std::numeric_limits<int>::max()) throw base::InputError("\"code\" is none");
+    return static_cast<Code>(code);
+}
+
+SupportCell cell_from(const Json& value) {
+    SupportCell cell;
+    cell.device = needed_enum<Device>(value, "device");
+    cell.dtype = needed_enum<DType>(value, "dtype");
+    cell.ok = needed_flag(value, "ok");
+    cell.host = needed_text(value, "host");
+    for (const Json& formula : needed_list(value, "serves")) {
+        if (!formula.is_string()) throw base::InputError("\"serves\" holds what is no text");
+        cell.serves.push_back(formula.get<std::string>());
+    }
+    for (const Json& reason : needed_list(value, "reasons")) {
+        cell.reasons.push_back({code_from(reason), needed_text(reason, "field"),
+                                needed_text(reason, "expected"), needed_text(reason, "got"),
+                                needed_text(reason, "hint")});
     }
     return cell;
 }
 
-ComponentProbe component_from(const json& value) {
-    ComponentProbe component{enum_from<Kind>(value.at("kind")),
-                             value.at("id"),
+ComponentProbe component_from(const Json& value) {
+    ComponentProbe component{needed_enum<Kind>(value, "kind"),
+                             needed_text(value, "id"),
                              {},
-                             value.at("ran"),
-                             failure_from(value.at("failure"))};
-    for (const json& cell : value.at("support")) component.support.push_back(cell_from(cell));
+                             needed_flag(value, "ran"),
+                             failure_from(base::needed(value, "failure"))};
+    for (const Json& cell : needed_list(value, "support")) component.support.push_back(cell_from(cell));
     return component;
 }
 
@@ -93,26 +111,26 @@ const ComponentProbe* ProbeReport::find(Kind kind, std::string_view id) const {
 }
 
 std::string to_json(const ProbeReport& report) {
-    json components = json::array();
+    Json components = Json::array();
     for (const ComponentProbe& component : report.components) components.push_back(json_of(component));
-    const json value = {{"failure", json_of(report.failure)},
+    const Json value = {{"failure", json_of(report.failure)},
                         {"components", components},
                         {"milliseconds", report.milliseconds},
                         {"output", report.output}};
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<ProbeReport> parse_probe_report(std::string_view text) {
     try {
-        const json value = json::parse(text);
+        const Json value = base::parse_json(text).value;
         ProbeReport report;
-        report.failure = failure_from(value.at("failure"));
-        for (const json& component : value.at("components"))
+        report.failure = failure_from(base::needed(value, "failure"));
+        for (const Json& component : needed_list(value, "components"))
             report.components.push_back(component_from(component));
-        report.milliseconds = value.at("milliseconds");
-        report.output = value.at("output");
+        report.milliseconds = needed_integer(value, "milliseconds");
+        report.output = needed_text(value, "output");
         return report;
-    } catch (const std::exception&) {  // a damaged file of the cache, or a plugin that wrote into the pipe
+    } catch (const base::InputError&) {  // a damaged file of the cache, or a plugin that wrote into the pipe
         return std::nullopt;
     }
 }

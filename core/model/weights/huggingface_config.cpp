@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <exception>
-#include <fstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/input_error.h>
+#include <switchyard/base/json_text.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/config/table.h>
 #include <switchyard/model/weights/huggingface_keys.h>
 
@@ -30,18 +32,17 @@ std::vector<std::string> labels_of(const json& object) {
 
 HuggingFaceConfig read_huggingface_config(const std::string& path) {
     HuggingFaceConfig result;
-    std::ifstream file(path);
-    const auto object = file ? json::parse(file, nullptr, false) : json();
-    if (!object.is_object()) {
-        result.error = path + (file ? ": is no JSON object" : ": cannot be opened");
-        return result;
-    }
     try {
+        const auto text = base::read_text(path);
+        if (!text) throw base::InputError(path + ": error: is not there; expected a config.json");
+        const json object = base::parse_object(*text, path);
         std::vector<std::string> unknown;
         result.model = model_from_keys(object, unknown);
         for (const auto& key : unknown)
             result.notes.push_back(path + ": " + key + " is not known here and was not looked at");
         result.labels = labels_of(object);
+    } catch (const base::InputError& error) {
+        result.error = error.what();
     } catch (const std::invalid_argument& error) {
         result.error = path + ": " + error.what();
     }

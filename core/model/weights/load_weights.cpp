@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <ATen/ops/cat.h>
 
 #include <switchyard/model/weights/tensors.h>
+#include <switchyard/model/weights/weights_place.h>
 
 namespace switchyard::model {
 namespace {
@@ -26,12 +26,6 @@ std::string shape_text(at::IntArrayRef shape) {
     std::ostringstream text;
     text << shape;
     return text.str();
-}
-
-// Either the file itself or the one in a folder of Hugging Face's.
-std::string weights_file(const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::is_directory(path, ignored) ? path + "/model.safetensors" : path;
 }
 
 at::Tensor rows_of(const TheirTensor::Part& part, const at::Tensor& ours) {
@@ -163,10 +157,11 @@ at::Tensor in_their_form(const TheirTensor& theirs,
 }
 
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
-    const auto path_of_file = weights_file(path);
-    const auto opened = SafetensorsFile::open(path_of_file);
-    if (!opened.file) return {{opened.error}, {}, {}, path_of_file};
-    Loading loading(path_of_file, family_in(*opened.file, config, parameters), parameters);
+    const auto place = find_weights(path);
+    if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
+    const auto opened = SafetensorsFile::open(place.file);
+    if (!opened.file) return {{opened.error}, {}, {}, place.file};
+    Loading loading(place.file, family_in(*opened.file, config, parameters), parameters);
     for (const auto& stored : opened.file->tensors()) loading.take(opened.file, stored);
     loading.find_missing();
     if (loading.result.problems.empty()) loading.copy();

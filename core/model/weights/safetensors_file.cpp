@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,18 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include <switchyard/base/json_text.h>
+#include <switchyard/base/printable.h>
 
 namespace switchyard::model {
 namespace {
 
-using nlohmann::json;
+using base::Json;
 using Error = std::optional<std::string>;
 
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian and the data is mapped as it is");
 
-constexpr std::uint64_t max_header_bytes = 100'000'000;  // the reference implementation's own limit
+// As the reference implementation has it; a tensor's entry holds lists and nothing deeper.
+constexpr base::JsonLimits header_limits{100'000'000, 3, base::limits::json_values};
 
 constexpr std::array<SafetensorsType, 15> types{{{"BOOL", 1},
                                                  {"U8", 1},
@@ -43,57 +44,38 @@ constexpr std::array<SafetensorsType, 15> types{{{"BOOL", 1},
                                                  {"I64", 8},
                                                  {"U64", 8}}};
 
-// Refuses what nlohmann-json accepts silently: nesting (nothing deeper than an array in a tensor's entry) and names given twice.
-struct StrictHeader {
-    std::vector<std::set<std::string>> keys;
-    std::string fault;
-
-    bool operator()(int depth, json::parse_event_t event, json& parsed) {
-        if (!fault.empty()) return false;
-        if (depth > 3) return refuse("nested deeper than a tensor's entry can be");
-        if (event == json::parse_event_t::object_start) keys.emplace_back();
-        if (event == json::parse_event_t::object_end) keys.pop_back();
-        if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-            return refuse("'" + parsed.get<std::string>() + "' stands there twice");
-        }
-        return true;
-    }
-    bool refuse(std::string why) {
-        fault = std::move(why);
-        return false;
-    }
-};
-
 std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) {
     std::uint64_t product = 0;
     if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
     return product;
 }
 
-Error read_shape(const json& entry, StoredTensor& tensor, std::uint64_t& bytes) {
+Error read_shape(const Json& entry, StoredTensor& tensor, std::uint64_t& bytes) {
     const auto shape = entry.find("shape");
     if (shape == entry.end() || !shape->is_array()) return "has no \"shape\" array";
     std::optional<std::uint64_t> total = tensor.type->bytes;
     for (const auto& dimension : *shape) {
         if (!dimension.is_number_unsigned())
-            return "has a shape with " + dimension.dump() + " in it, expected whole numbers from 0";
+            return "has a shape with " + base::quoted(dimension.dump()) +
+                   " in it, expected whole numbers from 0";
         const auto size = dimension.get<std::uint64_t>();
         if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
             return "has a dimension of " + dimension.dump();
         tensor.shape.push_back(static_cast<std::int64_t>(size));
         total = checked_product(*total, size);
-        if (!total) return "has a shape " + shape->dump() + " of more bytes than 64 bits can count";
+        if (!total)
+            return "has a shape " + base::quoted(shape->dump()) + " of more bytes than 64 bits can count";
     }
     bytes = *total;
     return std::nullopt;
 }
 
-Error read_entry(const json& entry, StoredTensor& tensor, const std::byte* data, std::uint64_t data_bytes) {
+Error read_entry(const Json& entry, StoredTensor& tensor, const std::byte* data, std::uint64_t data_bytes) {
     if (!entry.is_object()) return "is no object with dtype, shape and data_offsets";
     const auto dtype = entry.find("dtype");
     if (dtype == entry.end() || !dtype->is_string()) return "has no \"dtype\"";
     tensor.type = find_safetensors_type(dtype->get_ref<const std::string&>());
-    if (tensor.type == nullptr) return "has the unknown dtype " + dtype->dump();
+    if (tensor.type == nullptr) return "has the unknown dtype " + base::quoted(dtype->dump());
 
     std::uint64_t expected = 0;
     if (auto error = read_shape(entry, tensor, expected)) return error;
@@ -110,18 +92,18 @@ Error read_entry(const json& entry, StoredTensor& tensor, const std::byte* data,
     }
     if (end - begin != expected) {
         return "has data_offsets " + offsets->dump() + " (" + std::to_string(end - begin) + " bytes), but " +
-               std::string(tensor.type->name) + " of shape " + entry.at("shape").dump() + " needs " +
-               std::to_string(expected);
+               std::string(tensor.type->name) + " of shape " + base::quoted(entry.at("shape").dump()) +
+               " needs " + std::to_string(expected);
     }
     tensor.data = data + begin;
     tensor.bytes = expected;
     return std::nullopt;
 }
 
-Error read_metadata(const json& entry, std::map<std::string, std::string>& metadata) {
+Error read_metadata(const Json& entry, std::map<std::string, std::string>& metadata) {
     if (!entry.is_object()) return "__metadata__ is no object";
     for (const auto& [key, value] : entry.items()) {
-        if (!value.is_string()) return "__metadata__: '" + key + "' is no string";
+        if (!value.is_string()) return "__metadata__: '" + base::quoted(key) + "' is no string";
         metadata[key] = value.get<std::string>();
     }
     return std::nullopt;
@@ -178,7 +160,7 @@ Error SafetensorsFile::map_file() {
 Error SafetensorsFile::read_header() {
     std::uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, mapping_, sizeof header_bytes);
-    if (header_bytes > max_header_bytes || header_bytes > size_ - 8) {
+    if (header_bytes > header_limits.bytes || header_bytes > size_ - 8) {
         return "its first 8 bytes say that the header has " + std::to_string(header_bytes) +
                " bytes, but the file has " + std::to_string(size_ - 8) +
                " after them: it is truncated or no safetensors file";
@@ -187,17 +169,10 @@ Error SafetensorsFile::read_header() {
     if (header_bytes == 0 || text[0] != '{')
         return "its header does not start with '{': it is no safetensors file";
 
-    StrictHeader strict;
-    json header;
-    try {
-        header = json::parse(
-            text, text + header_bytes,
-            [&](int depth, json::parse_event_t event, json& parsed) { return strict(depth, event, parsed); });
-    } catch (const json::exception& error) {
-        return std::string("its header is no valid JSON: ") + error.what();
-    }
-    if (!strict.fault.empty()) return "its header is refused: " + strict.fault;
-    if (!header.is_object()) return "its header is no JSON object";
+    const auto parsed =
+        base::parse_json({text, static_cast<std::size_t>(header_bytes)}, "", 1, header_limits);
+    if (!parsed.fault.empty()) return "its header is " + parsed.fault;
+    const Json& header = parsed.value;
 
     const std::uint64_t data_bytes = size_ - 8 - header_bytes;
     for (const auto& [name, entry] : header.items()) {
@@ -208,7 +183,7 @@ Error SafetensorsFile::read_header() {
         StoredTensor tensor;
         tensor.name = name;
         if (auto error = read_entry(entry, tensor, mapping_ + 8 + header_bytes, data_bytes))
-            return "tensor '" + name + "' " + *error;
+            return "tensor '" + base::quoted(name) + "' " + *error;
         tensors_.push_back(std::move(tensor));
     }
     std::stable_sort(tensors_.begin(), tensors_.end(), [](const auto& a, const auto& b) {
@@ -222,10 +197,11 @@ Error SafetensorsFile::check_coverage(std::uint64_t data_bytes) const {
     const std::byte* next = mapping_ + (size_ - data_bytes);
     const std::string* before = nullptr;
     for (const auto& tensor : tensors_) {
-        if (tensor.data < next) return "tensors '" + *before + "' and '" + tensor.name + "' overlap";
+        if (tensor.data < next)
+            return "tensors '" + base::quoted(*before) + "' and '" + base::quoted(tensor.name) + "' overlap";
         if (tensor.data > next) {
             return "there is a hole of " + std::to_string(tensor.data - next) + " bytes before tensor '" +
-                   tensor.name + "'";
+                   base::quoted(tensor.name) + "'";
         }
         next = tensor.data + tensor.bytes;
         before = &tensor.name;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <switchyard/base/limits.h>
+#include <switchyard/config/table.h>
 #include <switchyard/config/trainable.h>
 
 #include <switchyard/data/classification_data.h>
@@ -38,7 +39,7 @@ void throw_if(const std::string& problem) {
 std::vector<std::string> with_places(const config::Config& config, std::vector<std::string> problems) {
     for (auto& problem : problems) {
         const auto key = problem.substr(0, problem.find(": "));
-        if (key.starts_with("data.") || key.starts_with("batch.") || key.starts_with("model."))
+        if (config::find_field(key) != nullptr)
             problem = config::told_at(config, key) + problem.substr(std::min(problem.size(), key.size() + 2));
     }
     return problems;

@@ -145,7 +145,7 @@ backend = "naive"
           at("other.tsv") + ":3: error: the row has 1 column, expected 2", "2 errors"}},
         {"data.eval=[\"" + at("other.csv") + "\"]",
          {"--set #1: error: data.eval: ", "separated by semicolons"}},
-        {"data.text_column=body", {job + ":5:9: error: data.train: ", "has no column 'body'"}},
+        {"data.text_column=body", {job + ":5:1: error: data.train: ", "has no column 'body'"}},
         {"data.vocabulary=" + at("none.txt"), {"--set #1: error: data.vocabulary: " + at("none.txt")}},
         {"data.vocabulary=" + at(""), {"is a folder; expected a vocabulary"}},
         {"train.weights=" + at("a.bin"), {"--set #1: error: train.weights: ", "(pickle)"}},

@@ -9,9 +9,13 @@ using namespace switchyard::test;
 
 namespace {
 
+// It counts what it was lent: 12 samples a step, and 4 in each fifth, with which the 52 samples of the job end.
 const std::string honest =
     R"(list=0.01; losses=0.5; i=1; while [ $i -lt $n ]; do list="$list,0.01"; losses="$losses,0.5"; i=$((i+1)); done; sleep 0.05
-            echo "{\"type\": \"report\", \"step_ms\": [$list], \"loss\": [$losses], \"samples\": $((12*n)), \"tokens\": $((100*n))}")";
+            i=0; samples=0; while [ $i -lt $n ]; do
+                if [ $((${at:-0} % 64 % 5)) -eq 4 ]; then samples=$((samples+4)); else samples=$((samples+12)); fi
+                at=$((${at:-0}+1)); i=$((i+1)); done
+            echo "{\"type\": \"report\", \"step_ms\": [$list], \"loss\": [$losses], \"samples\": $samples, \"tokens\": $((5*samples))}")";
 
 nlohmann::json row_of(const std::string& script, const Words& more = {}) {
     const TinyJob job;
@@ -75,6 +79,13 @@ TEST_CASE("a program that talks nonsense is named with the line it said") {
     CHECK_THAT(row["reason"].get<std::string>(), contains("\"step_ms\" is no list of "));
     row = row_of("while :; do echo spam; done\n");
     CHECK(row["status"] == "nonsense");
+}
+
+TEST_CASE("a program that counts more than it was lent is no faster for it") {
+    const auto row = row_of(polite_peer(
+        R"(echo '{"type": "report", "step_ms": [0.01], "loss": [0.5], "samples": 9007199254740, "tokens": 9}')"));
+    CHECK(row["status"] == "nonsense");
+    CHECK(row["reason"] == "it says that 1 step had 9007199254740 samples; it was lent 12");
 }
 
 TEST_CASE("a program that crashes, ends, hangs, closes its output or gives up") {

@@ -295,8 +295,8 @@ TEST_CASE("a file full of mistakes is cut short") {
 
 TEST_CASE("labels of classes have names of their own") {
     CHECK(errors("[task]\nkind = \"classification\"\nlabels = [\"a\", \"b\", \"a\"]\n") ==
-          "run.toml:3:10: error: task.labels: the label \"a\" stands there twice; expected a name for each "
+          "run.toml:3:1: error: task.labels: the label \"a\" stands there twice; expected a name for each "
           "class\n");
     CHECK(errors("[task]\nkind = \"classification\"\nlabels = [\"a\", \"\"]\n") ==
-          "run.toml:3:10: error: task.labels: a label is empty; expected a name for each class\n");
+          "run.toml:3:1: error: task.labels: a label is empty; expected a name for each class\n");
 }

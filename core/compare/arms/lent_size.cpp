@@ -12,7 +12,8 @@ std::string beyond_lent(const std::vector<LentStep>& lent, std::int64_t first, s
         all.tokens += one.tokens;
     }
     const auto says = [&](std::int64_t said, const char* what) {
-        return "it says that " + std::to_string(steps) + " steps had " + std::to_string(said) + " " + what;
+        return "it says that " + std::to_string(steps) + (steps == 1 ? " step had " : " steps had ") +
+               std::to_string(said) + " " + what;
     };
     if (samples != all.samples)
         return says(samples, "samples") + "; it was lent " + std::to_string(all.samples);

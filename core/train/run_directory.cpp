@@ -44,14 +44,15 @@ std::string listed(std::vector<std::string> names) {
     return names.size() <= shown ? text : text + " and " + std::to_string(names.size() - shown) + " more";
 }
 
-// What is there is a run's only if the run's first file is there.
+// What is there is a run's only if the run's first file is there, or was being written when the process was killed.
 std::vector<std::string> foreign_names(const std::string& path) {
     std::error_code error;
     const bool begun = fs::exists(path + "/record.json", error);
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(path, error)) {
         auto name = entry.path().filename().string();
-        if (name != ".lock" && !(begun && is_own(name))) names.push_back(std::move(name));
+        if (name == ".lock" || name.starts_with(".writing-record.json-")) continue;
+        if (!(begun && is_own(name))) names.push_back(std::move(name));
     }
     return names;
 }

@@ -21,8 +21,11 @@ bool is_kept(const std::string& file) {
     return file.starts_with("checkpoints/") || file.starts_with("model/") || file == "vocab.txt";
 }
 
-// What grows line by line, and may end in the middle of one.
-bool grows(const std::string& file) { return file == "metrics.jsonl" || file.starts_with("tensorboard/"); }
+// What grows line by line, and may end in the middle of one; and the lock, which is written in place.
+bool may_be_in_part(const std::string& file) {
+    return file == ".lock" || file == "metrics.jsonl" || file == "changes.jsonl" ||
+           file.starts_with("tensorboard/");
+}
 
 bool is_unfinished(const std::string& file) {
     return file.starts_with(".writing-") || file.find("/.writing-") != std::string::npos;
@@ -35,9 +38,28 @@ bool agrees(const Losses& found, const Losses& expected, bool some_may_lack) {
                          : found == expected;
 }
 
+// A checkpoint's state without what it says of the job, which is another for the oracle that keeps all of them, and
+// checksums without that of the state.
+std::string comparable(const std::string& file, const std::string& bytes) {
+    if (file.ends_with("/state.json") && nlohmann::json::accept(bytes)) {
+        auto state = nlohmann::json::parse(bytes);
+        state.erase("facts");
+        return state.dump();
+    }
+    if (!file.ends_with("/checksums.xxh128")) return bytes;
+    std::istringstream lines(bytes);
+    std::string kept;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.ends_with("state.json")) kept += line + "\n";
+    }
+    return kept;
+}
+
 Files kept_below(const fs::path& folder) {
-    Files files = files_below(folder);
-    std::erase_if(files, [](const auto& file) { return !is_kept(file.first); });
+    Files files;
+    for (const auto& [name, bytes] : files_below(folder)) {
+        if (is_kept(name)) files[name] = comparable(name, bytes);
+    }
     return files;
 }
 
@@ -83,10 +105,7 @@ long from_environment(const char* name, long otherwise) {
 Words SavedRun::with_sets(const Words& more) const { return job_.train("run", saving, more); }
 Words SavedRun::begin() const { return with_sets({}); }
 
-Words SavedRun::go_on() const {
-    const bool begun = fs::exists(folder() / "metrics.jsonl") || !checkpoints(folder()).empty();
-    return begun ? with_sets({"--resume"}) : begin();
-}
+Words SavedRun::go_on() const { return with_sets({"--resume", "auto"}); }
 
 void SavedRun::make_oracle() {
     job_.trained("oracle", saving);
@@ -145,13 +164,14 @@ std::string SavedRun::half_written(const Files& before) const {
     if (!fs::exists(folder())) return "";
     std::string text;
     for (const auto& [name, bytes] : files_below(folder())) {
-        if (grows(name) || is_unfinished(name)) continue;
+        if (may_be_in_part(name) || is_unfinished(name)) continue;
         const auto old = before.find(name);
         if (old != before.end() && old->second == bytes) continue;
         const bool json = name.ends_with(".json");
         if (is_kept(name)) {
             const auto whole = all_files_.find(name);
-            if (whole == all_files_.end() || whole->second != bytes) text += name + " is there in part; ";
+            if (whole == all_files_.end() || whole->second != comparable(name, bytes))
+                text += name + " is there in part; ";
         } else if (json ? !nlohmann::json::accept(bytes) : bytes.empty() || bytes.back() != '\n') {
             text += name + " is there in part; ";
         }

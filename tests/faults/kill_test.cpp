@@ -43,3 +43,22 @@ TEST_CASE("a run that is killed again and again ends as one that was not") {
     }
     std::cout << kills << " kills in " << runs << " runs, " << in_a_write << " in the middle of a write\n";
 }
+
+TEST_CASE("a run that is killed before anything of it is there is begun again") {
+    SavedRun run;
+    run.make_oracle();
+    const Injected program(run.folder());
+    REQUIRE(program.run(run.begin()).code == 0);
+    const auto calls = program.calls();
+    for (const auto& call : calls) {
+        fs::remove_all(run.folder());
+        INFO("killed before call " << call.number << ", " << call.kind << " " << call.path);
+        REQUIRE(program.run(run.begin(), {"kill", false, call.number}).code == -SIGKILL);
+        const auto outcome = switchyard::test::run(run.go_on());
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK(run.difference() == "");
+        if (call.kind == "rename") return;  // the first file is whole after it
+    }
+    FAIL("nothing was renamed");
+}

@@ -243,11 +243,12 @@ TEST_CASE("what cannot be read is named with its place") {
 }
 
 TEST_CASE("files of a run that nest without end are refused") {
-    const auto folder = make_run();
     const auto deep = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
     for (const char* name : {"metrics.jsonl", "plan.json", "summary.json"}) {
+        const auto folder = make_run();
         write(folder / name, deep);
-        CHECK_THAT(error_of(folder), contains(std::string(name) + ":1:69: error: no valid JSON: more than 64 "));
+        CHECK_THAT(error_of(folder),
+                   contains(std::string(name) + ":1:69: error: no valid JSON: more than 64 "));
     }
 }
 

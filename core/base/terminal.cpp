@@ -39,8 +39,8 @@ std::size_t begun_character(std::string_view text) {
     return 0;
 }
 
-// Holds what is written until the stream is flushed, so that characters that come in pieces are whole when
-// they are looked at. Any thread may write, as to the standard streams themselves.
+// Holds the line that was begun until the stream is flushed, so that characters that come in pieces are whole
+// when they are looked at. Any thread may write, as to the standard streams themselves.
 class GuardedBuffer final : public std::streambuf {
 public:
     GuardedBuffer(std::streambuf* target, int descriptor)
@@ -74,6 +74,9 @@ protected:
     std::streamsize xsputn(const char* bytes, std::streamsize count) override {
         const std::lock_guard lock(mutex_);
         held_.append(bytes, static_cast<std::size_t>(count));
+        // Whole lines go on at once: they keep their order with what is printed past this stream.
+        const auto newline = held_.rfind('\n');
+        if (newline != std::string::npos && !give(newline + 1)) return 0;
         const bool well = held_.size() < most_held || give(held_.size() - begun_character(held_));
         return well ? count : 0;
     }

@@ -21,10 +21,18 @@ std::string one_line(const FactChange& change) {
            base::quoted(change.now);
 }
 
+// A key, or a table with all of its keys: "precision" for "precision.backend".
+bool covers(const std::string& allowed, const std::string& key) {
+    return key == allowed || key.starts_with(allowed + ".");
+}
+
 void check_keys(const std::vector<std::string>& allowed, const train::RunFacts& before,
                 const train::RunFacts& now) {
     for (const auto& key : allowed) {
-        if (before.config.contains(key) || now.config.contains(key)) continue;
+        const auto is_meant = [&](const auto& fact) { return covers(key, fact.first); };
+        if (std::any_of(before.config.begin(), before.config.end(), is_meant) ||
+            std::any_of(now.config.begin(), now.config.end(), is_meant))
+            continue;
         std::vector<std::string> keys;
         for (const auto& [name, value] : now.config) keys.push_back(name);
         const auto near = config::suggest(key, keys);
@@ -63,7 +71,8 @@ std::vector<FactChange> changes_since(const ResumedFrom& from, const train::RunF
     auto changes = train::changes_between(before, now);
     std::vector<FactChange> refused;
     for (const auto& change : changes) {
-        if (change.counts && std::find(allowed.begin(), allowed.end(), change.key) == allowed.end())
+        const auto is_allowed = [&](const std::string& key) { return covers(key, change.key); };
+        if (change.counts && std::none_of(allowed.begin(), allowed.end(), is_allowed))
             refused.push_back(change);
     }
     if (!refused.empty()) throw Failure(refusal(from, refused));

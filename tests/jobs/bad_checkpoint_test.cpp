@@ -169,7 +169,7 @@ TEST_CASE("a checkpoint that does not hold what belongs there is refused, and th
         {"state.json", damage_state("/step", "two"), "state.json is damaged"},
         {"state.json", damage_state("/step", -1), "state.json is damaged"},
         {"state.json", damage_state("/loader/batch", 1000), "batch 1000"},
-        {"state.json", damage_state("/loader/epoch", -1), "epoch -1"},
+        {"state.json", damage_state("/loader/epoch", -1), "\"epoch\" is negative"},
         {"state.json", damage_state("/optimizer/entries/0/0", "nobody"), "does not fit this job: "},
         {"model.safetensors", cut, "model.safetensors: "},
         {"model.safetensors", drop("encoder.0.attention.q.weight"),

@@ -56,7 +56,8 @@ TEST_CASE("float8 on a CPU without being asked for, and a recipe that is none, a
 TEST_CASE("a run of another policy goes on with this one, and says so") {
     const TinyJob job;
     job.trained("run", {"train.steps=2"});
-    const auto outcome = run(job.train("run", float8("delayed", {"train.steps=4"}), {"--resume"}));
+    const auto outcome = run(
+        job.train("run", float8("delayed", {"train.steps=4"}), {"--resume", "--allow-change", "precision"}));
     INFO(outcome.err);
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.err,

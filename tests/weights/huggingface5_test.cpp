@@ -2,7 +2,8 @@
 // releases that change what a model computes. To add a case: a key with the value that changes nothing and
 // one that does.
 #include <fstream>
-#include <iterator>
+
+#include <nlohmann/json.hpp>
 
 #include <switchyard/model/weights/huggingface_config.h>
 
@@ -18,13 +19,13 @@ model::HuggingFaceConfig fixture(const std::string& name) {
         (test::source_dir() / "tests/fixtures/transformers5" / (name + ".json")).string());
 }
 
-// A fixture with more keys, as written in JSON; a key that is there already counts once, the last.
+// A fixture with more keys, as written in JSON, in place of those that are there already.
 model::HuggingFaceConfig with(const std::string& name, const std::string& keys) {
     std::ifstream file(test::source_dir() / "tests/fixtures/transformers5" / (name + ".json"));
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    text.insert(text.rfind('}'), ", " + keys);
+    auto config = nlohmann::json::parse(file);
+    config.update(nlohmann::json::parse("{" + keys + "}"));
     const auto path = test::temporary_dir("config").string() + "/config.json";
-    std::ofstream(path) << text;
+    std::ofstream(path) << config.dump(2);
     return model::read_huggingface_config(path);
 }
 

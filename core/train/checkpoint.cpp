@@ -18,6 +18,7 @@
 
 #include <switchyard/base/input_error.h>
 #include <switchyard/base/json_text.h>
+#include <switchyard/base/log.h>
 #include <switchyard/base/read_text.h>
 #include <switchyard/model/weights/tensors.h>
 #include <switchyard/train/checksums.h>
@@ -74,6 +75,9 @@ void remove_old(const std::string& folder, std::size_t keep) {
         const auto doomed = folder + "/" + aside_prefix + "old";
         fs::rename(path, doomed, error);
         if (!error) fs::remove_all(doomed, error);
+        if (error)
+            log::warning("The old checkpoint " + path + " could not be removed whole (" + error.message() +
+                         "): its files take room in " + folder + " until the next save removes them.");
     }
 }
 

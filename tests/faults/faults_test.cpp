@@ -57,7 +57,8 @@ std::string interrupted(const SavedRun& run, const Injected& program, const Word
                         const Fault& fault, const std::map<std::string, std::string>& before) {
     const auto outcome = program.run(command, fault);
     std::string wrong = SavedRun::ended_badly(outcome) + run.half_written(before);
-    if (outcome.code == 0) return wrong + run.difference();
+    if (outcome.code == 0)
+        return wrong + run.difference({.unfinished_files = SavedRun::told_of_leftovers(outcome)});
     const auto resumed = switchyard::test::run(run.go_on());
     if (resumed.code != 0) return wrong + "going on: " + resumed.err;
     const auto difference = run.difference();

@@ -135,7 +135,7 @@ bool SavedRun::is_final(const fs::path& file) const {
     return found != final_files_.end() && found->second == bytes_of(file);
 }
 
-std::string SavedRun::difference(bool lines_may_lack) const {
+std::string SavedRun::difference(Allowed allowed) const {
     std::string text;
     const Files files = kept_below(folder());
     for (const auto& [name, bytes] : final_files_) {
@@ -147,15 +147,17 @@ std::string SavedRun::difference(bool lines_may_lack) const {
     }
     // A checkpoint that was to be removed may still be there, whole: nothing was saved since.
     for (const auto& [name, bytes] : files) {
+        if (is_unfinished(name)) continue;
         const auto older = all_files_.find(name);
         if (!final_files_.contains(name) && (older == all_files_.end() || older->second != bytes))
             text += name + " should not be there; ";
     }
     for (const auto& [name, bytes] : files_below(folder())) {
-        if (is_unfinished(name)) text += name + " was left; ";
+        if (is_unfinished(name) && !allowed.unfinished_files) text += name + " was left; ";
     }
-    if (!agrees(step_losses(folder()), losses_, lines_may_lack)) text += "metrics.jsonl has other losses; ";
-    if (!agrees(eval_losses(folder()), evaluations_, lines_may_lack))
+    if (!agrees(step_losses(folder()), losses_, allowed.lacking_lines))
+        text += "metrics.jsonl has other losses; ";
+    if (!agrees(eval_losses(folder()), evaluations_, allowed.lacking_lines))
         text += "metrics.jsonl has other evaluations; ";
     return text;
 }
@@ -177,6 +179,10 @@ std::string SavedRun::half_written(const Files& before) const {
         }
     }
     return text;
+}
+
+bool SavedRun::told_of_leftovers(const Outcome& outcome) {
+    return outcome.err.find("could not be removed whole") != std::string::npos;
 }
 
 std::string SavedRun::ended_badly(const Outcome& outcome) {

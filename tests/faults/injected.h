@@ -44,6 +44,12 @@ private:
 // A number that a variable of the environment sets, as .ci/nightly does.
 long from_environment(const char* name, long otherwise);
 
+// What may differ in the folder of a run that came to its end.
+struct Allowed {
+    bool lacking_lines = false;     // metrics.jsonl was not synced before a loss of power
+    bool unfinished_files = false;  // a message said that they could not be removed
+};
+
 // A short run whose every step is saved, in the folder `run` of its job.
 class SavedRun {
 public:
@@ -60,14 +66,15 @@ public:
     void make_half() const;
     // Whether this is a file of the oracle's end, by its name in the run's folder.
     bool is_final(const fs::path& file) const;
-    // "": the folder holds what the oracle holds. Else what differs. After a loss of power, lines of
-    // metrics.jsonl that were not synced may be lacking.
-    std::string difference(bool lines_may_lack = false) const;
+    // "": the folder holds what the oracle holds. Else what differs.
+    std::string difference(Allowed allowed = {}) const;
     // "": no file of the folder is there in part. `before`: what the folder held at the beginning, which may
     // still stand there.
     std::string half_written(const std::map<std::string, std::string>& before = {}) const;
     // The program ended as a program may: no signal, and a message where it failed. "" if so.
     static std::string ended_badly(const Outcome& outcome);
+    // Whether it told of an old checkpoint that could not be removed.
+    static bool told_of_leftovers(const Outcome& outcome);
 
 private:
     Words with_sets(const Words& more) const;

@@ -47,7 +47,7 @@ std::string gone_on(const SavedRun& run, const std::string& saved,
 
     const auto outcome = switchyard::test::run(run.go_on());
     if (outcome.code != 0) return wrong + "going on: " + outcome.err;
-    const auto difference = run.difference(true);
+    const auto difference = run.difference({.lacking_lines = true});
     return difference.empty() ? wrong : wrong + "going on: " + difference;
 }
 

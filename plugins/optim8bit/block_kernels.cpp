@@ -29,18 +29,22 @@ using VI = hn::Vec<I>;
 using switchyard::HWY_NAMESPACE::walk;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3  // AVX-512
+// All lanes. g++ 12 gives the forms without a mask an undefined vector for lanes that are left out, and warns
+// of it; with this mask it compiles both to the same instruction.
+constexpr __mmask16 all_lanes = 0xFFFF;
+
 // The last four bits of the index count.
 V lookup16(F, const float* table, VI index) {
-    return V{_mm512_permutexvar_ps(index.raw, _mm512_load_ps(table))};
+    return V{_mm512_maskz_permutexvar_ps(all_lanes, index.raw, _mm512_load_ps(table))};
 }
 VI lookup16(I, const std::int32_t* table, VI index) {
-    return VI{_mm512_permutexvar_epi32(index.raw, _mm512_load_si512(table))};
+    return VI{_mm512_maskz_permutexvar_epi32(all_lanes, index.raw, _mm512_load_si512(table))};
 }
 
 // Of numbers up to 255.
 void store_codes(VI codes, std::uint8_t* to) {
-    const __m512i positive = _mm512_max_epi32(codes.raw, _mm512_setzero_si512());
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(positive));
+    const VI positive = hn::Max(codes, hn::Zero(I()));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(all_lanes, positive.raw));
 }
 
 // The book's low and high halves of 16 bits, 64 of which two registers hold: a permutation of two registers looks 32 codes up at once.

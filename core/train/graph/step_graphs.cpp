@@ -24,7 +24,10 @@ auto tensors_of(OneBatch& batch) {
 std::string shape_of(const at::Tensor& tensor) {
     if (!tensor.defined()) return "-";
     std::string text;
-    for (const auto size : tensor.sizes()) text += (text.empty() ? "" : "x") + std::to_string(size);
+    for (const auto size : tensor.sizes()) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(size);
+    }
     return text + " " + c10::toString(tensor.scalar_type());
 }
 

@@ -1,5 +1,7 @@
 // The CUDA kernel of plugins/optim8bit on the emulated device: the conformance suite's cases, and code for code what the CPU's kernels make. To add a case of equality: `Case` below.
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
@@ -28,7 +30,7 @@ namespace {
 
 using namespace switchyard;
 
-constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.1, "{}"};
+constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.05, "{}"};
 const SwitchyardComponent entry = sdk::component<Kind::optimizer, test::EmulatedOptim8Bit>(facts);
 
 struct Case {
@@ -68,6 +70,40 @@ std::vector<ParameterGroup> make_groups(const Case& c) {
     return groups;
 }
 
+// The same parameters twice, on the CPU and on the emulated device, and an optimizer bound to each.
+struct Both {
+    explicit Both(const Case& c, OptimizerRequest wanted = {})
+        : request(std::move(wanted)), cpu(make_groups(c)), device(make_groups(c)) {
+        request.algorithm = c.algorithm;
+        CreateInfo info;
+        info.request = &request;
+        info.options = options_of(c);
+        on_cpu = std::make_unique<Optim8Bit>(info);
+        on_device = std::make_unique<test::EmulatedOptim8Bit>(info);
+        on_cpu->bind(cpu);
+        on_device->bind(device);
+    }
+    void step(const StepParams& params = {}) {
+        on_cpu->step(cpu, params);
+        on_device->step(device, params);
+    }
+    // The same bits in all entries of their states.
+    void check_states() {
+        const OptimizerState expected = on_cpu->state(), found = on_device->state();
+        CHECK(found.step == expected.step);
+        REQUIRE(found.entries.size() == expected.entries.size());
+        for (std::size_t i = 0; i < expected.entries.size(); ++i) {
+            INFO(expected.entries[i].parameter << " " << expected.entries[i].key);
+            CHECK(found.entries[i].value.equal(expected.entries[i].value));
+        }
+    }
+
+    OptimizerRequest request;
+    std::vector<ParameterGroup> cpu, device;
+    std::unique_ptr<Optim8Bit> on_cpu;
+    std::unique_ptr<test::EmulatedOptim8Bit> on_device;
+};
+
 // Over five decades, some of them 0.
 void set_gradients(std::vector<ParameterGroup>& groups, std::uint64_t step) {
     for (auto& group : groups) {
@@ -90,41 +126,27 @@ TEST_CASE("8-bit steps have the CPU's codes and scales in every bit on the emula
                                           {OptimizerKind::adamw, true, at::kBFloat16},
                                           {OptimizerKind::lion, false, at::kBFloat16},
                                           {OptimizerKind::lion, true, at::kFloat}}));
-    OptimizerRequest request;
-    request.algorithm = c.algorithm;
-    request.unscale = true;
-    CreateInfo info;
-    info.request = &request;
-    info.options = options_of(c);
-    Optim8Bit on_cpu(info);
-    test::EmulatedOptim8Bit on_device(info);
-    auto cpu = make_groups(c), device = make_groups(c);
-    on_cpu.bind(cpu);
-    on_device.bind(device);
+    OptimizerRequest unscaling;
+    unscaling.unscale = true;
+    Both both(c, unscaling);
     StepParams params;
     params.grad_scale = 512.0;
     for (std::uint64_t step = 0; step < 3; ++step) {
-        set_gradients(cpu, step);
-        set_gradients(device, step);
-        on_cpu.step(cpu, params);
-        on_device.step(device, params);
+        set_gradients(both.cpu, step);
+        set_gradients(both.device, step);
+        both.step(params);
         emulation::last_warp_first() = !emulation::last_warp_first();
     }
     emulation::last_warp_first() = false;
-    const OptimizerState expected = on_cpu.state(), found = on_device.state();
-    CHECK(found.step == 3);
-    REQUIRE(found.entries.size() == expected.entries.size());
-    for (std::size_t i = 0; i < expected.entries.size(); ++i) {
-        INFO(expected.entries[i].parameter << " " << expected.entries[i].key);
-        CHECK(found.entries[i].value.equal(expected.entries[i].value));
-    }
-    for (std::size_t g = 0; g < cpu.size(); ++g) {
-        for (std::size_t i = 0; i < cpu[g].parameters.size(); ++i) {
-            INFO(cpu[g].parameters[i].name);
+    both.check_states();
+    CHECK(both.on_device->state().step == 3);
+    for (std::size_t g = 0; g < both.cpu.size(); ++g) {
+        for (std::size_t i = 0; i < both.cpu[g].parameters.size(); ++i) {
+            INFO(both.cpu[g].parameters[i].name);
             // Lion's w * keep - step may be contracted on the CPU.
             const double allowed = c.algorithm == OptimizerKind::lion ? 1e-6 : 0.0;
-            const at::Tensor &found_w = step_target(device[g].parameters[i]),
-                             &expected_w = step_target(cpu[g].parameters[i]);
+            const at::Tensor &found_w = step_target(both.device[g].parameters[i]),
+                             &expected_w = step_target(both.cpu[g].parameters[i]);
             CHECK(found_w.allclose(expected_w, allowed, allowed));
         }
     }
@@ -134,18 +156,9 @@ TEST_CASE("a gradient that is not finite hurts on the emulated device what it hu
     if (__builtin_cpu_supports("fma") == 0) return switchyard::test::skip("no fused multiply-add");
     const auto c = GENERATE(
         values<Case>({{OptimizerKind::adamw, true, at::kFloat}, {OptimizerKind::lion, false, at::kFloat}}));
-    OptimizerRequest request;
-    request.algorithm = c.algorithm;
-    CreateInfo info;
-    info.request = &request;
-    info.options = options_of(c);
-    Optim8Bit on_cpu(info);
-    test::EmulatedOptim8Bit on_device(info);
-    auto cpu = make_groups(c), device = make_groups(c);
-    on_cpu.bind(cpu);
-    on_device.bind(device);
+    Both both(c);
     for (std::uint64_t step = 0; step < 3; ++step) {
-        for (auto* groups : {&cpu, &device}) {
+        for (auto* groups : {&both.cpu, &both.device}) {
             set_gradients(*groups, step);
             if (step != 1) continue;
             const at::Tensor& last = groups->back().parameters.back().gradient;  // p5, of 9001
@@ -153,16 +166,11 @@ TEST_CASE("a gradient that is not finite hurts on the emulated device what it hu
             last[700].fill_(std::numeric_limits<float>::quiet_NaN());
             last[9000].fill_(1e30);
         }
-        on_cpu.step(cpu, {});
-        on_device.step(device, {});
+        both.step();
     }
-    const OptimizerState expected = on_cpu.state(), found = on_device.state();
-    for (std::size_t i = 0; i < expected.entries.size(); ++i) {
-        INFO(expected.entries[i].parameter << " " << expected.entries[i].key);
-        CHECK(found.entries[i].value.equal(expected.entries[i].value));
-    }
-    const at::Tensor &found_w = step_target(device.back().parameters.back()),
-                     &expected_w = step_target(cpu.back().parameters.back());
+    both.check_states();
+    const at::Tensor &found_w = step_target(both.device.back().parameters.back()),
+                     &expected_w = step_target(both.cpu.back().parameters.back());
     CHECK(found_w.allclose(expected_w, 1e-6, 1e-6, true));
     const std::int64_t hurt = c.algorithm == OptimizerKind::adamw ? 2 : 0;  // lion takes a sign
     CHECK(found_w.isfinite().logical_not().sum().item<std::int64_t>() == hurt);

@@ -141,13 +141,14 @@ BlockOutputs attend_sequence(const AttentionInputs& inputs, const AttentionParam
         block.v_BKME = inputs.v.narrow(0, begin_k, end_k - begin_k).transpose(0, 1).unsqueeze(0);
     }
     block.relative_bias = inputs.relative_bias;
-    if (inputs.dense_bias.defined()) {
-        block.dense_bias = inputs.dense_bias.dim() == 4 && inputs.dense_bias.size(0) > 1
-                               ? inputs.dense_bias.narrow(0, sequence, 1)
-                               : inputs.dense_bias;
-    }
     const std::int64_t queries = q_1HND.size(2);
     const std::int64_t keys = block.k_BKMD.size(2);
+    if (inputs.dense_bias.defined()) {
+        const at::Tensor& all = inputs.dense_bias;
+        block.dense_bias = all.dim() == 4 && all.size(0) > 1 ? all.narrow(0, sequence, 1) : all;
+        // It is as wide as the longest sequence of the pages.
+        if (all.size(-1) > keys) block.dense_bias = block.dense_bias.narrow(-1, 0, keys);
+    }
     const bool own_offset = params.layout == Layout::padded && params.mask.query_offsets.defined();
     const at::Tensor offset_1 = own_offset ? params.mask.query_offsets.narrow(0, sequence, 1).to(at::kLong)
                                            : counting(1, q_1HND).add(keys - queries);

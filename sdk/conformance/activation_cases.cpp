@@ -127,27 +127,19 @@ void add(std::vector<ActivationSpec>& specs, const ActivationSpec& base) {
     }
 }
 
-// Few rows before many, and many before few.
 void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& facts,
                  const VerifyOptions& options) {
-    for (const bool few_first : {true, false}) {
-        ActivationSpec few;
-        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
-        few.dtype = dtype;
-        few.activation = ActivationKind::swiglu;
-        few.bias = true;
-        few.width = 200;
-        few.dropout = 0.2;
-        ActivationSpec many = few;
-        many.batch = 3;
-        many.seq = 65;
-        if (!few_first) std::swap(few, many);
-        cases.push_back(
-            in_turn<ActivationRequest>({make_case(few, facts, options), make_case(many, facts, options)},
-                                       [](ActivationRequest& all, const ActivationRequest& one) {
-                                           all.rows = joined(all.rows, one.rows);
-                                       }));
-    }
+    ActivationSpec few;
+    few.dtype = dtype;
+    few.activation = ActivationKind::swiglu;
+    few.bias = true;
+    few.width = 200;
+    few.dropout = 0.2;
+    ActivationSpec many = few;
+    many.batch = 3;
+    many.seq = 65;
+    add_rows_in_turn<ActivationRequest>(
+        cases, few, many, [&](const ActivationSpec& spec) { return make_case(spec, facts, options); });
 }
 
 }  // namespace

@@ -437,7 +437,7 @@ OperationCase attention_case(AttentionSpec spec, const Facts& facts, const Verif
     return one;
 }
 
-OperationCase attention_in_turn(const std::vector<AttentionSpec>& specs, const Facts& facts,
+OperationCase attention_in_turn(const AttentionSpecs& specs, const Facts& facts,
                                 const VerifyOptions& options) {
     std::vector<OperationCase> cases;
     for (const AttentionSpec& spec : specs) cases.push_back(attention_case(spec, facts, options));

@@ -48,17 +48,32 @@ struct AttentionSpec {
     std::string detail = "";  // the name's end: what it does not tell otherwise
 };
 
+using AttentionSpecs = std::vector<AttentionSpec>;
+
+// Short names of masks, for lists of cases.
+namespace attention_masks {
+inline constexpr auto causal = MaskKind::causal;
+inline constexpr auto key_lengths = MaskKind::key_lengths;
+inline constexpr auto documents = MaskKind::documents;
+inline constexpr auto window = MaskKind::sliding_window;
+inline constexpr auto prefix = MaskKind::prefix;
+inline constexpr auto alibi = MaskKind::alibi;
+inline constexpr auto relative = MaskKind::relative_bias;
+inline constexpr auto soft_cap = MaskKind::soft_cap;
+inline constexpr auto dense = MaskKind::dense_bias;
+}  // namespace attention_masks
+
 // Cases past the first tile of everything, of masks with dropout, and of values that are not finite.
-void add_far_cases(std::vector<AttentionSpec>& specs, DType dtype);
+void add_far_cases(AttentionSpecs& specs, DType dtype);
 // Calls of one component on two shapes.
-std::vector<std::vector<AttentionSpec>> shapes_in_turn(DType dtype);
+std::vector<AttentionSpecs> shapes_in_turn(DType dtype);
 
 AttentionSpec draw_attention(Draw& draw, const std::vector<DType>& dtypes);
 
 std::string name_of(const AttentionSpec& spec);
 OperationCase attention_case(AttentionSpec spec, const Facts& facts, const VerifyOptions& options);
 // One component on them in turn, ten times around.
-OperationCase attention_in_turn(const std::vector<AttentionSpec>& specs, const Facts& facts,
+OperationCase attention_in_turn(const AttentionSpecs& specs, const Facts& facts,
                                 const VerifyOptions& options);
 
 }  // namespace switchyard::conformance

@@ -5,17 +5,8 @@
 namespace switchyard::conformance {
 namespace {
 
-using Specs = std::vector<AttentionSpec>;
-
-constexpr auto causal = MaskKind::causal;
-constexpr auto key_lengths = MaskKind::key_lengths;
-constexpr auto documents = MaskKind::documents;
-constexpr auto window = MaskKind::sliding_window;
-constexpr auto prefix = MaskKind::prefix;
-constexpr auto alibi = MaskKind::alibi;
-constexpr auto relative = MaskKind::relative_bias;
-constexpr auto soft_cap = MaskKind::soft_cap;
-constexpr auto dense = MaskKind::dense_bias;
+using namespace attention_masks;
+using Specs = AttentionSpecs;
 
 const MaskSet mask_sets[] = {
     {},
@@ -380,10 +371,12 @@ void add_decoding(Specs& specs, DType dtype) {
                                 .offsets = true};
             specs.push_back(cache);
             cache.family = "pages16";
-            cache.masks = {causal};
             cache.page_size = 16;
             cache.offsets = false;
-            specs.push_back(cache);
+            for (const MaskSet& masks : {MaskSet{causal}, MaskSet{causal, dense}}) {
+                cache.masks = masks;
+                specs.push_back(cache);
+            }
         }
     }
     AttentionSpec prefill{.family = "cache",

@@ -5,16 +5,8 @@
 namespace switchyard::conformance {
 namespace {
 
-using Specs = std::vector<AttentionSpec>;
-
-constexpr auto causal = MaskKind::causal;
-constexpr auto key_lengths = MaskKind::key_lengths;
-constexpr auto documents = MaskKind::documents;
-constexpr auto window = MaskKind::sliding_window;
-constexpr auto prefix = MaskKind::prefix;
-constexpr auto alibi = MaskKind::alibi;
-constexpr auto relative = MaskKind::relative_bias;
-constexpr auto dense = MaskKind::dense_bias;
+using namespace attention_masks;
+using Specs = AttentionSpecs;
 
 AttentionSpec small(const char* family, DType dtype, const MaskSet& masks) {
     return {.family = family,
@@ -91,33 +83,23 @@ void add_infinite_biases(Specs& specs, DType dtype) {
 
 // Dropout with all that moves positions, and with the log-sum-exp that backward starts from.
 void add_dropout(Specs& specs, DType dtype) {
+    const auto with = [&](const char* family, const MaskSet& masks) -> AttentionSpec& {
+        return specs.emplace_back(AttentionSpec{.family = family,
+                                                .dtype = dtype,
+                                                .masks = masks,
+                                                .queries = 40,
+                                                .keys = 135,
+                                                .dropout = 0.3});
+    };
     for (const MaskSet& masks : {MaskSet{alibi}, MaskSet{window}, MaskSet{prefix}, MaskSet{causal, window},
-                                 MaskSet{causal, prefix}, MaskSet{causal, alibi}}) {
-        specs.push_back({.family = "dropout/masked",
-                         .dtype = dtype,
-                         .masks = masks,
-                         .queries = 40,
-                         .keys = 135,
-                         .dropout = 0.3});
-    }
+                                 MaskSet{causal, prefix}, MaskSet{causal, alibi}})
+        with("dropout/masked", masks);
     for (const MaskSet& masks : {MaskSet{}, MaskSet{causal}, MaskSet{causal, alibi}}) {
-        specs.push_back({.family = "dropout/offsets",
-                         .dtype = dtype,
-                         .masks = masks,
-                         .queries = 20,
-                         .keys = 150,
-                         .dropout = 0.3,
-                         .offsets = true});
+        AttentionSpec& spec = with("dropout/offsets", masks);
+        spec.queries = 20, spec.keys = 150, spec.offsets = true;
     }
-    for (const MaskSet& masks : {MaskSet{}, MaskSet{causal, key_lengths}}) {
-        specs.push_back({.family = "dropout/lse",
-                         .dtype = dtype,
-                         .masks = masks,
-                         .queries = 40,
-                         .keys = 135,
-                         .dropout = 0.3,
-                         .lse = true});
-    }
+    for (const MaskSet& masks : {MaskSet{}, MaskSet{causal, key_lengths}})
+        with("dropout/lse", masks).lse = true;
     for (const MaskSet& masks :
          {MaskSet{documents, relative}, MaskSet{documents, causal, relative}, MaskSet{documents, alibi},
           MaskSet{documents, window}, MaskSet{documents, causal, prefix}}) {
@@ -175,8 +157,8 @@ void add_far_cases(Specs& specs, DType dtype) {
     add_nan(specs, dtype);
 }
 
-std::vector<std::vector<AttentionSpec>> shapes_in_turn(DType dtype) {
-    std::vector<std::vector<AttentionSpec>> all;
+std::vector<Specs> shapes_in_turn(DType dtype) {
+    std::vector<Specs> all;
     for (const MaskSet& masks : {MaskSet{causal}, MaskSet{relative}, MaskSet{dense, key_lengths}}) {
         AttentionSpec small_one{.family = "in_turn",
                                 .dtype = dtype,

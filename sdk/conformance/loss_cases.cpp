@@ -212,22 +212,16 @@ void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
         });
 }
 
-// Few rows before many, and many before few.
 void add_in_turn(std::vector<OperationCase>& cases, DType dtype, std::int64_t width, const Facts& facts,
                  const VerifyOptions& options) {
-    for (const bool few_first : {true, false}) {
-        LossSpec few;
-        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
-        few.dtype = dtype;
-        few.width = width;
-        few.rows = 9;
-        LossSpec many = few;
-        many.rows = 130;
-        if (!few_first) std::swap(few, many);
-        cases.push_back(in_turn<LossRequest>(
-            {make_case(few, facts, options), make_case(many, facts, options)},
-            [](LossRequest& all, const LossRequest& one) { all.rows = joined(all.rows, one.rows); }));
-    }
+    LossSpec few;
+    few.dtype = dtype;
+    few.width = width;
+    few.rows = 9;
+    LossSpec many = few;
+    many.rows = 130;
+    add_rows_in_turn<LossRequest>(cases, few, many,
+                                  [&](const LossSpec& spec) { return make_case(spec, facts, options); });
 }
 
 }  // namespace

@@ -181,26 +181,18 @@ void add_dropout(std::vector<NormSpec>& specs, const NormSpec& base) {
     }
 }
 
-// Few rows before many, and many before few.
 void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& facts,
                  const VerifyOptions& options) {
-    for (const bool few_first : {true, false}) {
-        NormSpec few;
-        few.family = few_first ? "in_turn/few_first" : "in_turn/many_first";
-        few.dtype = dtype;
-        few.bias = few.residual = true;
-        few.width = 200;
-        few.dropout = 0.2;
-        NormSpec many = few;
-        many.batch = 3;
-        many.seq = 65;
-        if (!few_first) std::swap(few, many);
-        cases.push_back(
-            in_turn<NormalizationRequest>({make_case(few, facts, options), make_case(many, facts, options)},
-                                          [](NormalizationRequest& all, const NormalizationRequest& one) {
-                                              all.rows = joined(all.rows, one.rows);
-                                          }));
-    }
+    NormSpec few;
+    few.dtype = dtype;
+    few.bias = few.residual = true;
+    few.width = 200;
+    few.dropout = 0.2;
+    NormSpec many = few;
+    many.batch = 3;
+    many.seq = 65;
+    add_rows_in_turn<NormalizationRequest>(
+        cases, few, many, [&](const NormSpec& spec) { return make_case(spec, facts, options); });
 }
 
 }  // namespace

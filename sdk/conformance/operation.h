@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -94,6 +95,18 @@ OperationCase in_turn(std::vector<OperationCase> cases, Widen widen) {
     first.in_turn.assign(cases.begin() + 1, cases.end());
     first.rounds = 10;
     return first;
+}
+
+// Few rows before many, and many before few: of two specs of one kind, of which `make` makes a case each.
+template <class KindsRequest, class Spec, class Make>
+void add_rows_in_turn(std::vector<OperationCase>& cases, Spec few, Spec many, const Make& make) {
+    for (const char* family : {"in_turn/few_first", "in_turn/many_first"}) {
+        few.family = many.family = family;
+        cases.push_back(in_turn<KindsRequest>(
+            {make(few), make(many)},
+            [](KindsRequest& all, const KindsRequest& one) { all.rows = joined(all.rows, one.rows); }));
+        std::swap(few, many);
+    }
 }
 
 // Runs the case on the component and appends what is wrong to the report.

@@ -168,9 +168,11 @@ std::vector<Block> AttentionSample::blocks(const AttentionInputs& in, const Atte
             return head_first(is("reads_page_tail") ? rows : rows.narrow(0, 0, length));
         };
         const at::Tensor k = gather(params.pages->k_pages);
-        result.push_back({in.q.narrow(0, b, 1), k, gather(params.pages->v_pages), in.relative_bias,
-                          in.dense_bias, geometry(mask, b, in.q.size(2), k.size(2)),
-                          mask.first_document + b});
+        at::Tensor bias = in.dense_bias;  // as wide as the longest sequence
+        if (bias.defined() && bias.dim() == 4 && bias.size(0) > 1) bias = bias.narrow(0, b, 1);
+        if (bias.defined() && bias.size(-1) > length) bias = bias.narrow(-1, 0, length);
+        result.push_back({in.q.narrow(0, b, 1), k, gather(params.pages->v_pages), in.relative_bias, bias,
+                          geometry(mask, b, in.q.size(2), k.size(2)), mask.first_document + b});
     }
     return result;
 }

@@ -31,18 +31,23 @@ std::string usual_work() {
     return folder;
 }
 
-[[noreturn]] void become(const std::vector<std::string>& arguments, const RunOptions& options,
-                         const std::string& program, const std::filesystem::path& folder,
-                         const std::string& work) {
+// The new process's own signals and files, whatever this one has.
+void begin_anew(const std::filesystem::path& folder) {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
-    for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
     const auto redirect = [&](const char* file, int descriptor) {
         dup2(open((folder / file).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), descriptor);
     };
     redirect("out", STDOUT_FILENO);
     redirect("err", STDERR_FILENO);
+}
+
+}  // namespace
+
+void become(const std::string& program, const std::vector<std::string>& arguments,
+            const RunOptions& options) {
+    for (const auto& [key, value] : options.environment) setenv(key.c_str(), value.c_str(), 1);
     if (!options.input.empty()) dup2(open(options.input.c_str(), O_RDONLY), STDIN_FILENO);
-    if (chdir(work.c_str()) != 0) _exit(127);
+    if (chdir(options.folder.c_str()) != 0) _exit(127);
     if (options.in_child) options.in_child();
     std::vector<char*> words{const_cast<char*>(program.c_str())};
     for (const auto& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
@@ -51,15 +56,16 @@ std::string usual_work() {
     _exit(127);
 }
 
-}  // namespace
-
 Started::Started(const std::vector<std::string>& arguments, const RunOptions& options)
     : folder_(temporary_dir("run")) {
     const auto program = (build_dir() / "bin/switchyard").string();
-    const auto work = options.folder.empty() ? usual_work() : options.folder;
+    RunOptions own = options;
+    if (own.folder.empty()) own.folder = usual_work();
     child_ = fork();
     if (child_ < 0) throw std::runtime_error("cannot fork");
-    if (child_ == 0) become(arguments, options, program, folder_, work);
+    if (child_ != 0) return;
+    begin_anew(folder_);
+    become(program, arguments, own);
 }
 
 Started::~Started() {

@@ -26,6 +26,10 @@ struct RunOptions {
     std::function<void()> in_child = {};             // called in the new process before the program starts
 };
 
+// In a new process: becomes the program, with what the options say of environment, input and folder.
+[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
+                         const RunOptions& options);
+
 // A program that is running: for tests that send it signals, none of which it ignores, whatever this process does. Killed if it is not waited for.
 class Started {
 public:

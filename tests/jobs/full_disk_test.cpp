@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -58,29 +59,36 @@ int in_a_namespace(const std::string& script) {
     return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// The run "run" in a file system of that size: its exit code, what it writes to its standard error, and its
+// folder, left in the job's "left". Nothing where no file system can be mounted.
+std::optional<Outcome> on_a_small_disk(const TinyJob& job, const std::string& size, const Words& sets = {}) {
+    const auto folder = job.run_folder("run");
+    fs::create_directory(folder);
+    const auto mount = "mount -t tmpfs -o size=" + size + " tmpfs " + folder;
+    if (in_a_namespace(mount + " 2> /dev/null") != 0) return std::nullopt;
+    auto command = "cd " + source_dir().string() + " && " + (build_dir() / "bin/switchyard").string();
+    for (const auto& word : job.train("run", sets)) command += " " + word;
+    const auto errors = job.file("err");
+    const auto code = in_a_namespace(mount + " && (" + command + ") 2> " + errors + "; code=$?; cp -r " +
+                                     folder + " " + job.file("left") + "; exit $code");
+    return Outcome{code, "", bytes_of(errors)};
+}
+
 }  // namespace
 
 TEST_CASE("a disk that is really full while saving leaves the previous checkpoints whole") {
     const TinyJob job;
     const fs::path folder = job.run_folder("run");
-    fs::create_directory(folder);
     // Three checkpoints have 270 kB each: the third does not fit.
-    const auto mount = "mount -t tmpfs -o size=700k tmpfs " + folder.string();
-    if (in_a_namespace(mount + " 2> /dev/null") != 0) return skip("no file system can be mounted here");
+    const auto outcome =
+        on_a_small_disk(job, "700k", {"train.checkpoint_every=1", "train.keep_checkpoints=3"});
+    if (!outcome) return skip("no file system can be mounted here");
     job.trained("whole");
-
-    std::string command = "cd " + source_dir().string() + " && " + (build_dir() / "bin/switchyard").string();
-    for (const auto& word : job.train("run", {"train.checkpoint_every=1", "train.keep_checkpoints=3"}))
-        command += " " + word;
-    const auto code =
-        in_a_namespace(mount + " && (" + command + ") 2> " + job.file("err") + "; code=$?; cp -r " +
-                       folder.string() + " " + job.file("left") + "; exit $code");
-    const auto errors = bytes_of(job.file("err"));
-    INFO(errors);
-    CHECK(code == 1);
-    CHECK_THAT(errors,
+    INFO(outcome->err);
+    CHECK(outcome->code == 1);
+    CHECK_THAT(outcome->err,
                contains("error: cannot write " + (folder / "checkpoints/.writing-step-00000003").string()));
-    CHECK_THAT(errors, contains(": No space left on device\n"));
+    CHECK_THAT(outcome->err, contains(": No space left on device\n"));
 
     const fs::path left = job.file("left");
     CHECK(checkpoints(left) == Words{"step-00000001", "step-00000002"});
@@ -92,21 +100,14 @@ TEST_CASE("a disk that is really full while saving leaves the previous checkpoin
 
 TEST_CASE("a disk that is really full is found before the first step") {
     const TinyJob job;
-    const fs::path folder = job.run_folder("run");
-    fs::create_directory(folder);
     // A checkpoint and the model have 350 kB.
-    const auto mount = "mount -t tmpfs -o size=300k tmpfs " + folder.string();
-    if (in_a_namespace(mount + " 2> /dev/null") != 0) return skip("no file system can be mounted here");
-    std::string command = "cd " + source_dir().string() + " && " + (build_dir() / "bin/switchyard").string();
-    for (const auto& word : job.train("run")) command += " " + word;
-    const auto code =
-        in_a_namespace(mount + " && (" + command + ") 2> " + job.file("err") + "; code=$?; cp -r " +
-                       folder.string() + " " + job.file("left") + "; exit $code");
-    const auto errors = bytes_of(job.file("err"));
-    INFO(errors);
-    CHECK(code == 2);
-    CHECK_THAT(errors, contains(folder.string() + ": error: there is no room for a checkpoint and the model, "
-                                                  "which take 1 MB: No space left on device\n"));
+    const auto outcome = on_a_small_disk(job, "300k");
+    if (!outcome) return skip("no file system can be mounted here");
+    INFO(outcome->err);
+    CHECK(outcome->code == 2);
+    CHECK_THAT(outcome->err,
+               contains(job.run_folder("run") + ": error: there is no room for a checkpoint and the model, "
+                                                "which take 1 MB: No space left on device\n"));
     CHECK_FALSE(fs::exists(job.file("left") + "/metrics.jsonl"));
 }
 

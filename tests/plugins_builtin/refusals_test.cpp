@@ -88,6 +88,21 @@ TEST_CASE("fused and 8-bit kernels for a device must be asked for, on a host tha
           "device: expected cpu, got cuda");
 }
 
+TEST_CASE("low precision takes no LayerNorm over rows that may spread by less than one pass shows") {
+    const auto loaded = component(Kind::normalization, "fused", "low_precision");
+    NormalizationRequest request;
+    request.width = {15, 4096};
+    const std::string reason =
+        "width: expected 16 or more (a few values may differ by less than their variance in one pass shows), "
+        "got 15..4096";
+    CHECK(refusals(loaded, request) == reason);
+    request.norm = NormKind::rms_norm;
+    CHECK(refusals(loaded, request).empty());
+    request.norm = NormKind::layer_norm;
+    request.width = 16;
+    CHECK(refusals(loaded, request).empty());
+}
+
 TEST_CASE("all reasons come at once") {
     AttentionRequest request;
     request.dtype = DType::float8_e4m3fn;

@@ -102,6 +102,10 @@ Verdict LowPrecisionNormalization::supports(const NormalizationRequest& request,
     verdict = FusedNormalization::supports(request, host, options);
     REQUIRE(verdict, !request.needs_grad || request.width.min >= 2, Code::Width, "width",
             "2 or more with gradients (that of one value is all cancellation)", request.width);
+    const bool centered = request.norm == NormKind::layer_norm;
+    REQUIRE(verdict, !centered || request.width.min >= 16, Code::Width, "width",
+            "16 or more (a few values may differ by less than their variance in one pass shows)",
+            request.width);
     return verdict;
 }
 

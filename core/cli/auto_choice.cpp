@@ -3,15 +3,14 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 
 #include <ATen/Parallel.h>
 #include <nlohmann/json.hpp>
 
 #include <switchyard/base/json_text.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/compare/bench/tune.h>
 #include <switchyard/host/machine/cpu_allocator.h>
@@ -140,8 +139,7 @@ resolver::ResolveOptions auto_choice(const config::Config& config, host::Registr
 }
 
 resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise) {
-    std::ifstream file(plan_json);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto text = base::read_text(plan_json, base::limits::json_bytes).value_or("");
     const auto plan = base::parse_json(text, plan_json).value;
     if (!plan.is_object() || !plan.contains("slots")) return otherwise;
     std::map<std::string, std::string> chosen;  // by "attention encoder.0-5 train"

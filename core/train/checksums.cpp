@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <map>
+#include <sstream>
 
+#include <switchyard/base/read_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 
 namespace switchyard::train {
@@ -26,8 +28,9 @@ base::FileError write_checksums(const std::string& folder, const std::vector<std
 }
 
 std::string checksum_fault(const std::string& folder, const std::vector<std::string>& files) {
-    std::ifstream stream(folder + "/" + checksums_name);
-    if (!stream) {
+    std::istringstream stream(base::text_if_readable(folder + "/" + checksums_name));
+    std::error_code ignored;
+    if (!std::filesystem::exists(folder + "/" + checksums_name, ignored)) {
         return std::string(checksums_name) +
                ": is not there: the folder is damaged, or an older version of this program wrote it";
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,5 +108,25 @@ TEST_CASE("messages that nobody takes are dropped where that was asked for, and 
         REQUIRE(waitpid(child, &status, 0) == child);
         REQUIRE(WIFEXITED(status));
         CHECK(WEXITSTATUS(status) == 0);
+    }
+}
+
+TEST_CASE("data go byte for byte into a pipe, and escaped to a terminal") {
+    for (const bool terminal : {false, true}) {
+        int ends[2];
+        REQUIRE((terminal ? openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr) : pipe(ends)) == 0);
+        std::cout.flush();
+        const int own = dup(STDOUT_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        std::string text;
+        {
+            const Captured captured;
+            std::cout << "of ours: \007";
+            base::print_data("a\033[2Jb\xff\n");
+            text = captured.text();
+        }
+        dup2(own, STDOUT_FILENO);
+        for (const int descriptor : {own, ends[0], ends[1]}) close(descriptor);
+        CHECK(text == (terminal ? "of ours: \\x07a\\x1b[2Jb\\xff\n" : "of ours: \\x07a\033[2Jb\xff\n"));
     }
 }

@@ -212,3 +212,12 @@ TEST_CASE("formats are told by name, packing left aside") {
     CHECK(data::format_of("b.smi") == RowFormat::text);
     CHECK_FALSE(data::format_of("b.parquet"));
 }
+
+TEST_CASE("a file whose reading fails is told with the system's reason, not as packed data") {
+    // Nothing is mapped at address 0 of this process, and to read there is an error (proc(5)).
+    data::RowRequest request;
+    request.path = "/proc/self/mem";
+    request.columns = {"text"};
+    request.on_row = [](data::Row&) { return true; };
+    CHECK(data::read_rows(request).error == "/proc/self/mem: cannot be read: Input/output error");
+}

@@ -6,6 +6,7 @@
 #include <switchyard/host/machine/nvidia_driver.h>
 
 #include "fixture.h"
+#include "nested_json.h"
 
 #include <switchyard_test.h>
 
@@ -111,4 +112,22 @@ TEST_CASE("devices are asked for once, until something about the driver changes"
     remembered_devices("", "driver 2", ask);
     remembered_devices(folder, "", ask);
     CHECK(asked == 5);
+}
+
+TEST_CASE("what is remembered of devices is forgotten where it nests too deep or never ends") {
+    const auto folder = temporary_dir("devices").string();
+    const auto file = folder + "/nvidia_devices.json";
+    int asked = 0;
+    const auto ask = [&] { return ++asked, std::vector<DeviceInfo>(1); };
+    remembered_devices(folder, "driver", ask);
+    const auto good = read_file(file);
+    for (const int beyond : {0, 1}) {
+        write_file(file, nested(good, beyond));
+        CHECK(remembered_devices(folder, "driver", ask).size() == 1);
+        CHECK(asked == 1 + beyond);
+    }
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink("/dev/zero", file);
+    CHECK(remembered_devices(folder, "driver", ask).size() == 1);
+    CHECK(asked == 3);
 }

@@ -4,6 +4,7 @@
 #include <switchyard/host/probe/probe_cache.h>
 
 #include "fixture.h"
+#include "nested_json.h"
 
 #include <switchyard_test.h>
 
@@ -90,6 +91,17 @@ TEST_CASE("a damaged or foreign cache is ignored and written again") {
         write_file(file, good.substr(0, size));
         CHECK_FALSE(place.remembered());
     }
+}
+
+TEST_CASE("a cache that nests deeper than JSON may is ignored and written again") {
+    const Place place;
+    place.find();
+    const std::string file = place.only_file();
+    write_file(file, nested(read_file(file), 0));
+    CHECK(place.remembered());
+    write_file(file, nested(read_file(file), 1));
+    CHECK_FALSE(place.remembered());
+    CHECK(place.remembered());
 }
 
 TEST_CASE("without a place for a cache everything works") {

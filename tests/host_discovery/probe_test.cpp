@@ -8,6 +8,7 @@
 #include <switchyard/host/probe/probe_runner.h>
 
 #include "fixture.h"
+#include "nested_json.h"
 
 #include <switchyard_test.h>
 
@@ -186,4 +187,11 @@ TEST_CASE("a person can run the probe") {
     CHECK(parse_probe_report(printed.output).has_value());
     CHECK(run("'" + probe_program() + "'").exit_code == 2);
     CHECK(run("'" + probe_program() + "' /lib/x86_64-linux-gnu/libc.so.6").exit_code == 1);
+}
+
+TEST_CASE("a report of a probe that nests deeper than JSON may is none") {
+    const auto report = to_json(ProbeReport{});
+    CHECK(parse_probe_report(nested(report, 0)).has_value());
+    CHECK_FALSE(parse_probe_report(nested(report, 1)).has_value());
+    CHECK_FALSE(parse_probe_report(std::string(100'000, '[')).has_value());
 }

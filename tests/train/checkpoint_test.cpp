@@ -1,12 +1,16 @@
 // Which checkpoint is the newest, and which are kept. What a whole run does with them: tests/jobs.
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include <switchyard/train/checkpoint.h>
+#include <switchyard/train/checksums.h>
+
+#include "nested_json.h"
 
 #include <switchyard_test.h>
 
@@ -105,4 +109,27 @@ TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit")
     REQUIRE(read.error.empty());
     CHECK(read.state->progression.step == 100000000);
     CHECK(loaded.find("weight")->value.equal(parameters.find("weight")->value));
+}
+
+TEST_CASE("a state that nests deeper than JSON may is refused in words") {
+    const auto folder = test::temporary_dir("checkpoints").string(), checkpoint = folder + "/step-00000000";
+    model::Parameters parameters;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    CHECK(train::save_checkpoint(folder, train::TrainingState{}, parameters, 2) == std::nullopt);
+    std::ostringstream good;
+    good << std::ifstream(checkpoint + "/state.json").rdbuf();
+    const auto loaded = [&](std::size_t beyond) {
+        std::ofstream(checkpoint + "/state.json") << test::nested(good.str(), beyond);
+        REQUIRE_FALSE(
+            train::write_checksums(checkpoint, {"model.safetensors", "optimizer.safetensors", "state.json"}));
+        return train::load_checkpoint(checkpoint, "", parameters);
+    };
+    const auto border = loaded(0);
+    INFO(border.error);
+    CHECK(border.state);
+    const auto deep = loaded(1);
+    CHECK_FALSE(deep.state);
+    CHECK_THAT(deep.error,
+               test::contains(checkpoint + ": state.json is damaged: no valid JSON at line 1, column "));
+    CHECK_THAT(deep.error, test::contains("more than 64 lists and objects inside each other"));
 }

@@ -6,14 +6,13 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include <switchyard/base/atomic_file.h>
 #include <switchyard/base/input_error.h>
 #include <switchyard/base/json_text.h>
+#include <switchyard/base/read_text.h>
 
 namespace switchyard::host {
 
@@ -61,11 +60,6 @@ Driver open_driver() {
     return driver;
 }
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Json json_of(const DeviceInfo& device) {
     return {{"index", device.index},
             {"name", device.name},
@@ -93,7 +87,7 @@ DeviceInfo device_from(const Json& value) {
 // nullopt: not known for this state, or the file cannot be understood.
 std::optional<std::vector<DeviceInfo>> recall(const std::string& file, const std::string& state) {
     try {
-        const Json known = base::parse_json(read_file(file)).value;
+        const Json known = base::parse_json(base::text_if_readable(file, base::limits::json_bytes)).value;
         if (base::needed_text(known, "state") != state) return std::nullopt;
         std::vector<DeviceInfo> devices;
         for (const Json& device : base::needed_list(known, "devices")) devices.push_back(device_from(device));
@@ -135,9 +129,9 @@ std::vector<DeviceInfo> nvidia_devices() {
 }
 
 std::string nvidia_state() {
-    std::string state = read_file("/proc/driver/nvidia/version");
+    std::string state = base::text_if_readable("/proc/driver/nvidia/version");
     if (state.empty()) return state;
-    state += read_file("/proc/sys/kernel/random/boot_id");
+    state += base::text_if_readable("/proc/sys/kernel/random/boot_id");
     std::vector<std::string> gpus;
     std::error_code error;
     for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", error), end; !error && at != end;

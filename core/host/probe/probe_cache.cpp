@@ -4,11 +4,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <switchyard/base/atomic_file.h>
 #include <switchyard/base/json_text.h>
+#include <switchyard/base/read_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/discovery/elf_image.h>
 
@@ -22,13 +21,8 @@ namespace {
 
 constexpr int format = 1;
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Json read_entry(const std::string& path) {
-    Json entry = base::parse_json(read_file(path), path).value;
+    Json entry = base::parse_json(base::text_if_readable(path, base::limits::json_bytes), path).value;
     return base::member(entry, "format") == format ? entry : Json::object();
 }
 
@@ -91,7 +85,7 @@ void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
 std::string ProbeCache::library_id(const std::string& library) const {
     if (folder_.empty() || !read_elf(library).image.build_id.empty()) return host::library_id(library);
     const std::string file = folder_ + "/libraries/" + text_hash(library + "\n" + file_identity(library));
-    std::string id = read_file(file);
+    std::string id = base::text_if_readable(file);
     if (id.starts_with("xxh3:") && id.size() == 37) return id;
     id = host::library_id(library);
     if (!id.empty()) write(file, id);

@@ -136,7 +136,8 @@ const StoredTensor* SafetensorsFile::find(std::string_view name) const {
 }
 
 Error SafetensorsFile::map_file() {
-    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    // A FIFO is refused below instead of waited for.
+    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return std::string("cannot open: ") + std::strerror(errno);
     struct stat status {};
     Error error;

@@ -29,6 +29,8 @@ bool is_index(std::string_view name) { return name.ends_with(".safetensors.index
 
 // Files of Python objects: PyTorch's old and new form (a zip archive), and GGUF, by their first bytes; else by their names.
 std::string other_format(const std::string& path) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored)) return "is no regular file";
     std::array<char, 4> head{};
     std::ifstream(path, std::ios::binary).read(head.data(), head.size());
     const std::string_view start(head.data(), head.size());

@@ -78,4 +78,25 @@ OutputTarget find_output(const std::string& name) {
     return failed();
 }
 
+std::string why_not_writable(const std::string& name) {
+    fs::path at = name;
+    for (int links = 0; links <= most_links; ++links) {
+        if (own_descriptor(at) >= 0) return "";  // it is open already, wherever it leads
+        struct stat there {};
+        const bool is_there = ::stat(at.c_str(), &there) == 0;
+        if (is_there && S_ISDIR(there.st_mode)) return "it is a directory";
+        if (is_there && !S_ISREG(there.st_mode)) return "";
+        std::error_code error;
+        if (!fs::is_symlink(at, error)) break;
+        const auto to = fs::read_symlink(at, error);
+        at = to.is_absolute() ? to : folder_of(at) / to;
+    }
+    // Files are replaced as a whole, so it is the folder that has to be writable.
+    const auto folder = folder_of(at);
+    struct stat there {};
+    if (::stat(folder.c_str(), &there) != 0) return std::strerror(errno);
+    if (!S_ISDIR(there.st_mode)) return std::strerror(ENOTDIR);
+    return ::access(folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
 }  // namespace switchyard::base

@@ -20,4 +20,9 @@ struct OutputTarget {
 // descriptor itself, with its position.
 OutputTarget find_output(const std::string& name);
 
+// Why an output cannot be begun there, as far as that can be told without opening or writing anything: it is
+// a folder, or the folder that it would be in is not there or may not be written. "": nothing is known
+// against it.
+std::string why_not_writable(const std::string& name);
+
 }  // namespace switchyard::base

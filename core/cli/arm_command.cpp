@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/base/json_text.h>
+#include <switchyard/base/limits.h>
+#include <switchyard/base/next_line.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/planned_job.h>
@@ -68,8 +70,13 @@ int serve() {
     std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
     if (answers == nullptr) return Exit::run_failed;
     Prepared prepared;
-    for (std::string line; std::getline(std::cin, line);) {
+    std::string line;
+    for (base::Line read;
+         (read = base::next_line(*std::cin.rdbuf(), line, base::limits::json_bytes)) != base::Line::none;) {
         try {
+            if (read == base::Line::too_long)
+                throw Failure("standard input: the line is longer than " +
+                              std::to_string(base::limits::json_bytes) + " bytes, the most that is read");
             const auto message = base::parse_object(line, "standard input");
             if (base::text_of(message, "type") == "quit") break;
             say(answers, answer(message, prepared));

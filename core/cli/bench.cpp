@@ -1,16 +1,20 @@
 // switchyard bench: components against each other, one operation or one layer at a time.
+#include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/bench_read.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/option_checks.h>
+#include <switchyard/cli/output.h>
 #include <switchyard/compare/bench/overhead.h>
 #include <switchyard/compare/stacks/layer_bench.h>
 #include <switchyard/compare/stacks/step_bench.h>
@@ -108,7 +112,7 @@ private:
             if (named.candidate != nullptr) return;
             error = named.error;
         }
-        throw Failure("--backends " + backend + ": " + error);
+        throw Failure("--backends " + base::quoted(backend) + ": " + error);
     }
 
     int show(const nlohmann::json& json, const std::string& text, int code) const {
@@ -154,7 +158,7 @@ std::vector<compare::BackendStack> read_stacks(const BenchOptions& options, std:
          options.stacks.empty() ? std::vector<std::string>{"torch", "naive"} : options.stacks) {
         compare::BackendStack stack;
         const auto error = compare::read_stack(text, kinds, stack);
-        if (!error.empty()) throw Failure("--stacks " + text + ": " + error);
+        if (!error.empty()) throw Failure("--stacks " + base::quoted(text) + ": " + error);
         stacks.push_back(std::move(stack));
     }
     return stacks;
@@ -197,6 +201,39 @@ int run(const BenchOptions& options) {
     if (options.what == "step") return run_steps(options);
     if (options.what == "overhead") return run_overhead(options);
     return run_operators(options);
+}
+
+constexpr const char* of_attention = "Attention";
+constexpr const char* of_rows = "Normalization, activation, loss";
+constexpr const char* of_optimizer = "Optimizer";
+constexpr const char* of_whole = "Layer and step";
+
+using Words = std::vector<std::string>;
+
+// What an option is for; empty: for everything.
+Words served_by(const CLI::Option& option) {
+    static const std::map<std::string, Words> groups{
+        {of_attention, {"attention", "overhead"}},
+        {of_rows, {"normalization", "activation", "loss", "overhead"}},
+        {of_optimizer, {"optimizer", "overhead"}},
+        {of_whole, {"layer", "step"}}};
+    const auto name = option.get_name();
+    if (name == "--plain" || name == "--fastest") return {"step"};
+    const auto group = groups.find(option.get_group());
+    auto words = group == groups.end() ? Words{} : group->second;
+    if (name == "--lengths") words.emplace_back("step");
+    return words;
+}
+
+// An option that says nothing of what is timed was meant for something else.
+void check_options(const CLI::App& command, const std::string& what) {
+    if (what != "layer" && what != "step" && what != "overhead") (void)read_bench_kind(what);
+    for (const auto* option : command.get_options()) {
+        const auto words = option->count() == 0 ? Words{} : served_by(*option);
+        if (!words.empty() && std::find(words.begin(), words.end(), what) == words.end())
+            throw Failure(option->get_name() + " is for bench " + joined(words) + "; bench " + what +
+                          " has no use for it");
+    }
 }
 
 template <class Value>
@@ -252,52 +289,51 @@ void add_common(CLI::App& command, BenchOptions& options) {
 }
 
 void add_of_kinds(CLI::App& command, BenchOptions& options) {
-    const char* const attention = "Attention";
-    command.add_flag("--causal", options.causal, "a query sees no later key")->group(attention);
+    command.add_flag("--causal", options.causal, "a query sees no later key")->group(of_attention);
     list(command, "--mask", options.masks,
          "sliding_window=N, prefix=N, alibi, relative_bias[=BUCKETS], soft_cap=X, dense_bias, causal")
         ->type_name("A,B")
-        ->group(attention);
+        ->group(of_attention);
     command
         .add_option(
             "--lengths", options.lengths,
             "of the sequences: drawn from a range as 64-512, or around a median up to a largest as 40:512")
         ->type_name("MIN-MAX")
-        ->group(attention);
-    command.add_option("--layout", options.layout, "padded or packed")->type_name("LAYOUT")->group(attention);
-    const char* const rows = "Normalization, activation, loss";
-    command.add_option("--norm", options.norm, "layer_norm or rms_norm")->type_name("NAME")->group(rows);
+        ->group(of_attention);
+    command.add_option("--layout", options.layout, "padded or packed")
+        ->type_name("LAYOUT")
+        ->group(of_attention);
+    command.add_option("--norm", options.norm, "layer_norm or rms_norm")->type_name("NAME")->group(of_rows);
     command
         .add_option("--activation", options.activation,
                     "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity")
         ->type_name("NAME")
-        ->group(rows);
-    command.add_flag("--bias", options.input_bias, "a bias is added to the input first")->group(rows);
-    command.add_flag("--residual", options.residual, "norm(residual + dropout(x + bias))")->group(rows);
+        ->group(of_rows);
+    command.add_flag("--bias", options.input_bias, "a bias is added to the input first")->group(of_rows);
+    command.add_flag("--residual", options.residual, "norm(residual + dropout(x + bias))")->group(of_rows);
     command.add_option("--parameter-dtype", options.parameter_dtype, "of weight and bias")
         ->type_name("DTYPE")
-        ->group(rows)
+        ->group(of_rows)
         ->capture_default_str();
     command.add_option("--label-smoothing", options.label_smoothing, "of the loss")
         ->type_name("E")
         ->check(number(0.0, 1.0))
-        ->group(rows);
+        ->group(of_rows);
     command.add_option("--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss")
         ->type_name("Z")
         ->check(number(0.0, 1e6))
-        ->group(rows);
+        ->group(of_rows);
     command
         .add_flag("--in-place", options.in_place,
                   "given logits are given up: gradients may take their memory")
-        ->group(rows);
-    const char* const optimizer = "Optimizer";
+        ->group(of_rows);
     command.add_option("--algorithm", options.algorithm, "adamw, adam, sgd, lion, lamb or muon")
         ->type_name("NAME")
-        ->group(optimizer);
+        ->group(of_optimizer);
     command.add_option("--clip", options.clip, "clip gradients by this norm in the same step")
         ->type_name("NORM")
         ->check(number(0.0, 1e30))
-        ->group(optimizer);
+        ->group(of_optimizer);
 }
 
 }  // namespace
@@ -314,21 +350,24 @@ Action setup_bench(CLI::App& command) {
     command.add_option("CONFIG", options->job.config, "TOML file, for layer and step")->type_name("");
     add_common(command, *options);
     add_of_kinds(command, *options);
-    const char* const whole = "Layer and step";
     list(command, "--stacks", options->stacks,
          "backends for everything, or single ones: torch, attention=A+normalization=B, "
          "torch+precision=torch/bf16 (step only)")
         ->type_name("A,B")
-        ->group(whole);
+        ->group(of_whole);
     command
         .add_flag("--plain", options->plain,
                   "a first arm that does the first stack's step in plain LibTorch calls (step only)")
-        ->group(whole);
+        ->group(of_whole);
     command
         .add_option("--fastest", options->fastest, "write what --set takes for the fastest stack (step only)")
+        ->check(output_file())
         ->type_name("FILE")
-        ->group(whole);
-    return [options] { return run(*options); };
+        ->group(of_whole);
+    return [options, &command] {
+        check_options(command, options->what);
+        return run(*options);
+    };
 }
 
 }  // namespace switchyard::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/compare/measure/text_table.h>
 #include <switchyard/config/suggest.h>
@@ -22,7 +23,7 @@ Enum read_name(const std::string& option, const std::string& text) {
     if (const auto value = parse<Enum>(text)) return *value;
     const Words known(names<Enum>.begin(), names<Enum>.end());
     const auto near = config::suggest(text, known);
-    throw Failure(option + " " + text + ": expected one of " + joined(known) +
+    throw Failure(option + " " + base::quoted(text) + ": expected one of " + joined(known) +
                   (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
@@ -34,7 +35,7 @@ void check_number(const char* option, double value, double low, double high, con
 std::string bad_dtype(const std::string& text) {
     const Words known{"float32", "float64", "bfloat16", "float16"};
     const auto near = config::suggest(text, known);
-    return "--dtype " + text + ": expected one of " + joined(known) +
+    return "--dtype " + base::quoted(text) + ": expected one of " + joined(known) +
            (near.empty() ? "" : "; did you mean " + near + "?");
 }
 
@@ -46,9 +47,9 @@ Kind read_bench_kind(const std::string& text) {
         if (name(kind) == text) return kind;
         known.emplace_back(name(kind));
     }
-    known.insert(known.end(), {"layer", "overhead"});
+    known.insert(known.end(), {"layer", "step", "overhead"});
     const auto near = config::suggest(text, known);
-    throw Failure("there is no bench of \"" + text + "\"" +
+    throw Failure("there is no bench of \"" + base::quoted(text) + "\"" +
                   (near.empty() ? "" : "; did you mean " + near + "?") + "\nthere is one of " +
                   joined(known));
 }
@@ -76,7 +77,7 @@ compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kin
     check_number("--clip", options.clip, 0.0, 1e30, "a norm, or 0 for none");
     for (const auto& mask : options.masks) {
         const auto error = compare::read_mask(mask, settings);
-        if (!error.empty()) throw Failure("--mask " + mask + ": " + error);
+        if (!error.empty()) throw Failure("--mask " + base::quoted(mask) + ": " + error);
     }
     if (!options.lengths.empty()) {
         const auto error = compare::read_lengths(options.lengths, settings.lengths);
@@ -111,7 +112,7 @@ std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind k
     for (const auto& text : options.passes) {
         const auto pass = read_name<Pass>("--pass", text);
         if (std::find(all.begin(), all.end(), pass) == all.end()) {
-            throw Failure("--pass " + text + ": " + std::string(name(kind)) +
+            throw Failure("--pass " + base::quoted(text) + ": " + std::string(name(kind)) +
                           (kind == Kind::optimizer ? " has the pass step"
                            : in_place              ? " in place has the pass forward_backward"
                            : kind == Kind::loss    ? " has the passes forward and forward_backward"
@@ -142,7 +143,8 @@ Words choose_backends(const BenchOptions& options, Kind kind,
     auto chosen = options.backends;
     for (const auto& wanted : chosen) {
         const auto named = resolver::find_named(kind, wanted, candidates);
-        if (named.candidate == nullptr) throw Failure("--backends " + wanted + ": " + named.error);
+        if (named.candidate == nullptr)
+            throw Failure("--backends " + base::quoted(wanted) + ": " + named.error);
     }
     if (!chosen.empty()) return chosen;
     for (const auto& candidate : candidates) {
@@ -163,7 +165,7 @@ std::string choose_base(const BenchOptions& options, Kind kind,
     std::string base = options.base;
     if (!base.empty()) {
         const auto named = resolver::find_named(kind, base, candidates);
-        if (named.candidate == nullptr) throw Failure("--base " + base + ": " + named.error);
+        if (named.candidate == nullptr) throw Failure("--base " + base::quoted(base) + ": " + named.error);
     } else {
         base =
             resolver::find_named(kind, "torch", candidates).candidate != nullptr ? "torch" : backends.front();
@@ -206,7 +208,7 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
     if (!options.memory_budget.empty()) {
         const auto bytes = compare::read_bytes(options.memory_budget);
         if (!bytes || *bytes == 0)
-            throw Failure("--memory-budget " + options.memory_budget +
+            throw Failure("--memory-budget " + base::quoted(options.memory_budget) +
                           ": expected bytes, as in 96MB or 1.5GB");
         if (options.sweep.empty())
             throw Failure("--memory-budget chooses among the values of a --sweep; there is none");
@@ -215,7 +217,7 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
     if (options.sweep.empty()) return;
     compare::Sweep sweep;
     const auto error = compare::read_sweep(options.sweep, longest_of(request.shapes), sweep);
-    if (!error.empty()) throw Failure("--sweep " + options.sweep + ": " + error);
+    if (!error.empty()) throw Failure("--sweep " + base::quoted(options.sweep) + ": " + error);
     Words known;
     const auto* const spec =
         declared_option(sweep.option, request.settings.kind, request.backends, candidates, known);
@@ -230,8 +232,9 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
     for (const auto value : sweep.values) {
         if ((spec->min && static_cast<double>(value) < *spec->min) ||
             (spec->max && static_cast<double>(value) > *spec->max))
-            throw Failure("--sweep " + options.sweep + ": " + std::to_string(value) + " is out of range; " +
-                          sweep.option + " is" + (spec->min ? " at least " + whole(*spec->min) : "") +
+            throw Failure("--sweep " + base::quoted(options.sweep) + ": " + std::to_string(value) +
+                          " is out of range; " + sweep.option + " is" +
+                          (spec->min ? " at least " + whole(*spec->min) : "") +
                           (spec->min && spec->max ? " and" : "") +
                           (spec->max ? " at most " + whole(*spec->max) : ""));
     }

@@ -261,11 +261,9 @@ Action setup_compare(CLI::App& command) {
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")
         ->type_name("MARGIN");
     add_json(command, options->json);
-    command.add_option("--html", options->html, "a page with plots")
-        ->check(file_name())
-        ->type_name("FILE");
+    command.add_option("--html", options->html, "a page with plots")->check(output_file())->type_name("FILE");
     command.add_option("--fastest", options->fastest, "write what --set takes for the fastest arm")
-        ->check(file_name())
+        ->check(output_file())
         ->type_name("FILE");
     return [options] { return CompareRun(*options).run(); };
 }

@@ -86,7 +86,7 @@ Action setup_config_schema(CLI::App& command) {
     command
         .add_option("--markdown", options->markdown,
                     "write docs/config.md instead, which leaves out the plugins' options")
-        ->check(file_name())
+        ->check(output_file())
         ->type_name("FILE");
     return [options] {
         if (!options->markdown.empty()) {

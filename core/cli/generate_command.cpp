@@ -29,11 +29,12 @@ struct WriteOptions {
 };
 
 JobOptions job_of(const WriteOptions& options) {
-    JobOptions job{options.run_or_config, {}, options.job.trust, false};
+    JobOptions job = options.job;
+    job.config = options.run_or_config;
     if (std::filesystem::is_directory(options.run_or_config)) job = job_of_run(options.run_or_config, job);
     if (!options.weights.empty())
-        job.overrides.push_back("train.weights=" + base::printable(nlohmann::json(options.weights).dump()));
-    job.overrides.insert(job.overrides.end(), options.job.overrides.begin(), options.job.overrides.end());
+        job.implied.push_back(
+            {"--weights", "train.weights=" + base::printable(nlohmann::json(options.weights).dump())});
     return job;
 }
 

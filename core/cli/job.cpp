@@ -19,6 +19,7 @@ namespace {
 config::LoadResult load(const JobOptions& options, const config::OptionSchemas* schemas) {
     config::LoadRequest request;
     request.path = options.config;
+    request.implied = options.implied;
     request.overrides = options.overrides;
     request.preset_dirs = preset_dirs();
     request.schemas = schemas;
@@ -42,11 +43,23 @@ void add_overrides(CLI::App& command, JobOptions& options, const std::string& he
 }
 
 JobOptions job_of_run(const std::string& run, const JobOptions& given) {
-    JobOptions job{run + "/config.toml", {"train.weights=" + toml_string(run + "/model")}, given.trust, true};
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const char* const fault = !fs::exists(run, ignored)                    ? "there is no such folder"
+                              : !fs::is_directory(run, ignored)            ? "is no folder"
+                              : !fs::exists(run + "/config.toml", ignored) ? "holds no config.toml"
+                                                                           : nullptr;
+    if (fault != nullptr)
+        throw Failure(run + ": error: " + fault +
+                      "; expected the folder of a run, as `switchyard train --run` leaves it");
+    JobOptions job{run + "/config.toml",
+                   given.overrides,
+                   {{run, "train.weights=" + toml_string(run + "/model")}},
+                   given.trust,
+                   true};
     const auto vocabulary = run + "/vocab.txt";
-    if (std::filesystem::exists(vocabulary))
-        job.overrides.push_back("data.vocabulary=" + toml_string(vocabulary));
-    job.overrides.insert(job.overrides.end(), given.overrides.begin(), given.overrides.end());
+    if (fs::exists(vocabulary, ignored))
+        job.implied.push_back({run, "data.vocabulary=" + toml_string(vocabulary)});
     return job;
 }
 

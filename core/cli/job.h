@@ -19,6 +19,7 @@ namespace switchyard::cli {
 struct JobOptions {
     std::string config;
     std::vector<std::string> overrides;
+    std::vector<config::Implied> implied = {};  // by other arguments, before the overrides
     bool trust = false;   // what the configuration names may run although it came with a run
     bool of_run = false;  // it did, wherever its files lie
 };

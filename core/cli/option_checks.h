@@ -1,9 +1,11 @@
-// Checks of what is written behind an option: what is wrong is told in one short line, "--samples: expected a whole number from 1 to 1000000,
-// got 'x'".
+// Checks of what is written behind an option: what is wrong is told in one short line, "--samples: expected a
+// whole number from 1 to 1000000, got 'x'".
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -12,6 +14,14 @@ namespace switchyard::cli {
 CLI::Validator whole_number(std::int64_t low, std::int64_t high = std::numeric_limits<std::int64_t>::max());
 // Finite.
 CLI::Validator number(double low, double high = std::numeric_limits<double>::max());
-CLI::Validator file_name();
+// An output: that it can be written is looked at before the work that makes it.
+CLI::Validator output_file();
+
+// What no option checks by itself, told in one short line; "" if nothing is wrong. `may_be_empty`: names of
+// options and arguments whose empty text means something.
+std::string empty_value(const CLI::App& app, const std::vector<std::string>& may_be_empty);
+// A value that is missing, too many of them, or one for an option that takes none; "" for other errors.
+std::string wrong_count(const CLI::ParseError& error, const CLI::App& app,
+                        const std::vector<std::string>& arguments);
 
 }  // namespace switchyard::cli

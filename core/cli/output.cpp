@@ -70,7 +70,7 @@ Text Table::render() const {
 
 void add_json(CLI::App& command, JsonOption& option) {
     command.add_option("--json", option.path, "write the same as JSON; - is the standard output")
-        ->check(file_name())
+        ->check(output_file())
         ->type_name("FILE");
 }
 

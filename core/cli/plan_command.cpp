@@ -130,11 +130,12 @@ Action setup_plan(CLI::App& command) {
         ->type_name("NAME");
     command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
     add_json(command, options->json);
-    command.add_option("--lock", options->lock, "write down what was chosen")->check(file_name())->type_name("FILE");
+    command.add_option("--lock", options->lock, "write down what was chosen")
+        ->check(output_file())
+        ->type_name("FILE");
     command
         .add_option("--locked", options->locked,
                     "fail if anything else would be chosen than is written there")
-        ->check(file_name())
         ->type_name("FILE");
     return [options] { return plan(*options); };
 }

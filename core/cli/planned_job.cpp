@@ -1,6 +1,7 @@
 #include <switchyard/cli/planned_job.h>
 
 #include <iostream>
+#include <string>
 #include <utility>
 
 #include <switchyard/cli/command.h>
@@ -22,6 +23,10 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
                                     ? host::AllocatorKind::caching
                                     : host::AllocatorKind::malloc);
     set_threads(runtime.threads);
+    if (runtime.threads > planned->host.cores)
+        std::cerr << ("warning: runtime.threads: " + std::to_string(runtime.threads) +
+                      " threads wait for each other on " + std::to_string(planned->host.cores) +
+                      " cores that this process may use\n");
     if (planned->config.run.device == Device::cuda && planned->host.first(Device::cuda) != nullptr) {
         if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw Failure(error);
     }

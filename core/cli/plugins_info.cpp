@@ -1,5 +1,6 @@
 // switchyard plugins info NAME
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -102,6 +103,8 @@ Action setup_plugins_info(CLI::App& command) {
     return [options] {
         host::DiscoveryOptions discovery;
         const bool path = options->plugin.find('/') != std::string::npos;
+        if (std::error_code ignored; path && !std::filesystem::exists(options->plugin, ignored))
+            throw Failure(options->plugin + ": error: there is no such file; expected the path of a library");
         if (path) discovery.path.entries = {{options->plugin, "the command line", true}};
         const auto records = host::discover(discovery, host::this_host(host::Look::cpu_only));
         std::vector<std::string> names;
@@ -114,7 +117,7 @@ Action setup_plugins_info(CLI::App& command) {
         }
         if (list.empty()) {
             const auto near = config::suggest(options->plugin, names);
-            throw Failure("no plugin is called \"" + options->plugin + "\"" +
+            throw Failure("no plugin is called \"" + base::quoted(options->plugin) + "\"" +
                           (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +
                           searched_places(discovery.path));
         }

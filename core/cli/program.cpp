@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include <switchyard/base/input_error.h>
+#include <switchyard/base/printable.h>
+#include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/config/suggest.h>
 
@@ -62,10 +64,9 @@ std::string help(const std::vector<Command>& commands, const std::string& group)
         else if (first_word(command.path) == group)
             known.push_back(last_word(command.path));
     }
-    if (group.empty()) known.emplace_back("help");
-    const auto near = config::suggest(word, known);
+    const auto near = word == "help" ? "" : config::suggest(word, known);
     const auto prefix = group.empty() ? "" : group + " ";
-    throw Failure("there is no command \"" + prefix + word + "\"" +
+    throw Failure("there is no command \"" + prefix + base::quoted(word) + "\"" +
                   (near.empty() ? "" : "; did you mean \"" + prefix + near + "\"?") + "\n`switchyard help" +
                   (group.empty() ? "" : " " + group) + "` lists all commands");
 }
@@ -79,8 +80,9 @@ Words option_names(const CLI::App& app) {
 }
 
 // CLI11 says what is wrong; what was meant is ours.
-std::string told(const CLI::ParseError& error, const CLI::App& app) {
+std::string told(const CLI::ParseError& error, const CLI::App& app, const Words& arguments) {
     const std::string advice = "\n`" + app.get_name() + " -h` shows its options";
+    if (const auto text = wrong_count(error, app, arguments); !text.empty()) return text + advice;
     const bool value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr ||
                        dynamic_cast<const CLI::ConversionError*>(&error) != nullptr;
     if (value) return error.what();
@@ -89,10 +91,11 @@ std::string told(const CLI::ParseError& error, const CLI::App& app) {
     const auto option =
         std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with('-'); });
     if (option == left.end())
-        return "unexpected argument \"" + (left.empty() ? "" : left.front()) + "\"" + advice;
+        return "unexpected argument \"" + (left.empty() ? "" : base::quoted(left.front())) + "\"" + advice;
     const auto name = option->substr(0, option->find('='));
     const auto near = config::suggest(name, option_names(app));
-    return "there is no option " + name + (near.empty() ? "" : "; did you mean " + near + "?") + advice;
+    return "there is no option " + base::quoted(name) + (near.empty() ? "" : "; did you mean " + near + "?") +
+           advice;
 }
 
 int run_command(const Command& command, const Words& arguments) {
@@ -113,8 +116,9 @@ int run_command(const Command& command, const Words& arguments) {
         std::cout << app.help();
         return Exit::fine;
     } catch (const CLI::ParseError& error) {
-        throw Failure(told(error, app));
+        throw Failure(told(error, app, arguments));
     }
+    if (const auto text = empty_value(app, {"--prompt", "TEXT"}); !text.empty()) throw Failure(text);
     if (plain) base::disable_color();
     const auto* json = app.get_option_no_throw("--json");
     if (json != nullptr && json->results() == Words{"-"}) keep_stdout_for_json();

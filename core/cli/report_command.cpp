@@ -46,7 +46,9 @@ Action setup_report(CLI::App& command) {
                     "bench step CONFIG "
                     "--json FILE` wrote")
         ->type_name("FILE");
-    command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")->check(file_name())->type_name("OUT");
+    command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")
+        ->check(output_file())
+        ->type_name("OUT");
     return [options] {
         try {
             return write_report(*options);

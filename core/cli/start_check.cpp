@@ -1,14 +1,19 @@
 #include <switchyard/cli/start_check.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include <switchyard/base/input_error.h>
 #include <switchyard/config/trainable.h>
+#include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/documents.h>
 #include <switchyard/data/labels.h>
+#include <switchyard/data/smiles_tokenizer.h>
+#include <switchyard/data/wordpiece.h>
 #include <switchyard/model/outline.h>
 #include <switchyard/model/weights/weights_place.h>
 #include <switchyard/resolver/resolver.h>
@@ -48,6 +53,7 @@ public:
             return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::reader_problem(config_));
         add(config::phases_problem(config_));
+        add(config::held_out_problem(config_));
         check_vocabulary();
         if (problems_.empty()) check_data();
         return std::move(problems_);
@@ -85,13 +91,29 @@ private:
 
     void check_vocabulary() {
         add(config::vocabulary_problem(config_));
-        const auto& path = config_.data.vocabulary;
+        const auto& data = config_.data;
+        if (data.tokenizer == config::TokenizerKind::bytes)
+            tokenizer_ = std::make_shared<data::ByteTokenizer>();
+        else if (!data.vocabulary.empty() && is_pipe(data.vocabulary))
+            return;
+        else if (data.tokenizer == config::TokenizerKind::smiles && !data.vocabulary.empty())
+            take(data::SmilesTokenizer::open(data.vocabulary));
+        else if (data.tokenizer == config::TokenizerKind::wordpiece && !data.vocabulary.empty())
+            take(data::WordPiece::open(data.vocabulary, {.lower_case = data.lower_case}));
+        if (tokenizer_) add(config::vocabulary_size_problem(config_, tokenizer_->size()));
+    }
+
+    template <class Opened>
+    void take(Opened opened) {
+        if (!opened.tokenizer) add("data.vocabulary", opened.error);
+        tokenizer_ = std::move(opened.tokenizer);
+    }
+
+    // What is read from a pipe here is gone for good.
+    static bool is_pipe(const std::string& path) {
         std::error_code ignored;
-        if (path.empty() || config_.data.tokenizer == config::TokenizerKind::bytes) return;
-        if (fs::is_directory(path, ignored))
-            add("data.vocabulary", path + ": is a folder; expected a vocabulary, one token a line");
-        else if (!fs::exists(path, ignored))
-            add("data.vocabulary", path + ": cannot be opened; expected a vocabulary, one token a line");
+        return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) &&
+               !fs::is_directory(path, ignored);
     }
 
     void check_data() {
@@ -104,17 +126,18 @@ private:
                 add(key, "expected one file of answers (target_train, target_eval) for each of its " +
                              std::to_string(paths->size()) + ", got " + std::to_string(targets->size()));
             for (const auto& path : *paths) check_path(key, path, pairs);
+            if (std::string_view(key) == "data.train" && looked_at_all_ && !used_ && problems_.empty())
+                add(key, "no row can be used for training (" + std::to_string(rows_) + " read)");
             if (!pairs) continue;
             for (const auto& path : *targets) check_path(key, path, pairs);
         }
     }
 
     void check_path(const char* key, const std::string& path, bool lines) {
-        std::error_code ignored;
         for (const auto& file : data::files_of(path)) {
-            if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored) &&
-                !fs::is_directory(file, ignored))
-                continue;  // what is read from a pipe here is gone for good
+            const bool pipe = is_pipe(file);
+            looked_at_all_ = looked_at_all_ && !pipe && !lines;
+            if (pipe && (lines || data::format_of(file))) continue;
             const auto error = lines ? look_at_lines(file) : look_at_rows(file);
             if (!error.empty()) add(key, error);
         }
@@ -141,10 +164,19 @@ private:
             request.columns.push_back(data.target_column);
         std::int64_t rows = 0;
         const auto more = [&] {
+            looked_at_all_ = looked_at_all_ && rows + 1 < rows_looked_at;
             return ++rows < rows_looked_at && (data.max_rows == 0 || rows < data.max_rows);
         };
         const auto at = [&](std::int64_t line) { return file + ":" + std::to_string(line) + ": "; };
+        const auto text = request.columns.size() > 1 && classes ? std::size_t{1} : std::size_t{0};
         request.on_row = [&](data::Row& row) {
+            ++rows_;
+            used_ = used_ || row.values[text].find_first_not_of(" \t\r\n") != std::string::npos;
+            for (std::size_t i = text;
+                 tokenizer_ && data.bad_row == config::BadRow::error && i < row.values.size(); ++i) {
+                if (const auto fault = tokenizer_->problem_in(row.values[i]); !fault.empty())
+                    add(at(row.line) + "error: " + fault);
+            }
             if (classes && data.other_label == config::BadRow::error &&
                 !data::label_number(config_.task.labels, row.values[0]))
                 add(at(row.line) + "error: " + data::unknown_label(config_.task.labels, row.values[0]));
@@ -163,6 +195,9 @@ private:
 
     const Job& job_;
     const config::Config& config_;
+    std::shared_ptr<const data::Tokenizer> tokenizer_;  // nullptr: none, or made of the data
+    std::int64_t rows_ = 0;                             // of data.train that were looked at
+    bool used_ = false, looked_at_all_ = true;
     std::vector<std::string> problems_;
     std::set<std::string> told_;
 };

@@ -48,7 +48,6 @@ struct TrainOptions {
 class OpenRun {
 public:
     explicit OpenRun(const TrainOptions& options) : directory_(options.run), resume_(options.resume) {
-        if (options.run.empty()) throw Failure("--run: error: expected a folder, got an empty name");
         std::error_code error;
         const bool is_folder = std::filesystem::is_directory(options.run, error);
         if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/option_checks.h>
@@ -46,7 +47,7 @@ Enum value_of(const std::string& option, const std::string& text) {
     if (const auto value = parse<Enum>(text)) return *value;
     const std::vector<std::string> known(names<Enum>.begin(), names<Enum>.end());
     const auto near = config::suggest(text, known);
-    throw Failure(option + " " + text + ": expected one of " + joined(known) +
+    throw Failure(option + " " + base::quoted(text) + ": expected one of " + joined(known) +
                   (near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
@@ -73,9 +74,9 @@ std::vector<host::PluginRecord> find_plugins(const std::string& wanted, const Ho
         std::erase_if(records, [&](const auto& record) { return record.display_name() != wanted; });
     if (!records.empty()) return records;
     const auto near = config::suggest(wanted, known);
-    throw Failure((wanted.empty() ? "no plugins were found" : "no plugin is called \"" + wanted + "\"") +
-                  (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +
-                  searched_places(discovery.path));
+    throw Failure(
+        (wanted.empty() ? "no plugins were found" : "no plugin is called \"" + base::quoted(wanted) + "\"") +
+        (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" + searched_places(discovery.path));
 }
 
 // As a shell takes it.
@@ -140,7 +141,7 @@ public:
         given_.emplace(command_.given, components_meant(registry));
         for (const auto& record : registry.records()) verify(registry, record);
         if (components_.empty() && refused_.empty()) {
-            throw Failure("no component " + command_.component + " in " +
+            throw Failure("no component " + base::quoted(command_.component) + " in " +
                           (command_.plugin.empty() ? "any plugin" : command_.plugin));
         }
         const auto [status, text, code] = verdict();

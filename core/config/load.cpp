@@ -40,11 +40,9 @@ public:
         } else if (!request_.path.empty()) {
             read_text(read(request_.path), request_.path, {Origin::Source::file, request_.path});
         }
-        for (std::size_t i = 0; i < request_.overrides.size(); ++i) {
-            const std::string name = "--set #" + std::to_string(i + 1);
-            const TextSource source{name, request_.overrides[i], "", {Origin::Source::override, name}};
-            read_document(parse_override(source.text, name), source);
-        }
+        for (const auto& [place, text] : request_.implied) set(place, text);
+        for (std::size_t i = 0; i < request_.overrides.size(); ++i)
+            set("--set #" + std::to_string(i + 1), request_.overrides[i]);
         Config config = derive(reading_, request_.schemas, complete_);
         finish_problems();
         LoadResult result{std::nullopt, std::move(reading_.problems), std::move(files_)};
@@ -55,6 +53,12 @@ public:
     std::vector<ArmConfig> arms() { return std::move(reading_.arms); }
 
 private:
+    void set(const std::string& place, const std::string& text) {
+        set_by_.insert(place);
+        const TextSource source{place, text, "", {Origin::Source::override, place}};
+        read_document(parse_override(source.text, place), source);
+    }
+
     FileText read(const std::string& path) {
         files_.push_back(path);
         return read_guarded(path);
@@ -166,7 +170,7 @@ private:
     void finish_problems() {
         auto& problems = reading_.problems;
         for (auto& problem : problems) {
-            const bool override = problem.file.starts_with("--set #");
+            const bool override = set_by_.contains(problem.file);
             const auto text = texts_.find(problem.file);
             const int line = override ? 1 : problem.line;
             if (text != texts_.end() && line > 0) problem.source = line_for_display(text->second, line);
@@ -190,6 +194,7 @@ private:
     Reading reading_;
     bool complete_ = true;  // all texts could be read to their ends
     bool too_many_files_ = false;
+    std::set<std::string> set_by_;  // options that gave a value
     std::vector<std::string> files_;
     std::vector<std::string> chain_;  // files being read, outermost first
     std::vector<std::string> order_;  // of all texts

@@ -22,9 +22,16 @@ namespace switchyard::config {
 // schema here.
 using OptionSchemas = std::map<std::pair<Kind, std::string>, OptionSchema>;
 
+// What an argument or an option of another name stands for.
+struct Implied {
+    std::string place;  // "--weights"; problems are told there
+    std::string text;   // as an override
+};
+
 struct LoadRequest {
     std::string path;                        // of the file; empty: defaults and overrides only
     std::optional<std::string> text;         // read this instead of the file; `path` then only names it
+    std::vector<Implied> implied;            // before the overrides
     std::vector<std::string> overrides;      // "optimizer.lr=3e-4", in order
     std::vector<std::string> preset_dirs;    // searched in order for NAME.toml
     const OptionSchemas* schemas = nullptr;  // nullptr: options of components are kept as written, unchecked

@@ -67,4 +67,19 @@ std::string phases_problem(const Config& config) {
     return "";
 }
 
+std::string held_out_problem(const Config& config) {
+    if (!config.data.eval.empty() || config.data.eval_share > 0.0) return "";
+    return told_at(config, "data.eval_share") +
+           "no text was held out for evaluation; raise it or name files in data.eval";
+}
+
+std::string vocabulary_size_problem(const Config& config, std::int64_t pieces) {
+    if (pieces <= config.model.vocab_size) return "";
+    const auto& data = config.data;
+    return told_at(config, "model.vocab_size") +
+           (data.vocabulary.empty() ? std::string(name(data.tokenizer)) : data.vocabulary + ":") + " has " +
+           std::to_string(pieces) + " pieces, but model.vocab_size is " +
+           std::to_string(config.model.vocab_size);
+}
+
 }  // namespace switchyard::config

@@ -1,6 +1,7 @@
 // What only training needs. A configuration without it is none the worse for plans and timings, so load() says nothing of it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,5 +19,8 @@ std::string reader_problem(const Config& config);
 std::string files_problem(const Config& config);
 std::string vocabulary_problem(const Config& config);
 std::string phases_problem(const Config& config);
+std::string held_out_problem(const Config& config);
+// `pieces`: of the vocabulary that the tokenizer has.
+std::string vocabulary_size_problem(const Config& config, std::int64_t pieces);
 
 }  // namespace switchyard::config

@@ -85,6 +85,7 @@ std::vector<std::string> files_of(const std::string& path) {
 }
 
 RowsRead read_formatted_rows(RowRequest request) {
+    if (request.path.empty()) return {0, "expected the name of a file, got an empty text"};
     if (auto error = empty_file(request.path); !error.empty()) return {0, std::move(error)};
     const auto format = format_of(request.path);
     std::error_code ignored;

@@ -9,6 +9,7 @@
 #include <switchyard/base/json_text.h>
 #include <switchyard/base/limits.h>
 #include <switchyard/base/next_line.h>
+#include <switchyard/base/printable.h>
 #include <switchyard/data/byte_source.h>
 #include <switchyard/data/labels.h>
 
@@ -105,7 +106,13 @@ std::optional<std::size_t> index_of(const std::string& column, const Fields& hea
     return index < header.size() ? std::optional(index) : std::nullopt;
 }
 
-std::string other_separator(const Fields& header, RowFormat format) {
+// What a header without the wanted columns gives away of the file.
+std::string other_form(const Fields& header, RowFormat format) {
+    const auto& start = header.front();
+    if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff"))
+        return "; it is UTF-16: expected UTF-8 (`iconv -f UTF-16 -t UTF-8` makes it)";
+    if (std::ranges::any_of(header, [](const auto& name) { return name.find('\r') != std::string::npos; }))
+        return "; its lines end with carriage returns: expected line feeds (`tr '\\r' '\\n'` makes them)";
     if (header.size() != 1) return "";
     const auto& line = header.front();
     const bool csv = format == RowFormat::csv;
@@ -177,8 +184,12 @@ private:
         for (const auto& column : request_.columns) {
             const auto index = index_of(column, first);
             if (!index)
-                return request_.path + ":1: has no column '" + column + "'; its columns are " +
-                       quoted_list(first) + other_separator(first, request_.format);
+                return request_.path + ":1: has no column '" + base::quoted(column) + "'; its columns are " +
+                       quoted_list(first) + other_form(first, request_.format);
+            if (first[*index] == column && std::ranges::count(first, column) > 1)
+                return request_.path + ":1: has " + std::to_string(std::ranges::count(first, column)) +
+                       " columns '" + base::quoted(column) +
+                       "'; expected one, or a number such as \"#0\" that says which";
             indices_.push_back(*index);
             by_name_ = by_name_ || first[*index] == column;
         }

@@ -181,9 +181,15 @@ void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
 
 void require_samples(const config::DataConfig& data, Splits& splits) {
     if (!splits.problems.empty()) return;
-    if (splits.train->size() == 0)
-        splits.problems.push_back("data.train: no row can be used for training (" +
-                                  std::to_string(splits.train_rows.read) + " read)");
+    if (splits.train->size() == 0) {
+        const auto& train = splits.train_rows;
+        const auto& held_out = data.eval.empty() ? splits.eval_rows : RowCounts{};
+        const auto empty = train.empty + held_out.empty;
+        splits.problems.push_back(
+            "data.train: no row can be used for training (" + std::to_string(train.read + held_out.read) +
+            " read" + (empty > 0 ? ", " + std::to_string(empty) + " without any text" : "") + ")");
+        if (data.eval.empty()) return;  // nothing could have been held out
+    }
     if (splits.eval->size() == 0) {
         splits.problems.push_back(
             data.eval.empty()

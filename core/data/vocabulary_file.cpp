@@ -1,11 +1,25 @@
 #include <switchyard/data/vocabulary_file.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <switchyard/base/input_error.h>
 #include <switchyard/base/read_text.h>
+#include <switchyard/data/tokenizer.h>
 
 namespace switchyard::data {
+
+namespace {
+
+// "LINE: what is no text there"; "" for text.
+std::string no_text(const std::string& text) {
+    const auto at = std::min(text.find('\0'), find_invalid_utf8(text));
+    if (at == std::string::npos) return "";
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
+    return std::to_string(line) + (text[at] == '\0' ? ": holds a NUL byte" : ": is no valid UTF-8");
+}
+
+}  // namespace
 
 VocabularyFile open_vocabulary(const std::string& path) {
     const std::string expected = "; expected a vocabulary, one token a line";
@@ -18,9 +32,14 @@ VocabularyFile open_vocabulary(const std::string& path) {
     try {
         auto text = base::read_text(path, base::limits::vocabulary_bytes);
         if (!text) return {"", path + ": cannot be opened" + expected};
+        auto fault = no_text(*text);
+        if (!fault.empty()) return {"", path + ":" + fault + expected};
         return {std::move(*text), ""};
     } catch (const base::InputError& error) {
-        return {"", error.what() + expected};
+        // "FILE: error: is larger than ..." becomes a part of a message that says "error" already.
+        std::string text = error.what();
+        if (const auto word = text.find(": error: "); word != std::string::npos) text.erase(word + 2, 7);
+        return {"", text + expected};
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/resolver/resolver.h>
 
@@ -16,7 +17,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& las
     return text;
 }
 
-std::string quoted(const std::string& text) { return '"' + text + '"'; }
+std::string quoted(const std::string& text) { return '"' + base::quoted(text) + '"'; }
 
 std::vector<std::string> all_names(Kind kind, const std::vector<Candidate>& candidates) {
     std::vector<std::string> list;

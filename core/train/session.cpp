@@ -126,13 +126,8 @@ void Session::load_tokenizer() {
     if (!opened.tokenizer && !data.vocabulary.empty() && !opened.problems.empty())
         opened.problems.front() = config::told_at(config_, "data.vocabulary") + opened.problems.front();
     if (!opened.tokenizer) throw InputError(with_places(config_, std::move(opened.problems)));
-    if (opened.tokenizer->size() > config_.model.vocab_size) {
-        const auto whose =
-            data.vocabulary.empty() ? std::string(name(data.tokenizer)) : data.vocabulary + ":";
-        throw InputError({config::told_at(config_, "model.vocab_size") + whose + " has " +
-                          std::to_string(opened.tokenizer->size()) + " pieces, but model.vocab_size is " +
-                          std::to_string(config_.model.vocab_size)});
-    }
+    if (auto problem = config::vocabulary_size_problem(config_, opened.tokenizer->size()); !problem.empty())
+        throw InputError({std::move(problem)});
     tokenizer_ = std::move(opened.tokenizer);
 }
 

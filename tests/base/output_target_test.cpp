@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/output_target.h>
 #include <switchyard/base/standard_descriptors.h>
 
 #include <switchyard_test.h>
@@ -181,4 +182,14 @@ TEST_CASE("standard descriptors that are missing are opened, and those that are 
         });
         CHECK(code == 0);
     }
+}
+
+TEST_CASE("an output that is open already can be written, wherever its file is") {
+    const auto folder = test::temporary_dir("gone");
+    const int descriptor = open((folder / "a").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(descriptor >= 0);
+    std::filesystem::remove_all(folder);
+    CHECK(base::why_not_writable("/dev/fd/" + std::to_string(descriptor)).empty());
+    CHECK(base::why_not_writable(folder / "a") == "No such file or directory");
+    close(descriptor);
 }

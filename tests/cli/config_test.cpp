@@ -122,7 +122,7 @@ backend = "naive"
         return (std::filesystem::path(job).parent_path() / name).string();
     };
     write("rows.tsv", "text\tlabel\na film\tgood\n");
-    write("vocab.txt", "[PAD]\n");
+    write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nfilm\n");
     const auto good = run({"config", "check", job});
     INFO(good.err);
     CHECK(good.code == 0);
@@ -130,6 +130,18 @@ backend = "naive"
     write("other.tsv", "text\tlabel\na film\tfine\na plot\n");
     write("other.csv", "text;label\n");
     write("a.bin", "PK\x03\x04");
+    write("header.tsv", "text\tlabel\n");
+    write("blank.tsv", "text\tlabel\n \tgood\n");
+    write("latin.tsv", "text\tlabel\na film\tgood\na caf\xe9\tgood\n");
+    write("twice.tsv", "text\ttext\tlabel\na film\ta plot\tgood\n");
+    write("utf16.tsv", std::string("\xff\xfet\0e\0x\0t\0\n\0", 12));
+    write("mac.tsv", "text\tlabel\ra film\tgood\r");
+    write("odd.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ncaf\xe9\n");
+    write("nul.txt", std::string("[PAD]\na\0b\n", 10));
+    write("words.txt", "a\nfilm\n");
+    write("again.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\na\n");
+    const auto train = [&](const char* name) { return "data.train=[\"" + at(name) + "\"]"; };
+    const auto words = [&](const char* name) { return "data.vocabulary=" + at(name); };
     struct Bad {
         std::string set;
         std::vector<std::string> expected;
@@ -145,6 +157,22 @@ backend = "naive"
           at("other.tsv") + ":3: error: the row has 1 column, expected 2", "2 errors"}},
         {"data.eval=[\"" + at("other.csv") + "\"]",
          {"--set #1: error: data.eval: ", "separated by semicolons"}},
+        {train("header.tsv"), {"data.train: no row can be used for training (0 read)"}},
+        {train("blank.tsv"), {"data.train: no row can be used for training (1 read)"}},
+        {train("latin.tsv"), {at("latin.tsv") + ":3: error: is no valid UTF-8 at byte 6"}},
+        {train("twice.tsv"),
+         {at("twice.tsv") + ":1: has 2 columns 'text'; expected one, or a number such as \"#0\""}},
+        {train("utf16.tsv"), {at("utf16.tsv") + ":1: ", "it is UTF-16: expected UTF-8 (`iconv "}},
+        {train("mac.tsv"), {at("mac.tsv") + ":1: ", "its lines end with carriage returns"}},
+        {"data.train=[\"\"]", {"data.train: expected the name of a file, got an empty text"}},
+        {"data.train=[\"/dev/null\"]", {"/dev/null: cannot tell its format from its name"}},
+        {words("odd.txt"), {"data.vocabulary: " + at("odd.txt") + ":6: is no valid UTF-8; expected a"}},
+        {words("nul.txt"), {"data.vocabulary: " + at("nul.txt") + ":2: holds a NUL byte; expected a"}},
+        {words("words.txt"), {"data.vocabulary: " + at("words.txt") + ": has no [UNK]; a BERT"}},
+        {words("again.txt"), {at("again.txt") + ":7: 'a' stands on line 6 too"}},
+        {"model.vocab_size=6", {"--set #1: error: model.vocab_size: ", "has 7 pieces, but"}},
+        {"data.tokenizer=smiles",
+         {"data.vocabulary: " + at("vocab.txt") + ":1: expected <pad>, got '[PAD]'"}},
         {"data.text_column=body", {job + ":5:1: error: data.train: ", "has no column 'body'"}},
         {"data.vocabulary=" + at("none.txt"), {"--set #1: error: data.vocabulary: " + at("none.txt")}},
         {"data.vocabulary=" + at(""), {"is a folder; expected a vocabulary"}},
@@ -164,6 +192,29 @@ backend = "naive"
         CHECK(outcome.out.empty());
         for (const auto& part : bad.expected) CHECK_THAT(outcome.err, contains(part));
     }
+}
+
+TEST_CASE("a job that holds nothing out for evaluation is refused before it starts") {
+    const auto job = write_temporary("job.toml", R"([task]
+kind = "causal_lm"
+[model]
+type = "gpt"
+vocab_size = 261
+[data]
+train = ["text.txt"]
+tokenizer = "bytes"
+eval_share = 0.0
+)");
+    std::ofstream(std::filesystem::path(job).parent_path() / "text.txt") << "a film\n";
+    const auto outcome = run({"config", "check", job});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err == job +
+                             ":9:1: error: data.eval_share: no text was held out for evaluation; raise it or "
+                             "name files in data.eval\n");
+    CHECK(run({"config", "check", job, "--set", "data.eval_share=0.1"}).code == 0);
+    const auto few =
+        run({"config", "check", job, "--set", "data.eval_share=0.1", "--set", "model.vocab_size=99"});
+    CHECK_THAT(few.err, contains("--set #2: error: model.vocab_size: bytes has 261 pieces"));
 }
 
 TEST_CASE("a shown configuration says where each value came from, and loads to the same again") {
@@ -190,7 +241,7 @@ TEST_CASE("configuration and schema have a JSON form") {
 
 TEST_CASE("a JSON file that cannot be written is an error that names it") {
     const auto outcome = run({"config", "show", "configs/demo.toml", "--json", "/no/such/folder/x.json"});
-    CHECK(outcome.code == 1);
+    CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("/no/such/folder/x.json"));
     CHECK_THAT(outcome.err, contains("No such file or directory"));
 }

@@ -4,6 +4,7 @@
 #include "json_schema.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <switchyard_test.h>
@@ -116,5 +117,32 @@ TEST_CASE("info on an unknown plugin suggests one and says where it looked") {
     CHECK_THAT(outcome.err,
                contains("error: no plugin is called \"navie\"; did you mean \"naive\"?\nlooked in:\n"));
     const auto path = run({"plugins", "info", "./no-such.so"});
-    CHECK_THAT(path.out, contains("does not exist"));
+    CHECK(path.code == 2);
+    CHECK(path.err == "./no-such.so: error: there is no such file; expected the path of a library\n");
+}
+
+TEST_CASE("a folder of plugins that every user may write is told once, however many come from it") {
+    namespace fs = std::filesystem;
+    const auto folder = fs::canonical(temporary_dir("shared"));
+    for (const char* name : {"libnaive.so", "libtorch.so"})
+        fs::copy_file(build_dir() / "lib/switchyard/plugins" / name, folder / name);
+    fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
+    const RunOptions options{{{"SWITCHYARD_PLUGIN_PATH", folder.string()}}};
+    const auto times = [&](const std::string& text) {
+        const auto part = folder.string() + " may be written by every user";
+        int count = 0;
+        for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+        return count;
+    };
+    const auto listed = run({"plugins", "list"}, options);
+    INFO(listed.out);
+    CHECK(times(listed.out) == 1);
+    // Here both are loaded.
+    const auto timed = run({"bench", "activation", "--backends", "naive,torch", "--shape", "4,16", "--dtype",
+                            "float32", "--pass", "forward", "--blocks", "3", "--threads", "1"},
+                           options);
+    INFO(timed.out << timed.err);
+    CHECK(timed.code == 0);
+    CHECK(times(timed.err) == 1);
+    CHECK(times(timed.out) == 0);
 }

@@ -182,7 +182,8 @@ TEST_CASE("no text is in both splits, though it comes twice, and blocks are of w
 
 TEST_CASE("bad input gets its place") {
     CHECK(Job("").read().problems.front().ends_with("/train.txt: is empty; expected text"));
-    CHECK(Job("\n\n").read().problems.front() == "data.train: no row can be used for training (2 read)");
+    CHECK(Job("\n\n").read().problems.front() ==
+          "data.train: no row can be used for training (2 read, 2 without any text)");
     Job job("fine\nb\xc3 x\n");
     job.tokenizer = data::WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfine\n", "v").tokenizer;
     REQUIRE(job.read().problems.size() == 2);  // the file is read for training and for evaluation

@@ -1,6 +1,8 @@
 // Input that cannot be used: exit code 2, a text that names the place, and nothing written.
 // To add a case: a line in one of the tables.
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "safetensors_text.h"
 #include "tiny_job.h"
@@ -120,6 +122,10 @@ TEST_CASE("data that cannot be used is refused with file and line") {
     };
     const Bad cases[] = {
         {"no_rows.tsv", "text\tlabel\n", {"data.train: no row can be used for training (0 read)"}},
+        {"blank.tsv",
+         "text\tlabel\n \tgood\n\tbad\n",
+         {"data.train: no row can be used for training (2 read, 2 without any text)"}},
+        {"twice.tsv", "text\ttext\tlabel\na\tb\tgood\n", {"twice.tsv:1: has 2 columns 'text'"}},
         {"nothing.tsv", "", {"nothing.tsv: is empty; expected text"}},
         {"columns.tsv", rows_with("one\ttwo\tthree\n"), {"columns.tsv:4: the row has 3 columns, expected 2"}},
         {"label.tsv", rows_with("a film\tgood\na scene\t2\n"), {"label.tsv:5: ", "'2'", "'bad', 'good'"}},
@@ -301,6 +307,37 @@ TEST_CASE("predict tells classes of single texts, and what is wrong with one") {
     const auto empty = run({"predict", job.run_folder("run"), "a film", " "});
     CHECK(empty.code == 0);
     CHECK_THAT(empty.err, contains("warning: 1 of 2 texts without any word"));
+}
+
+TEST_CASE("what a run's folder or an option stands for is told by its own name, and --set by its number") {
+    const TinyJob job;
+    job.trained("run", {"train.steps=1"});
+    const auto run_folder = job.run_folder("run"), none = job.file("none");
+    check_refused(run({"predict", none, "a"}),
+                  {none + ": error: there is no such folder; expected the folder"});
+    check_refused(run({"predict", job.file("job.toml"), "a"}),
+                  {job.file("job.toml") + ": error: is no folder"});
+    check_refused(run({"predict", job.file(""), "a"}),
+                  {job.file("") + ": error: holds no config.toml; expected"});
+    check_refused(run({"predict", run_folder, "a", "--set", "batch.size=x"}),
+                  {"--set #1: error: batch.size: got"});
+    check_refused(run({"generate", run_folder, "--weights", none}),
+                  {"--weights: error: train.weights: " + none});
+    job.write("run/vocab.txt", "");
+    check_refused(run({"predict", run_folder, "a"}), {run_folder + ": error: data.vocabulary: ", "is empty"});
+    fs::remove(run_folder + "/model/model.safetensors");
+    REQUIRE(::mkfifo((run_folder + "/model/model.safetensors").c_str(), 0600) == 0);
+    job.write("run/vocab.txt", bytes_of(job.file("vocab.txt")));
+    check_refused(run({"predict", run_folder, "a"}), {"model.safetensors: is no regular file"});
+}
+
+TEST_CASE("more threads than cores are told") {
+    const TinyJob job;
+    const auto cores = std::to_string(sysconf(_SC_NPROCESSORS_CONF) + 1);
+    const auto outcome = job.trained("run", {"train.steps=1", "runtime.threads=" + cores});
+    CHECK_THAT(outcome.err,
+               contains("warning: runtime.threads: " + cores + " threads wait for each other on "));
+    CHECK(job.trained("one", {"train.steps=1"}).err.find("runtime.threads") == std::string::npos);
 }
 
 TEST_CASE("what does not fit into memory is told with what to lower") {

@@ -201,7 +201,7 @@ TEST_CASE("predict needs texts and a finished run") {
     const auto none = run({"predict", job.run_folder("none"), "a film"});
     CHECK(none.code == 2);
     CHECK_THAT(none.err, contains(job.run_folder("none") +
-                                  "/config.toml: error: cannot be read: No such file or directory"));
+                                  ": error: there is no such folder; expected the folder of a run"));
 }
 
 TEST_CASE("model counts every parameter") {

@@ -31,10 +31,10 @@ RunOptions with_files_of_at_most(rlim_t bytes) {
 
 TEST_CASE("a run without a name is refused") {
     const TinyJob job;
-    check_refused(run(in_folder(job, "")), {"--run: error: expected a folder, got an empty name"});
+    check_refused(run(in_folder(job, "")), {"error: --run: expected a value, got an empty text"});
     auto resumed = in_folder(job, "");
     resumed.emplace_back("--resume");
-    check_refused(run(resumed), {"--run: error: expected a folder, got an empty name"});
+    check_refused(run(resumed), {"error: --run: expected a value, got an empty text"});
 }
 
 TEST_CASE("a folder that holds something else than a run is refused, and stays as it was") {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/compare/measure/text_table.h>
 #include <switchyard/interfaces/relative_buckets.h>
 
@@ -96,7 +97,7 @@ std::string read_mask(const std::string& text, BenchSettings& settings) {
     if (!kind) {
         std::string known;
         for (const auto candidate : names<MaskKind>) add(known, std::string(candidate));
-        return "'" + kind_text + "' is no mask; known: " + known;
+        return "'" + base::quoted(kind_text) + "' is no mask; known: " + known;
     }
     switch (*kind) {
         case MaskKind::sliding_window:

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <sstream>
 
+#include <switchyard/base/printable.h>
+
 namespace switchyard::compare {
 
 namespace {
@@ -31,9 +33,9 @@ std::int64_t dimension(const std::string& part, std::string& error) {
     if (part.empty()) {
         error = "a number is missing";
     } else if (code == std::errc::result_out_of_range || (whole && value > largest_dimension)) {
-        error = part + " is too large";
+        error = base::quoted(part) + " is too large";
     } else if (!whole) {
-        error = "'" + part + "' is not a whole number";
+        error = "'" + base::quoted(part) + "' is not a whole number";
     } else if (value < 1) {
         error = "a dimension must be 1 or more, not " + part;
     }
@@ -154,8 +156,8 @@ ShapeResult parse_shape(Kind kind, const std::string& text) {
                         static_cast<double>(shape.classes) * static_cast<double>(shape.width);
     if (error.empty() && (size > most || shape.values() > most_values)) error = "more than 2^36 values";
     if (error.empty()) return {std::move(shape), ""};
-    return {std::nullopt,
-            "--shape " + text + ": " + error + "; " + std::string(name(kind)) + " takes " + shape_help(kind)};
+    return {std::nullopt, "--shape " + base::quoted(text) + ": " + error + "; " + std::string(name(kind)) +
+                              " takes " + shape_help(kind)};
 }
 
 std::vector<std::string> default_shapes(Kind kind) {

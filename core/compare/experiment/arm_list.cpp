@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include <switchyard/base/printable.h>
 #include <switchyard/config/table.h>
 
 namespace switchyard::compare {
@@ -79,13 +80,14 @@ public:
         ArmSpec arm;
         arm.name = trimmed(text.substr(0, std::min(colon, text.size())));
         if (colon == std::string::npos || arm.name.empty())
-            return complain("--arm '" + text + "'",
+            return complain("--arm '" + base::quoted(text) + "'",
                             "expected \"NAME: KEY=VALUE KEY=VALUE\", such as \"flash bf16: "
                             "attention.backend=flash precision.backend=torch/bf16\"");
         for (const auto& word : split_outside(text.substr(colon + 1), ' ')) {
             if (word.empty()) continue;
             if (word.find('=') == std::string::npos)
-                return complain("--arm '" + text + "'", "'" + word + "' is not KEY=VALUE");
+                return complain("--arm '" + base::quoted(text) + "'",
+                                "'" + base::quoted(word) + "' is not KEY=VALUE");
             arm.overrides.push_back(word);
         }
         add(std::move(arm));
@@ -144,7 +146,7 @@ private:
             }
         }
         if (choices.empty())
-            complain("--vary '" + text + "'",
+            complain("--vary '" + base::quoted(text) + "'",
                      "expected KEY=VALUE,VALUE, such as attention.backend=naive,torch");
         return choices;
     }

@@ -1,5 +1,4 @@
-// switchyard config show | schema | check
-#include <algorithm>
+// switchyard config show | schema
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -7,13 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <switchyard/base/limits.h>
-#include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
-#include <switchyard/cli/start_check.h>
 #include <switchyard/config/schema.h>
 #include <switchyard/config/show.h>
 #include <switchyard/host/machine/host_info.h>
@@ -32,14 +28,6 @@ Job load_job(const JobOptions& options) {
     return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
 }
 
-std::string told_in_part(const std::vector<std::string>& problems) {
-    constexpr std::size_t most = base::limits::listed_problems;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(problems.size(), most); ++i) text += problems[i] + "\n";
-    if (problems.size() > most) text += "and " + std::to_string(problems.size() - most) + " more\n";
-    return problems.size() > 1 ? text + counted(problems.size(), "error") + "\n" : text;
-}
-
 }  // namespace
 
 Action setup_config_show(CLI::App& command) {
@@ -56,22 +44,6 @@ Action setup_config_show(CLI::App& command) {
         const auto job = load_job(options->job);
         write_json(options->json, config::show_json(job.config));
         if (!options->json.on_stdout()) config::show(std::cout, job.config, options->origin);
-        return Exit::fine;
-    };
-}
-
-Action setup_config_check(CLI::App& command) {
-    const auto options = std::make_shared<JobOptions>();
-    add_job_options(command, *options);
-    return [options] {
-        const auto job = load_job(*options);
-        const auto problems = start_problems(job);
-        if (!problems.empty()) throw Failure(told_in_part(problems));
-        if (job.config.data.train.empty())
-            std::cerr << "note: data.train names no file: it can be planned and timed, but not trained\n";
-        std::cout << base::printable(options->config) << ": no mistakes ("
-                  << counted(job.files.size(), "file") << " read, fingerprint "
-                  << config::fingerprint(job.config) << ")\n";
         return Exit::fine;
     };
 }

@@ -40,8 +40,6 @@ int main(int argc, char** argv) {
     attach(commands, "plugins doctor", cli::setup_plugins_doctor);
     attach(commands, "config show", cli::setup_config_show);
     attach(commands, "config schema", cli::setup_config_schema);
-    attach(commands, "config check", cli::setup_config_check);
-    attach(commands, "model", cli::setup_model);
     attach(commands, "report", cli::setup_report);
     attach(commands, "version", cli::setup_version);
     return cli::run_program(commands, {argv + 1, argv + argc}, run_with_tensors);

@@ -10,7 +10,7 @@
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/host/machine/host_info.h>
-#include <switchyard/model/describe.h>
+#include <switchyard/model/outline.h>
 
 namespace switchyard::cli {
 namespace {

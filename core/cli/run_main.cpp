@@ -23,6 +23,8 @@ int main(int argc, char** argv) {
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
     attach(commands, "check", cli::setup_check);
+    attach(commands, "config check", cli::setup_config_check);
+    attach(commands, "model", cli::setup_model);
     attach(commands, "precision", cli::setup_precision);
     commands.push_back(cli::arm_command());
     const int code = cli::run_program(

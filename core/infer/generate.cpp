@@ -40,9 +40,9 @@ struct Growing {
 
 class Writer {
 public:
-    Writer(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-           const data::Tokenizer& tokenizer, const GenerateOptions& options)
-        : config_(config), plan_(plan), model_(model), tokenizer_(tokenizer), options_(options) {
+    Writer(const config::Config& config, const model::Model& model, const data::Tokenizer& tokenizer,
+           const GenerateOptions& options)
+        : config_(config), model_(model), tokenizer_(tokenizer), options_(options) {
         context_.phase = Phase::eval;
         params_.max_length = config.batch.max_length;
         params_.pad_id = tokenizer.specials().pad;
@@ -93,7 +93,7 @@ private:
             indices.push_back(one.index);
         }
         const auto batch = reference::collate(samples, indices, params_, true);
-        const auto all = model_.logits(plan_, context_, batch);
+        const auto all = model_.logits(context_, batch);
         const bool packed = params_.layout == Layout::packed;
         const auto width = model_.output_side(batch).ids.size(-1);
         std::vector<std::vector<double>> rows;
@@ -119,7 +119,6 @@ private:
     }
 
     const config::Config& config_;
-    const model::BoundPlan& plan_;
     const model::Model& model_;
     const data::Tokenizer& tokenizer_;
     const GenerateOptions& options_;
@@ -152,7 +151,7 @@ std::vector<Generated> generate(const config::Config& config, const model::Bound
                                 const std::string& prompt, const GenerateOptions& options) {
     const at::NoGradGuard no_grad;
     plan.precision().begin_step();
-    auto results = Writer(config, plan, model, tokenizer, options).write(begin(config, tokenizer, prompt));
+    auto results = Writer(config, model, tokenizer, options).write(begin(config, tokenizer, prompt));
     plan.precision().end_step();
     return results;
 }

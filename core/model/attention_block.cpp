@@ -15,13 +15,54 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
     : model_(layer.model), id_(id), cross_(cross) {
     const auto base = config::to_string(id) + (cross ? ".cross." : ".attention.");
     const auto width = model_.hidden_size;
-    query_ = builder.linear(base + "q", width, model_.heads * model_.head_dim, LinearRole::query, id.index);
-    key_ =
-        builder.linear(base + "k", width, model_.kv_heads * model_.head_dim, LinearRole::key_value, id.index);
-    value_ =
-        builder.linear(base + "v", width, model_.kv_heads * model_.head_dim, LinearRole::key_value, id.index);
-    out_ = builder.linear(base + "out", model_.heads * model_.head_dim, width, LinearRole::attention_out,
-                          id.index);
+    const auto q = model_.heads * model_.head_dim, kv = model_.kv_heads * model_.head_dim;
+    builder.begin_part(cross ? "cross-attention" : "attention", &id);
+    query_ = builder.linear(base + "q", width, q, LinearRole::query, id.index);
+    key_ = builder.linear(base + "k", width, kv, LinearRole::key_value, id.index);
+    value_ = builder.linear(base + "v", width, kv, LinearRole::key_value, id.index);
+    out_ = builder.linear(base + "out", q, width, LinearRole::attention_out, id.index);
+    attention_ = builder.slot<AttentionOp>(
+        {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
+         id},
+        [&](const Requests& requests, Phase phase) { return request(requests, phase, layer.attention); });
+    const auto keys = builder.config().batch.max_length;
+    builder.add_costs(builder.tokens() * (2 * q + 2 * kv + 2 * width + model_.heads * keys),
+                      2.0 * product_flops(builder.tokens(), q, keys));
+}
+
+AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,
+                                         const config::SlotConfig& slot) const {
+    auto r = requests.make<AttentionRequest>(OpClass::attention, config::to_string(id_), phase, slot);
+    r.batch = requests.batch();
+    r.heads = model_.heads;
+    r.kv_heads = model_.kv_heads;
+    r.head_dim = r.v_head_dim = model_.head_dim;
+    r.q_length = requests.query_lengths(phase);
+    r.kv_length = requests.lengths();
+    r.dropout = phase == Phase::train ? model_.attention_dropout : 0.0;
+    const bool packed = r.layout == Layout::packed;
+    if (packed)
+        r.masks.insert(MaskKind::documents);
+    else if (!r.kv_length.single())
+        r.masks.insert(MaskKind::key_lengths);
+    if (model_.soft_cap > 0) r.masks.insert(MaskKind::soft_cap);
+    if (cross_) return r;
+
+    // A cache grows by one with each token, and is of another length in each row.
+    if (phase == Phase::decode) {
+        r.kv_length = Range(1, r.kv_length.max);
+        if (!packed) r.masks.insert(MaskKind::key_lengths);
+    }
+    const bool causal = config::ModelConfig::causal(id_.stack);
+    if (causal) r.masks.insert(MaskKind::causal);
+    if (causal && model_.prefix > 0) r.masks.insert(MaskKind::prefix);
+    if (model_.window > 0) r.masks.insert(MaskKind::sliding_window);
+    if (model_.positions == config::Positions::alibi) r.masks.insert(MaskKind::alibi);
+    if (model_.positions == config::Positions::t5) {
+        r.masks.insert(MaskKind::relative_bias);
+        r.bias_gradient = r.needs_grad;
+    }
+    return r;
 }
 
 // A view: [B, H, N, D] over memory that lies as [B, N, H, D], or [T, H, D].
@@ -71,15 +112,14 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
     return params;
 }
 
-Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& context,
-                                 const PositionTables& tables, const AttentionSources& from,
-                                 const Tokens& tokens, const Tokens& keys, bool keep_bias) const {
+Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTables& tables,
+                                 const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
+                                 bool keep_bias) const {
     const host::PlaceScope place([&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
-    const auto& precision = plan.precision();
     AttentionInputs inputs;
-    inputs.q = heads_of(query_(from.query, precision), model_.heads, tokens.layout);
-    inputs.k = heads_of(key_(from.key, precision), model_.kv_heads, tokens.layout);
-    inputs.v = heads_of(value_(from.value, precision), model_.kv_heads, tokens.layout);
+    inputs.q = heads_of(query_(from.query), model_.heads, tokens.layout);
+    inputs.k = heads_of(key_(from.key), model_.kv_heads, tokens.layout);
+    inputs.v = heads_of(value_(from.value), model_.kv_heads, tokens.layout);
     if (model_.positions == config::Positions::rotary && !cross_) {
         const auto at = token_positions(tokens, from.query.size(-2), from.query.device());
         const bool packed = tokens.layout == Layout::packed;
@@ -91,17 +131,16 @@ Delta AttentionBlock::operator()(const BoundPlan& plan, const ForwardContext& co
     }
     if (model_.positions == config::Positions::t5 && !cross_) inputs.relative_bias = tables.relative_bias;
 
-    const auto dtype = to_scalar_type(precision.compute(OpClass::attention, config::to_string(id_)));
+    const auto dtype = to_scalar_type(attention_.dtype(context.phase));
     inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
-    const auto& attention = plan.attention(cross_ ? "attention.cross" : "attention", context.phase, id_);
-    const auto out = attention(inputs, params(context, tables, inputs.q, tokens, keys)).out;
+    const auto out = attention_[context.phase](inputs, params(context, tables, inputs.q, tokens, keys)).out;
 
     const auto width = model_.heads * model_.head_dim;
     const auto joined = tokens.layout == Layout::packed
                             ? out.reshape({out.size(0), width})
                             : out.transpose(1, 2).reshape({out.size(0), out.size(2), width});
-    if (!keep_bias) return {out_(joined, precision), {}};
-    return {out_.without_bias(joined, precision), out_.bias};
+    if (!keep_bias) return {out_(joined), {}};
+    return {out_.without_bias(joined), out_.bias};
 }
 
 }  // namespace switchyard::model

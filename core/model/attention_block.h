@@ -9,7 +9,6 @@
 
 #include <switchyard/config/layer_rule.h>
 #include <switchyard/interfaces/tokens.h>
-#include <switchyard/model/bound_plan.h>
 #include <switchyard/model/builder.h>
 #include <switchyard/model/forward_context.h>
 #include <switchyard/model/positions.h>
@@ -40,12 +39,13 @@ public:
     AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id, bool cross);
 
     // `keys`: of key and value, the same as `tokens` for self-attention. `keep_bias`: leave the last projection's bias to the caller.
-    Delta operator()(const BoundPlan& plan, const ForwardContext& context, const PositionTables& tables,
+    Delta operator()(const ForwardContext& context, const PositionTables& tables,
                      const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
                      bool keep_bias) const;
     const at::Tensor& bias() const { return out_.bias; }
 
 private:
+    AttentionRequest request(const Requests& requests, Phase phase, const config::SlotConfig& slot) const;
     at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
     AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
                            const Tokens& queries, const Tokens& keys) const;
@@ -54,6 +54,7 @@ private:
     config::LayerId id_;
     bool cross_;
     Linear query_, key_, value_, out_;
+    Slot<AttentionOp> attention_;
 };
 
 }  // namespace switchyard::model

@@ -27,7 +27,8 @@ std::vector<bool> scalings_to_ask(const PrecisionConfig& wanted, const Request& 
 
 // What a policy says to all that may be asked of it.
 struct Settled {
-    std::shared_ptr<const Request> request;  // the first that it serves, or the one that it has the least against
+    std::shared_ptr<const Request>
+        request;  // the first that it serves, or the one that it has the least against
     Verdict verdict;
 };
 
@@ -48,7 +49,8 @@ Settled settle(const PrecisionConfig& wanted, const Candidate& candidate, const 
 }
 
 // Candidates that answer for whatever `auto` may become.
-std::vector<Candidate> asked_for_all(const std::vector<Candidate>& candidates, const PrecisionConfig& wanted) {
+std::vector<Candidate> asked_for_all(const std::vector<Candidate>& candidates,
+                                     const PrecisionConfig& wanted) {
     std::vector<Candidate> list;
     for (const auto& candidate : candidates) {
         if (candidate.manifest.kind != Kind::precision) continue;
@@ -77,9 +79,9 @@ PlanRow resolve_as(const config::Config& config, const std::vector<Candidate>& c
     auto row = resolver::resolve(outline_precision(config), asked_for_all(candidates, wanted), host, options);
     if (!row.chosen) return row;
     auto& chosen = *row.chosen;
-    chosen.request = settle(wanted, candidate_of(row, candidates), *chosen.request, host, chosen.options,
-                            chosen.variant)
-                         .request;
+    chosen.request =
+        settle(wanted, candidate_of(row, candidates), *chosen.request, host, chosen.options, chosen.variant)
+            .request;
     const auto request = resolver::clone(Kind::precision, *row.use.request);
     request->dtype = chosen.request->dtype;
     static_cast<PrecisionRequest&>(*request).loss_scaling =
@@ -102,8 +104,8 @@ std::string contradiction(const config::Config& config, const std::vector<Candid
     const auto& served = static_cast<const PrecisionRequest&>(*row.chosen->request);
     std::string text;
     if (written.parameter_dtype && *written.parameter_dtype != served.dtype) {
-        text += "\n    precision.parameter_dtype = \"" + std::string(name(*written.parameter_dtype)) + "\" (" +
-                config.where("precision.parameter_dtype") + ") contradicts " + full_name(row) +
+        text += "\n    precision.parameter_dtype = \"" + std::string(name(*written.parameter_dtype)) +
+                "\" (" + config.where("precision.parameter_dtype") + ") contradicts " + full_name(row) +
                 ", which stores parameters in " + std::string(name(served.dtype)) +
                 ": leave it out, or write \"auto\"";
     }
@@ -134,8 +136,10 @@ std::string warning(const config::Config& config, const PlanRow& row, const Cand
     const auto scaled = resolver::clone(Kind::precision, *row.chosen->request);
     static_cast<PrecisionRequest&>(*scaled).loss_scaling = true;
     if (!candidate.supports(*scaled, host, row.chosen->options, row.chosen->variant).ok()) return "";
-    return "precision.loss_scaling = false (" + config.where("precision.loss_scaling") + "): " + full_name(row) +
-           " scales the loss because small gradients do not fit its dtype: below 6e-8 they are 0 in float16, and what they "
+    return "precision.loss_scaling = false (" + config.where("precision.loss_scaling") +
+           "): " + full_name(row) +
+           " scales the loss because small gradients do not fit its dtype: below 6e-8 they are 0 in float16, "
+           "and what they "
            "would teach is lost; leave it out, or write \"auto\"";
 }
 
@@ -149,8 +153,7 @@ PlanRow resolve_precision(const config::Config& config, const std::vector<Candid
         if (written && !config.precision.automatic()) row.error += contradiction(config, candidates, host);
         return row;
     }
-    row.notes.push_back(
-        in_words(config.precision, static_cast<const PrecisionRequest&>(*row.use.request)));
+    row.notes.push_back(in_words(config.precision, static_cast<const PrecisionRequest&>(*row.use.request)));
     if (const auto text = warning(config, row, candidate_of(row, candidates), host); !text.empty())
         row.warnings.push_back(text);
     return row;

@@ -12,23 +12,19 @@ namespace switchyard::model {
 
 class Bert final : public Model {
 public:
-    Bert(const config::Config& config, Parameters& parameters);
+    explicit Bert(Builder& builder);
 
     // tanh of a projection of each sequence's first token, [sequences, hidden].
-    at::Tensor pool(const BoundPlan& plan, const at::Tensor& hidden, const Tokens& tokens) const;
+    at::Tensor pool(const at::Tensor& hidden, const Tokens& tokens) const;
 
-    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
-                    const LossParams& loss) const override;
-    at::Tensor hidden(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
-    at::Tensor logits(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
+    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
 
 private:
-    Bert(const config::Config& config, Builder builder);
-    at::Tensor masked_lm_hidden(const BoundPlan& plan, const ForwardContext& context,
-                                const at::Tensor& rows) const;
-    at::Tensor head_logits(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
+    void add_masked_lm(Builder& builder);
+    at::Tensor masked_lm_hidden(const ForwardContext& context, const at::Tensor& rows) const;
+    at::Tensor head_logits(const ForwardContext& context, const at::Tensor& hidden,
                            const Tokens& tokens) const;
 
     config::ModelConfig model_;
@@ -36,8 +32,11 @@ private:
     Embeddings embeddings_;
     Stack encoder_;
     std::optional<Linear> pooler_, classifier_, masked_lm_dense_;
+    Slot<ActivationOp> masked_lm_activation_;
     Norm masked_lm_norm_;
+    Slot<NormalizationOp> masked_lm_normalize_;
     WordHead masked_lm_;
+    Slot<LossOp> loss_;  // of the classifier
 };
 
 }  // namespace switchyard::model

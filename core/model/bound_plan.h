@@ -1,4 +1,4 @@
-// A plan with all its components created: what the layers of a model call.
+// A plan with all its components created, each as the operation that calls it. Layers of one row share one.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include <switchyard/config/layer_rule.h>
 #include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/model/operations/activation_op.h>
-#include <switchyard/model/operations/attention_op.h>
-#include <switchyard/model/operations/loss_op.h>
-#include <switchyard/model/operations/normalization_op.h>
-#include <switchyard/model/operations/precision_op.h>
+#include <switchyard/model/operations/operation.h>
 #include <switchyard/resolver/plan.h>
 
 namespace switchyard::model {
@@ -31,18 +26,17 @@ struct Executed {
 
 class BoundPlan {
 public:
-    // Creates the components of the model's own kinds (attention, normalization, activation, loss, precision). `registry` and `host` outlive it.
+    // Creates the components of the model's own kinds (attention, normalization, activation, loss, precision).
+    // `registry` and `host` outlive it.
     BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host);
 
-    // `layer` nullptr: a use that stands for no layer, of that stack ("normalization.final"). Throws std::logic_error for a use that the plan does not
-    // have: the outline and the model disagree.
+    // The operation of the row for that layer or, where `layer` is nullptr, for `layers` ("encoder", "model").
+    // Throws std::logic_error where the plan has none: it was made for another model.
+    const Operation& find(std::string_view slot, Phase phase, std::string_view layers,
+                          const config::LayerId* layer = nullptr) const;
     const AttentionOp& attention(std::string_view slot, Phase phase, const config::LayerId& layer) const;
-    const NormalizationOp& normalization(std::string_view slot, Phase phase, config::Stack stack,
-                                         const config::LayerId* layer = nullptr) const;
-    const ActivationOp& activation(std::string_view slot, Phase phase,
-                                   const config::LayerId* layer = nullptr) const;
-    const LossOp& loss(Phase phase) const;
     const PrecisionOp& precision() const { return *precision_; }
+    std::shared_ptr<const PrecisionOp> shared_precision() const { return precision_; }
 
     // Of all rows of that phase, and of the precision policy.
     std::vector<const host::BindingBase*> bindings(Phase phase) const;
@@ -50,29 +44,15 @@ public:
     std::vector<Executed> executed() const;
 
 private:
-    // Layers of one row share its component. layer -1: the use stands for no layer; stack: only for those that have one.
-    using Key = std::tuple<std::string, Phase, int, std::int64_t>;
-    template <class Op>
-    using Ops = std::map<Key, std::shared_ptr<const Op>>;
-
-    template <class Op>
-    void add(Ops<Op>& ops, const resolver::PlanRow& row, host::Registry& registry, const HostInfo& host);
-    template <class Op>
-    const Op& find(const Ops<Op>& ops, std::string_view slot, Phase phase, int stack,
-                   std::int64_t layer) const;
-
     struct Row {
         const resolver::PlanRow* row;
+        Operation operation;
         const host::BindingBase* binding;
     };
 
     resolver::Plan plan_;
-    Ops<AttentionOp> attentions_;
-    Ops<NormalizationOp> normalizations_;
-    Ops<ActivationOp> activations_;
-    Ops<LossOp> losses_;
-    std::shared_ptr<const PrecisionOp> precision_;
     std::vector<Row> rows_;
+    std::shared_ptr<const PrecisionOp> precision_;
 };
 
 }  // namespace switchyard::model

@@ -7,28 +7,37 @@
 
 #include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/norm_slots.h>
 #include <switchyard/model/positions.h>
 #include <switchyard/model/sequences.h>
 #include <switchyard/reference/dropout_mask.h>
 
 namespace switchyard::model {
 
-Embeddings::Embeddings(Builder& builder, const config::Config& config) : model_(config.model) {
+Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
+    builder.begin_part("embeddings");
     words_ = builder.embedding("embeddings.word", model_.vocab_size);
     if (model_.positions == config::Positions::learned)
         positions_ = builder.embedding("embeddings.position", model_.max_positions);
     if (model_.positions == config::Positions::sinusoidal) {
-        positions_ = sinusoidal_table(model_.max_positions, model_.hidden_size)
-                         .to(words_.options().requires_grad(false));
+        positions_ = builder.constant([&] {
+            return sinusoidal_table(model_.max_positions, model_.hidden_size).to(words_.scalar_type());
+        });
     }
     if (model_.type == config::ModelType::bert) {
         segments_ = builder.embedding("embeddings.segment", 2);
-        if (model_.norm_position == config::NormPosition::post) norm_ = builder.norm("embeddings.norm");
+        if (model_.norm_position == config::NormPosition::post) {
+            norm_ = builder.norm("embeddings.norm");
+            const std::string at(name(config::Stack::encoder));
+            normalize_ =
+                plain_norm(builder, {"normalization.embedding", at, model_, builder.config().normalization});
+        }
     }
+    builder.add_costs(2 * builder.tokens() * model_.hidden_size);
 }
 
-at::Tensor Embeddings::operator()(const BoundPlan& plan, const ForwardContext& context,
-                                  const TokenBatch& batch, config::Stack stack) const {
+at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatch& batch,
+                                  config::Stack stack) const {
     const auto& tokens = batch.tokens;
     const auto longest = tokens.layout == Layout::packed ? tokens.max_seqlen : batch.ids.size(1);
     if (longest > model_.max_positions) {
@@ -48,11 +57,8 @@ at::Tensor Embeddings::operator()(const BoundPlan& plan, const ForwardContext& c
         NormalizationParams params;
         params.norm = model_.norm;
         params.eps = model_.norm_eps;
-        const auto dtype =
-            to_scalar_type(plan.precision().compute(OpClass::normalization, std::string(name(stack))));
-        x = plan.normalization("normalization.embedding", context.phase, stack)(
-                    {x.to(dtype), {}, {}, norm_.weight, norm_.beta}, params)
-                .y;
+        x = x.to(to_scalar_type(normalize_.dtype(context.phase)));
+        x = normalize_[context.phase]({x, {}, {}, norm_.weight, norm_.beta}, params).y;
     }
     return reference::hidden_dropout(x, context.dropout(model_.dropout, DropoutSite::embeddings, stack),
                                      tokens);

@@ -5,7 +5,6 @@
 
 #include <switchyard/config/config.h>
 #include <switchyard/interfaces/batch.h>
-#include <switchyard/model/bound_plan.h>
 #include <switchyard/model/builder.h>
 #include <switchyard/model/forward_context.h>
 
@@ -14,11 +13,10 @@ namespace switchyard::model {
 class Embeddings {
 public:
     // BERT adds positions and segments, normalizes and drops; others as their position kind says.
-    Embeddings(Builder& builder, const config::Config& config);
+    explicit Embeddings(Builder& builder);
 
     // [batch, seq, hidden] or [total, hidden]. Throws std::invalid_argument naming the length for a sequence longer than the positions.
-    at::Tensor operator()(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& batch,
-                          config::Stack stack) const;
+    at::Tensor operator()(const ForwardContext& context, const TokenBatch& batch, config::Stack stack) const;
 
     const at::Tensor& words() const { return words_; }
 
@@ -27,7 +25,8 @@ private:
     at::Tensor words_;      // [vocab, hidden]
     at::Tensor positions_;  // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
     at::Tensor segments_;   // [2, hidden], BERT
-    Norm norm_;             // BERT
+    Norm norm_;             // BERT with post-norm
+    Slot<NormalizationOp> normalize_;
 };
 
 }  // namespace switchyard::model

@@ -11,18 +11,13 @@ namespace switchyard::model {
 
 class Gpt final : public Model {
 public:
-    Gpt(const config::Config& config, Parameters& parameters);
+    explicit Gpt(Builder& builder);
 
-    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
-                    const LossParams& loss) const override;
-    at::Tensor hidden(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
-    at::Tensor logits(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
+    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
 
 private:
-    Gpt(const config::Config& config, Builder builder);
-
     Embeddings embeddings_;
     Stack decoder_;
     WordHead head_;

@@ -14,14 +14,11 @@ struct Linear {
     at::Tensor weight;  // [out, in]
     at::Tensor bias;    // [out] or undefined
     std::shared_ptr<const LinearSite> site;
+    std::shared_ptr<const PrecisionOp> precision;
 
-    at::Tensor operator()(const at::Tensor& x, const PrecisionOp& precision) const {
-        return precision.linear({x, weight, bias}, site);
-    }
+    at::Tensor operator()(const at::Tensor& x) const { return precision->linear({x, weight, bias}, site); }
     // Leaves the bias to whoever comes next.
-    at::Tensor without_bias(const at::Tensor& x, const PrecisionOp& precision) const {
-        return precision.linear({x, weight, {}}, site);
-    }
+    at::Tensor without_bias(const at::Tensor& x) const { return precision->linear({x, weight, {}}, site); }
 };
 
 }  // namespace switchyard::model

@@ -6,14 +6,14 @@
 
 namespace switchyard::model {
 
-std::unique_ptr<Model> make_model(const config::Config& config, Parameters& parameters) {
-    switch (config.model.type) {
+std::unique_ptr<Model> make_model(Builder& builder) {
+    switch (builder.config().model.type) {
         case config::ModelType::gpt:
-            return std::make_unique<Gpt>(config, parameters);
+            return std::make_unique<Gpt>(builder);
         case config::ModelType::t5:
-            return std::make_unique<T5>(config, parameters);
+            return std::make_unique<T5>(builder);
         default:
-            return std::make_unique<Bert>(config, parameters);
+            return std::make_unique<Bert>(builder);
     }
 }
 

@@ -14,9 +14,8 @@
 #include <switchyard/config/config.h>
 #include <switchyard/interfaces/batch.h>
 #include <switchyard/interfaces/loss.h>
-#include <switchyard/model/bound_plan.h>
+#include <switchyard/model/builder.h>
 #include <switchyard/model/forward_context.h>
-#include <switchyard/model/parameters.h>
 
 namespace switchyard::model {
 
@@ -32,16 +31,14 @@ public:
     virtual ~Model() = default;
 
     // The loss of the configured task. Rows without a label may be left out, from `logits` and `targets` too.
-    virtual TaskResult task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
+    virtual TaskResult task(const ForwardContext& context, const Batch& batch,
                             const LossParams& loss) const = 0;
 
     // The last hidden states of the stack that the head reads: [batch, seq, hidden], or [total, hidden] of a packed batch.
-    virtual at::Tensor hidden(const BoundPlan& plan, const ForwardContext& context,
-                              const Batch& batch) const = 0;
+    virtual at::Tensor hidden(const ForwardContext& context, const Batch& batch) const = 0;
 
     // [sequences, classes] or, for tasks with a label for each token, [tokens, classes] with all tokens of output_side() in a row, padded places included.
-    virtual at::Tensor logits(const BoundPlan& plan, const ForwardContext& context,
-                              const Batch& batch) const = 0;
+    virtual at::Tensor logits(const ForwardContext& context, const Batch& batch) const = 0;
 
     // The side of a batch that hidden states, logits and labels belong to: the target where the model has a decoder beside its encoder.
     virtual const TokenBatch& output_side(const Batch& batch) const { return batch.source; }
@@ -52,7 +49,7 @@ protected:
     Model& operator=(const Model&) = default;
 };
 
-// The model that `config` describes, with the head of its task and the initialisation of its paper; its parameters go into `parameters`.
-std::unique_ptr<Model> make_model(const config::Config& config, Parameters& parameters);
+// The model that the builder's configuration describes, with the head of its task. `builder` is not kept.
+std::unique_ptr<Model> make_model(Builder& builder);
 
 }  // namespace switchyard::model

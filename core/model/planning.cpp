@@ -102,14 +102,13 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
     const auto site = [plugin = chosen.plugin, component = chosen.component](const char* call) {
         return host::CallSite{plugin.c_str(), component.c_str(), call};
     };
-    const auto stored = host::guarded(site("precision.storage"), [&] {
-        return policy->handle->storage(OpClass::linear, "model");
-    });
+    const auto stored = host::guarded(site("precision.storage"),
+                                      [&] { return policy->handle->storage(OpClass::linear, "model"); });
     if (stored != chosen.request->dtype) {
         throw std::runtime_error("it stores parameters in " + std::string(name(stored)) +
                                  ", but serves a model that stores them in " +
-                                 std::string(name(chosen.request->dtype)) + "; write precision.parameter_dtype = \"" +
-                                 std::string(name(stored)) + "\"");
+                                 std::string(name(chosen.request->dtype)) +
+                                 "; write precision.parameter_dtype = \"" + std::string(name(stored)) + "\"");
     }
     return {[=](OpClass op, const std::string& layer) {
                 return host::guarded(site("precision.compute"),
@@ -126,7 +125,8 @@ std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config,
                                                    host::Registry& registry, const HostInfo& host) {
     if (precision.chosen) {
         try {
-            return outline(with_precision_of(config, precision), dtypes_of(config, precision, registry, host));
+            return outline(with_precision_of(config, precision),
+                           dtypes_of(config, precision, registry, host));
         } catch (const std::exception& error) {
             precision.error =
                 precision.chosen->plugin + "/" + precision.chosen->component + ": " + error.what();

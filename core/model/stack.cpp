@@ -4,6 +4,7 @@
 
 #include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/norm_slots.h>
 #include <switchyard/reference/dropout_mask.h>
 
 namespace switchyard::model {
@@ -20,34 +21,45 @@ bool is_pre(const config::ModelConfig& model) { return model.norm_position == co
 
 }  // namespace
 
-Stack::Stack(Builder& builder, const config::Config& config, config::Stack which)
-    : which_(which), model_(config.model), device_(config.run.device) {
-    if (model_.positions == config::Positions::t5) {
+Stack::Stack(Builder& builder, config::Stack which)
+    : which_(which),
+      model_(builder.config().model),
+      device_(builder.config().run.device),
+      has_relative_bias_(model_.positions == config::Positions::t5),
+      precision_(builder.precision()) {
+    const std::string at(name(which));
+    if (has_relative_bias_) {
+        builder.begin_part(at + " relative bias");
         tables_.relative_bias =
-            builder.table(std::string(name(which)) + ".relative_bias", relative_buckets, model_.heads,
-                          1.0 / std::sqrt(static_cast<double>(model_.hidden_size)));
+            builder.parameter(at + ".relative_bias", {relative_buckets, model_.heads},
+                              {Initial::normal, 1.0 / std::sqrt(static_cast<double>(model_.hidden_size))});
     }
-    const auto device = to_device_type(config.run.device);
-    if (model_.positions == config::Positions::alibi) tables_.slopes = alibi_slopes(model_.heads).to(device);
+    if (model_.positions == config::Positions::alibi)
+        tables_.slopes = builder.constant([&] { return alibi_slopes(model_.heads); });
     if (model_.positions == config::Positions::rotary) {
-        tables_.rotary = rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
-        tables_.rotary.cos = tables_.rotary.cos.to(device);
-        tables_.rotary.sin = tables_.rotary.sin.to(device);
+        const auto table = [&] {
+            return rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
+        };
+        tables_.rotary.cos = builder.constant([&] { return table().cos; });
+        tables_.rotary.sin = builder.constant([&] { return table().sin; });
     }
     for (std::int64_t index = 0; index < model_.layers_of(which); ++index)
-        layers_.push_back(make_layer(builder, config, {which, index}));
-    if (is_pre(model_)) final_norm_ = builder.norm(std::string(name(which)) + ".norm");
+        layers_.push_back(make_layer(builder, {which, index}));
+    if (!is_pre(model_)) return;
+    builder.begin_part(at + " final norm");
+    final_norm_ = builder.norm(at + ".norm");
+    final_norm_op_ = wide_norm(builder, {"normalization.final", at, model_, builder.config().normalization});
+    builder.add_costs(builder.tokens() * model_.hidden_size);
 }
 
-Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
-                               const config::LayerId& id) const {
-    const auto layer = config.layer(id);
+Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) const {
+    const auto layer = builder.config().layer(id);
     const auto base = config::to_string(id);
     const bool has_cross = which_ == config::Stack::decoder && model_.has_cross_attention();
     const auto begin = builder.count();
     AttentionBlock attention(builder, layer, id, false);
     auto attention_parameters = builder.made_since(begin);
-    if (tables_.relative_bias.defined()) attention_parameters.push_back(tables_.relative_bias);
+    if (has_relative_bias_) attention_parameters.push_back(tables_.relative_bias);
     auto attention_norm = builder.norm(base + ".attention.norm");
     std::optional<AttentionBlock> cross;
     std::vector<at::Tensor> cross_parameters;
@@ -63,7 +75,12 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
     auto feed_forward_parameters = builder.made_since(feed_forward_begin);
     auto feed_forward_norm = builder.norm(base + ".feed_forward.norm");
     auto parameters = builder.made_since(begin);
-    if (tables_.relative_bias.defined()) parameters.push_back(tables_.relative_bias);
+    if (has_relative_bias_) parameters.push_back(tables_.relative_bias);
+    const NormPlace place{"normalization", base, layer.model, layer.normalization, id};
+    auto first = place;
+    first.slot = "normalization.first";
+    auto norm_op = wide_norm(builder, place);
+    auto first_norm_op = is_pre(layer.model) && id.index == 0 ? plain_norm(builder, first) : norm_op;
     return {id,
             layer.model,
             std::move(attention),
@@ -72,17 +89,19 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::Config& config,
             attention_norm,
             cross_norm,
             feed_forward_norm,
+            std::move(norm_op),
+            std::move(first_norm_op),
             std::move(attention_parameters),
             std::move(cross_parameters),
             std::move(feed_forward_parameters),
             std::move(parameters)};
 }
 
-at::Tensor Stack::normalize(const Call& call, const NormalizationOp& op, const config::ModelConfig& model,
-                            const Norm& norm, Stream& stream) const {
+at::Tensor Stack::normalize(const Call& call, const Slot<NormalizationOp>& slot,
+                            const config::ModelConfig& model, const Norm& norm, Stream& stream) const {
     const host::PlaceScope place([&] { return norm.name; });
-    const auto dtype =
-        to_scalar_type(call.plan.precision().compute(OpClass::normalization, std::string(name(which_))));
+    const auto& op = slot[call.context.phase];
+    const auto dtype = to_scalar_type(slot.dtype(call.context.phase));
     NormalizationParams params;
     params.norm = model.norm;
     params.eps = model.norm_eps;
@@ -106,19 +125,17 @@ at::Tensor Stack::normalize(const Call& call, const NormalizationOp& op, const c
 
 at::Tensor Stack::layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const {
     const bool first = !stream.delta.x.defined();
-    const auto& op = call.plan.normalization(first ? "normalization.first" : "normalization",
-                                             call.context.phase, which_, &layer.id);
-    return normalize(call, op, layer.model, norm, stream);
+    return normalize(call, first ? layer.first_norm : layer.norm, layer.model, norm, stream);
 }
 
 // Whoever normalizes next adds the bias if its kernel does that at no cost; else the projection does.
-bool Stack::keeps_bias(const Call& call, const config::LayerId& id) const {
-    return call.plan.normalization("normalization", call.context.phase, which_, &id).fuses_bias();
+bool Stack::keeps_bias(const Call& call, const Layer& layer) {
+    return layer.norm[call.context.phase].fuses_bias();
 }
 
-host::Segment Stack::segment(const SharedCall& call) const {
+host::Segment Stack::segment() const {
     host::Segment segment;
-    segment.recomputing = [call](bool on) { call->plan.precision().set_recompute(on); };
+    segment.recomputing = [precision = precision_](bool on) { precision->set_recompute(on); };
     segment.device = device_;
     return segment;
 }
@@ -127,13 +144,13 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
                     bool keep_bias) const {
     const bool cross = &block != &layer.attention;
     const auto run = [=, this, &block](const AttentionSources& from) {
-        return block(call->plan, call->context, tables_, from, call->tokens,
-                     cross ? call->memory_tokens : call->tokens, keep_bias);
+        return block(call->context, tables_, from, call->tokens, cross ? call->memory_tokens : call->tokens,
+                     keep_bias);
     };
     const AttentionSources from{stream.y, cross ? stream.memory_key : stream.y,
                                 cross ? stream.memory_value : stream.y};
     if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) return run(from);
-    auto again = segment(call);
+    auto again = segment();
     again.run = [run](const std::vector<at::Tensor>& inputs) {
         return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
     };
@@ -145,10 +162,10 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
 
 Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const {
     const auto run = [=, &layer](const at::Tensor& x) {
-        return layer.feed_forward(call->plan, call->context, x, call->tokens, keep_bias);
+        return layer.feed_forward(call->context, x, call->tokens, keep_bias);
     };
     if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) return run(stream.y);
-    auto again = segment(call);
+    auto again = segment();
     again.run = [run](const std::vector<at::Tensor>& inputs) {
         return std::vector<at::Tensor>{run(inputs[0]).x};
     };
@@ -161,7 +178,7 @@ void Stack::block(const Call& call, const Layer& layer, const Norm& norm, Dropou
                   const Compute& compute) const {
     const bool pre = is_pre(model_);
     if (pre) stream.y = layer_norm(call, layer, norm, stream);
-    stream.delta = compute(keeps_bias(call, layer.id));
+    stream.delta = compute(keeps_bias(call, layer));
     if (call.context.observer != nullptr)
         call.context.observe(config::to_string(layer.id) + place_of(site), stream.delta.x);
     stream.site = site;
@@ -184,7 +201,7 @@ void Stack::run_layer(const SharedCall& call, const Layer& layer, Stream& stream
 // With pre-norm what flows on is the residual and what waits; with post-norm it is the last result alone.
 void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const {
     const bool pre = is_pre(model_);
-    auto again = segment(call);
+    auto again = segment();
     again.run = [=, this, &layer, site = stream.site,
                  number = stream.layer](const std::vector<at::Tensor>& inputs) {
         Stream inner;
@@ -205,15 +222,14 @@ void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& 
     stream.residual = outputs[0];
     stream.y = outputs[0];
     if (!pre) return;
-    stream.delta = {outputs[1], keeps_bias(*call, layer.id) ? layer.feed_forward.bias() : at::Tensor()};
+    stream.delta = {outputs[1], keeps_bias(*call, layer) ? layer.feed_forward.bias() : at::Tensor()};
     stream.site = DropoutSite::feed_forward_out;
     stream.layer = layer.id.index;
 }
 
-at::Tensor Stack::operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& embedded,
-                             const Tokens& tokens, const at::Tensor& memory,
-                             const Tokens& memory_tokens) const {
-    const auto call = std::make_shared<const Call>(Call{plan, context, tokens, memory_tokens});
+at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
+                             const at::Tensor& memory, const Tokens& memory_tokens) const {
+    const auto call = std::make_shared<const Call>(Call{context, tokens, memory_tokens});
     Stream stream;
     stream.residual = stream.y = embedded;
     stream.memory_key = stream.memory_value = memory;
@@ -224,8 +240,7 @@ at::Tensor Stack::operator()(const BoundPlan& plan, const ForwardContext& contex
             run_layer(call, layer, stream);
     }
     if (!is_pre(model_)) return stream.y;
-    const auto y = normalize(*call, plan.normalization("normalization.final", context.phase, which_), model_,
-                             final_norm_, stream);
+    const auto y = normalize(*call, final_norm_op_, model_, final_norm_, stream);
     if (model_.type != config::ModelType::t5) return y;
     return reference::hidden_dropout(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_),
                                      tokens);

@@ -19,12 +19,11 @@ namespace switchyard::model {
 
 class Stack {
 public:
-    Stack(Builder& builder, const config::Config& config, config::Stack which);
+    Stack(Builder& builder, config::Stack which);
 
     // Hidden states after the last normalization. `memory` is the encoder's result for a decoder with cross-attention, else undefined.
-    at::Tensor operator()(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& embedded,
-                          const Tokens& tokens, const at::Tensor& memory = {},
-                          const Tokens& memory_tokens = {}) const;
+    at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
+                          const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
 
 private:
     struct Layer {
@@ -34,6 +33,8 @@ private:
         std::optional<AttentionBlock> cross;
         FeedForward feed_forward;
         Norm attention_norm, cross_norm, feed_forward_norm;
+        // Of all of them; `first_norm` where nothing waits yet: the first of a pre-norm stack.
+        Slot<NormalizationOp> norm, first_norm;
         // All that each part, and the whole, computes with: what recomputation must know.
         std::vector<at::Tensor> attention_parameters, cross_parameters, feed_forward_parameters, parameters;
     };
@@ -47,18 +48,17 @@ private:
     };
     // Of one forward pass; recomputation runs parts of it again.
     struct Call {
-        const BoundPlan& plan;
         ForwardContext context;
         Tokens tokens, memory_tokens;
     };
     using SharedCall = std::shared_ptr<const Call>;
 
-    Layer make_layer(Builder& builder, const config::Config& config, const config::LayerId& id) const;
+    Layer make_layer(Builder& builder, const config::LayerId& id) const;
     // Takes in what waits and normalizes: the block's input with pre-norm, its result with post-norm.
-    at::Tensor normalize(const Call& call, const NormalizationOp& op, const config::ModelConfig& model,
-                         const Norm& norm, Stream& stream) const;
+    at::Tensor normalize(const Call& call, const Slot<NormalizationOp>& slot,
+                         const config::ModelConfig& model, const Norm& norm, Stream& stream) const;
     at::Tensor layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const;
-    bool keeps_bias(const Call& call, const config::LayerId& id) const;
+    static bool keeps_bias(const Call& call, const Layer& layer);
     // What a part adds, computed now or, where the call says so, now and again in backward.
     Delta attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
                  bool keep_bias) const;
@@ -68,14 +68,18 @@ private:
                const Compute& compute) const;
     void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
     void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
-    host::Segment segment(const SharedCall& call) const;
+    host::Segment segment() const;
 
     config::Stack which_;
     config::ModelConfig model_;
     Device device_;
+    bool has_relative_bias_;
     std::vector<Layer> layers_;
     PositionTables tables_;
-    Norm final_norm_;  // pre-norm only
+    // pre-norm only
+    Norm final_norm_;
+    Slot<NormalizationOp> final_norm_op_;
+    std::shared_ptr<const PrecisionOp> precision_;
 };
 
 }  // namespace switchyard::model

@@ -15,25 +15,20 @@ namespace switchyard::model {
 
 class T5 final : public Model {
 public:
-    T5(const config::Config& config, Parameters& parameters);
+    explicit T5(Builder& builder);
 
     // Throw std::invalid_argument for a batch without a target.
-    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const Batch& batch,
-                    const LossParams& loss) const override;
-    at::Tensor hidden(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
-    at::Tensor logits(const BoundPlan& plan, const ForwardContext& context,
-                      const Batch& batch) const override;
+    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
     const TokenBatch& output_side(const Batch& batch) const override { return batch.target; }
 
     // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for `source`.
-    at::Tensor encode(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& source) const;
-    at::Tensor decode(const BoundPlan& plan, const ForwardContext& context, const TokenBatch& target,
-                      const at::Tensor& memory, const Tokens& source) const;
+    at::Tensor encode(const ForwardContext& context, const TokenBatch& source) const;
+    at::Tensor decode(const ForwardContext& context, const TokenBatch& target, const at::Tensor& memory,
+                      const Tokens& source) const;
 
 private:
-    T5(const config::Config& config, Builder builder);
-
     Embeddings embeddings_;  // of both sides
     Stack encoder_, decoder_;
     WordHead head_;

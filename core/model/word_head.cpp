@@ -6,19 +6,23 @@
 
 #include <switchyard/host/calling/call_observer.h>
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/model/loss_slot.h>
 
 namespace switchyard::model {
 
-WordHead::WordHead(Builder& builder, const config::Config& config, const at::Tensor& words)
-    : project_all_(config.task.project_all), fused_(config.loss.projection) {
+WordHead::WordHead(Builder& builder, const at::Tensor& words)
+    : project_all_(builder.config().task.project_all), fused_(builder.config().loss.projection) {
+    const auto& config = builder.config();
     const auto& model = config.model;
     const auto name = config::head_of(config.task);
+    builder.begin_part("head");
     if (model.tie_embeddings) {
-        out_.weight = words;
-        out_.site = std::make_shared<const LinearSite>(LinearSite{name, 0, model.layers});
+        out_ = builder.tied_linear(name, words, model.hidden_size, model.vocab_size);
     } else {
         out_ = builder.linear(name, model.hidden_size, model.vocab_size, LinearRole::head, 0, false);
     }
+    builder.add_costs(builder.tokens() * model.vocab_size);
+    loss_ = loss_slot(builder);
 }
 
 LabelledRows WordHead::rows(const at::Tensor& hidden, const at::Tensor& labels,
@@ -32,23 +36,23 @@ LabelledRows WordHead::rows(const at::Tensor& hidden, const at::Tensor& labels,
 
 at::Tensor WordHead::scaled(const at::Tensor& x) const { return scale_ == 1.0 ? x : x.mul(scale_); }
 
-at::Tensor WordHead::logits(const BoundPlan& plan, const at::Tensor& hidden) const {
-    return out_(scaled(hidden.reshape({-1, hidden.size(-1)})), plan.precision());
+at::Tensor WordHead::logits(const at::Tensor& hidden) const {
+    return out_(scaled(hidden.reshape({-1, hidden.size(-1)})));
 }
 
-TaskResult WordHead::loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
+TaskResult WordHead::loss(const ForwardContext& context, const LabelledRows& rows,
                           const LossParams& params) const {
-    const auto dtype = to_scalar_type(plan.precision().compute(OpClass::loss, out_.site->name));
+    const auto& op = loss_[context.phase];
+    const auto dtype = to_scalar_type(loss_.dtype(context.phase));
     const host::PlaceScope place([] { return "loss"; });
     TaskResult result;
     result.targets = rows.targets;
     if (fused_) {
         const auto bias = out_.bias.defined() ? out_.bias.to(dtype) : out_.bias;
-        result.loss = plan.loss(context.phase)(
-            {scaled(rows.x).to(dtype), out_.weight.to(dtype), bias, rows.targets}, params);
+        result.loss = op({scaled(rows.x).to(dtype), out_.weight.to(dtype), bias, rows.targets}, params);
     } else {
-        result.logits = logits(plan, rows.x);
-        result.loss = plan.loss(context.phase)({result.logits.to(dtype), {}, {}, rows.targets}, params);
+        result.logits = logits(rows.x);
+        result.loss = op({result.logits.to(dtype), {}, {}, rows.targets}, params);
         if (params.logits_given_up) result.logits.reset();
     }
     return result;

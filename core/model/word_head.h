@@ -18,7 +18,7 @@ class WordHead {
 public:
     WordHead() = default;
     // Projects with `words`, the embedding table, where the model ties them; else with a weight of its own.
-    WordHead(Builder& builder, const config::Config& config, const at::Tensor& words);
+    WordHead(Builder& builder, const at::Tensor& words);
     void set_bias(const at::Tensor& bias) { out_.bias = bias; }
     // What hidden states are multiplied with before the projection.
     void set_scale(double scale) { scale_ = scale; }
@@ -27,19 +27,19 @@ public:
     LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
 
     // [rows, vocab] of hidden states of any leading shape.
-    at::Tensor logits(const BoundPlan& plan, const at::Tensor& hidden) const;
+    at::Tensor logits(const at::Tensor& hidden) const;
     // The loss of hidden states whose `labels` stand in the same order.
-    TaskResult task(const BoundPlan& plan, const ForwardContext& context, const at::Tensor& hidden,
-                    const at::Tensor& labels, const LossParams& params) const {
-        return loss(plan, context, rows(hidden, labels, params.ignore_index), params);
+    TaskResult task(const ForwardContext& context, const at::Tensor& hidden, const at::Tensor& labels,
+                    const LossParams& params) const {
+        return loss(context, rows(hidden, labels, params.ignore_index), params);
     }
-    TaskResult loss(const BoundPlan& plan, const ForwardContext& context, const LabelledRows& rows,
-                    const LossParams& params) const;
+    TaskResult loss(const ForwardContext& context, const LabelledRows& rows, const LossParams& params) const;
 
 private:
     at::Tensor scaled(const at::Tensor& x) const;
 
     Linear out_;
+    Slot<LossOp> loss_;
     double scale_ = 1.0;
     bool project_all_ = false;
     bool fused_ = false;  // the loss takes hidden states and projects by itself

@@ -32,7 +32,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     Batch batch;
     for (std::int64_t done = 0; loader.next(batch); ++done) {
         if (hooks.stop && hooks.stop()) break;
-        const auto task = model.task(plan, context, batch, loss);
+        const auto task = model.task(context, batch, loss);
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);

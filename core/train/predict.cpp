@@ -24,7 +24,7 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
     Batch batch;
     while (loader.next(batch)) {
         const auto probabilities = session.model()
-                                       .logits(session.plan(), context, batch)
+                                       .logits(context, batch)
                                        .to(at::kDouble)
                                        .softmax(1)
                                        .cpu()

@@ -168,7 +168,7 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         batch.source.tokens.first_document = document;
         batch.target.tokens.first_document = document;
         document += sequences_of(batch);
-        const auto result = parts_.model.task(parts_.plan, context, batch, loss);
+        const auto result = parts_.model.task(context, batch, loss);
         mean += result.loss.loss.item<double>();
         (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();
     }

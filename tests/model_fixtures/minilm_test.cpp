@@ -44,7 +44,8 @@ void compare_hidden(const test::Outputs& got, const test::FixtureCase& fixture) 
 }
 
 void compare_gradients(const test::Outputs& got, const test::FixtureCase& fixture) {
-    const auto check = [&](const at::Tensor& found, const at::Tensor& expected, const std::string& parameter) {
+    const auto check = [&](const at::Tensor& found, const at::Tensor& expected,
+                           const std::string& parameter) {
         const auto shown = found.flatten().index_select(0, fixture["index." + parameter]);
         CHECK(gradient_difference(shown, expected) == "");
         CHECK(gradient_difference(found.to(at::kDouble).norm(), fixture["norm.grad." + parameter]) == "");

@@ -39,7 +39,7 @@ std::map<std::string, at::Tensor> gradients(test::Model& model, const test::Fixt
     context.recompute_every = every;
     for (const std::int64_t document : {0, 100}) {
         batch.source.tokens.first_document = batch.target.tokens.first_document = document;
-        model.model->task(model.plan, context, batch, {}).loss.loss.backward();
+        model.model->task(context, batch, {}).loss.loss.backward();
     }
     std::map<std::string, at::Tensor> result;
     for (const auto& parameter : model.parameters.all()) {

@@ -160,7 +160,8 @@ std::string language_folder(const std::string& name) {
 Model::Model(config::Config made)
     : config(std::move(made)),
       plan(planned(config), registry(), host()),
-      model(model::make_model(config, parameters)) {}
+      maker(config, plan, parameters),
+      model(model::make_model(maker)) {}
 
 Batch batch_of(const FixtureCase& fixture, Layout layout) {
     Batch batch;
@@ -187,21 +188,21 @@ Outputs run(Model& model, const FixtureCase& fixture) {
     context.phase = Phase::train;
     context.observer = &observer;
     model.parameters.zero_gradients();
-    const auto result = model.model->task(model.plan, context, batch, {});
+    const auto result = model.model->task(context, batch, {});
     result.loss.loss.backward();
     outputs.loss = result.loss.loss.detach();
     outputs.gradients = gradients_of(model);
 
     const at::NoGradGuard no_grad;
     context = {};
-    outputs.logits = model.model->logits(model.plan, context, batch);
+    outputs.logits = model.model->logits(context, batch);
     if (model.config.task.label_per_token() && layout == Layout::padded) {
         const auto& ids = model.model->output_side(batch).ids;
         outputs.logits = real_outputs(outputs.logits.unflatten(0, {ids.size(0), ids.size(1)}), fixture);
     }
     if (model.parameters.find("pooler.weight") != nullptr) {
         const auto& bert = dynamic_cast<const model::Bert&>(*model.model);
-        outputs.pooled = bert.pool(model.plan, bert.hidden(model.plan, context, batch), batch.source.tokens);
+        outputs.pooled = bert.pool(bert.hidden(context, batch), batch.source.tokens);
     }
     return outputs;
 }

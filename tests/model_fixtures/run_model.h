@@ -12,6 +12,7 @@
 #include <switchyard/config/config.h>
 #include <switchyard/interfaces/types.h>
 #include <switchyard/model/bound_plan.h>
+#include <switchyard/model/maker.h>
 #include <switchyard/model/model.h>
 #include <switchyard/model/parameters.h>
 
@@ -37,6 +38,7 @@ struct Model {
     config::Config config;
     model::BoundPlan plan;
     model::Parameters parameters;
+    model::Maker maker;
     std::unique_ptr<model::Model> model;
 };
 

@@ -78,7 +78,7 @@ at::Tensor logits_after(test::Model& model, const test::FixtureCase& fixture, co
     const at::NoGradGuard no_grad;
     auto batch = test::batch_of(fixture, Layout::packed);
     change(batch);
-    return model.model->logits(model.plan, {}, batch);
+    return model.model->logits({}, batch);
 }
 
 }  // namespace
@@ -139,6 +139,6 @@ TEST_CASE("a t5 without a target says so") {
     auto batch = test::batch_of(batch_for(made.config), Layout::padded);
     batch.target = {};
     const at::NoGradGuard no_grad;
-    CHECK_THROWS_WITH(made.model->logits(made.plan, {}, batch),
+    CHECK_THROWS_WITH(made.model->logits({}, batch),
                       "a t5 needs a second sequence for its decoder: the batch has no target");
 }

@@ -39,7 +39,7 @@ Hits hits_of(train::Session& session, const SampleSource& samples, std::int64_t 
     Hits hits;
     Batch batch;
     while (loader.next(batch)) {
-        const auto chosen = session.model().logits(session.plan(), context, batch).argmax(1);
+        const auto chosen = session.model().logits(context, batch).argmax(1);
         for (std::int64_t i = 0; i < chosen.size(0); ++i) {
             const auto label = batch.labels[i].item<std::int64_t>();
             const bool hit = chosen[i].item<std::int64_t>() == label;

@@ -84,7 +84,7 @@ OwnArm::First OwnArm::first_step(Group& group) {
         context.dropout_on = false;
         LossParams loss;
         loss.ignore_index = session_.config().loss.ignore_index;
-        const auto result = session_.model().task(session_.plan(), context, group.front(), loss);
+        const auto result = session_.model().task(context, group.front(), loss);
         // A model may leave rows without a label out, or not.
         if (result.logits.defined()) {
             const auto labelled = result.targets.ne(loss.ignore_index).nonzero().squeeze(1);

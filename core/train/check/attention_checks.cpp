@@ -91,11 +91,11 @@ std::optional<double> change_of_past(const CheckBench& bench) {
     if (last == 0 || session.config().model.prefix > 0) return std::nullopt;
     model::ForwardContext context;
     context.phase = Phase::eval;
-    const auto before = session.model().hidden(session.plan(), context, batch).narrow(dim, 0, last).clone();
+    const auto before = session.model().hidden(context, batch).narrow(dim, 0, last).clone();
     ids = ids.clone();
     auto token = ids.select(dim, last);
     token.copy_(token.add(1).remainder(session.config().model.vocab_size));
-    const auto after = session.model().hidden(session.plan(), context, batch).narrow(dim, 0, last);
+    const auto after = session.model().hidden(context, batch).narrow(dim, 0, last);
     return after.to(at::kDouble).sub(before.to(at::kDouble)).abs().max().item<double>();
 }
 

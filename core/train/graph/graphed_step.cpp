@@ -30,7 +30,7 @@ void GraphedStep::forward_backward(std::vector<Batch>& batches) {
     }
     loss_.zero_();
     for (auto& batch : batches) {
-        const auto result = parts_.model.task(parts_.plan, context_, batch, loss_params_);
+        const auto result = parts_.model.task(context_, batch, loss_params_);
         const auto loss = result.loss.loss.div(labels_);
         loss_.add_(loss.detach());
         loss.backward();

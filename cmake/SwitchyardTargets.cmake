@@ -133,7 +133,7 @@ function(switchyard_test name)
     OUTPUT_NAME "${name}_test" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
   target_include_directories(${target} PRIVATE "${SWITCHYARD_CORE_INCLUDE}" "${PROJECT_SOURCE_DIR}/tests/support")
   target_link_libraries(${target} PRIVATE ${arg_DEPS} switchyard_test_main)
-  target_compile_options(${target} PRIVATE "${SWITCHYARD_LESS_OPTIMISED}")  # what takes time in a test is compiled elsewhere
+  target_compile_options(${target} PRIVATE -O0)  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
   switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")

@@ -16,7 +16,8 @@ TEST_CASE("every component serves a plain request on the CPU") {
         if (test::needs_a_device(loaded)) continue;
         INFO(loaded.plugin << " " << name(loaded.manifest->kind) << " " << loaded.manifest->id);
         const AttentionRequest attention;
-        const NormalizationRequest normalization;
+        NormalizationRequest normalization;
+        normalization.width = 64;
         const ActivationRequest activation;
         const LossRequest loss;
         const OptimizerRequest optimizer;

@@ -1,4 +1,4 @@
-// switchyard bench: components against each other, one operation or one layer at a time.
+// switchyard bench: components against each other, one operation at a time.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -16,8 +16,6 @@
 #include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/compare/bench/overhead.h>
-#include <switchyard/compare/stacks/layer_bench.h>
-#include <switchyard/compare/stacks/step_bench.h>
 #include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/planning.h>
@@ -62,26 +60,6 @@ public:
         return show(compare::to_json(report), compare::to_text(report), report.exit_code());
     }
 
-    int layer(const std::vector<compare::BackendStack>& stacks) {
-        auto configs = configs_of(stacks);
-        for (std::size_t i = 0; i < stacks.size(); ++i) {  // the results are compared without dropout
-            auto& config = configs.emplace_back(configs[i]);
-            config.model.dropout = config.model.attention_dropout = 0.0;
-        }
-        const auto report =
-            compare::run_layer_bench(job_.config, stacks, read_bench_timing(options_), registry_, host_,
-                                     stopwatch_, auto_choice(configs, registry_, host_, Missing::measure));
-        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
-    }
-
-    int steps(compare::StepBenchOptions options) {
-        const auto report = compare::run_step_bench(
-            job_.config, options, registry_, host_, stopwatch_,
-            auto_choice(configs_of(options.stacks), registry_, host_, Missing::measure));
-        if (!options_.fastest.empty()) write_fastest(report);
-        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
-    }
-
     int overhead(compare::BenchRequest request, const std::vector<compare::BenchSettings>& settings) {
         request.backends = options_.backends.empty() ? std::vector<std::string>{"torch"} : options_.backends;
         for (const auto& backend : request.backends) check_overhead_backend(backend, settings);
@@ -90,18 +68,6 @@ public:
     }
 
 private:
-    void write_fastest(const compare::StepReport& report) const {
-        const auto* const fastest = report.fastest();
-        if (fastest == nullptr) throw Failure("--fastest: no stack could be timed", Exit::run_failed);
-        write_lines(options_.fastest, fastest->overrides);
-    }
-
-    std::vector<config::Config> configs_of(const std::vector<compare::BackendStack>& stacks) const {
-        std::vector<config::Config> configs;
-        for (const auto& stack : stacks) configs.push_back(compare::with_stack(job_.config, stack));
-        return configs;
-    }
-
     compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
 
     void check_overhead_backend(const std::string& backend,
@@ -138,8 +104,6 @@ private:
 
 int run_operators(const BenchOptions& options) {
     const Kind kind = read_bench_kind(options.what);
-    if (!options.job.config.empty())
-        throw Failure("bench " + options.what + " takes no configuration; --set sets single values");
     compare::BenchRequest request;
     request.settings = read_bench_settings(options, kind);
     request.dtypes = read_bench_dtypes(options, kind);
@@ -147,37 +111,6 @@ int run_operators(const BenchOptions& options) {
     request.shapes = read_bench_shapes(options, request.settings);
     request.timing = read_bench_timing(options);
     return Bench(options).operators(std::move(request));
-}
-
-std::vector<compare::BackendStack> read_stacks(const BenchOptions& options, std::span<const Kind> kinds) {
-    if (options.job.config.empty())
-        throw Failure("bench " + options.what + " needs a configuration, as in `switchyard bench " +
-                      options.what + " configs/demo.toml`");
-    std::vector<compare::BackendStack> stacks;
-    for (const auto& text :
-         options.stacks.empty() ? std::vector<std::string>{"torch", "naive"} : options.stacks) {
-        compare::BackendStack stack;
-        const auto error = compare::read_stack(text, kinds, stack);
-        if (!error.empty()) throw Failure("--stacks " + base::quoted(text) + ": " + error);
-        stacks.push_back(std::move(stack));
-    }
-    return stacks;
-}
-
-int run_layer(const BenchOptions& options) {
-    return Bench(options).layer(read_stacks(options, compare::layer_kinds));
-}
-
-int run_steps(const BenchOptions& options) {
-    compare::StepBenchOptions request;
-    request.stacks = read_stacks(options, compare::step_kinds);
-    request.plain = options.plain;
-    if (const auto error =
-            options.lengths.empty() ? "" : compare::read_lengths(options.lengths, request.lengths);
-        !error.empty())
-        throw Failure("--lengths: " + error);
-    request.timing = read_bench_timing(options);
-    return Bench(options).steps(std::move(request));
 }
 
 // In float32 unless told otherwise; attention causal and not.
@@ -197,8 +130,6 @@ int run_overhead(const BenchOptions& options) {
 }
 
 int run(const BenchOptions& options) {
-    if (options.what == "layer") return run_layer(options);
-    if (options.what == "step") return run_steps(options);
     if (options.what == "overhead") return run_overhead(options);
     return run_operators(options);
 }
@@ -206,7 +137,6 @@ int run(const BenchOptions& options) {
 constexpr const char* of_attention = "Attention";
 constexpr const char* of_rows = "Normalization, activation, loss";
 constexpr const char* of_optimizer = "Optimizer";
-constexpr const char* of_whole = "Layer and step";
 
 using Words = std::vector<std::string>;
 
@@ -215,19 +145,17 @@ Words served_by(const CLI::Option& option) {
     static const std::map<std::string, Words> groups{
         {of_attention, {"attention", "overhead"}},
         {of_rows, {"normalization", "activation", "loss", "overhead"}},
-        {of_optimizer, {"optimizer", "overhead"}},
-        {of_whole, {"layer", "step"}}};
-    const auto name = option.get_name();
-    if (name == "--plain" || name == "--fastest") return {"step"};
+        {of_optimizer, {"optimizer", "overhead"}}};
     const auto group = groups.find(option.get_group());
-    auto words = group == groups.end() ? Words{} : group->second;
-    if (name == "--lengths") words.emplace_back("step");
-    return words;
+    return group == groups.end() ? Words{} : group->second;
 }
 
 // An option that says nothing of what is timed was meant for something else.
 void check_options(const CLI::App& command, const std::string& what) {
-    if (what != "layer" && what != "step" && what != "overhead") (void)read_bench_kind(what);
+    if (what == "layer" || what == "step")
+        throw Failure("there is no bench " + what +
+                      ": whole training steps are timed by `switchyard compare CONFIG --stacks A,B`");
+    if (what != "overhead") (void)read_bench_kind(what);
     for (const auto* option : command.get_options()) {
         const auto words = option->count() == 0 ? Words{} : served_by(*option);
         if (!words.empty() && std::find(words.begin(), words.end(), what) == words.end())
@@ -343,27 +271,12 @@ Action setup_bench(CLI::App& command) {
     command
         .add_option(
             "WHAT", options->what,
-            "attention, normalization, activation, loss, optimizer; layer: a whole layer of CONFIG; step: "
-            "whole training steps of CONFIG; overhead: what components cost over the plain LibTorch calls")
+            "attention, normalization, activation, loss, optimizer; overhead: what components cost over the "
+            "plain LibTorch calls")
         ->required()
         ->type_name("");
-    command.add_option("CONFIG", options->job.config, "TOML file, for layer and step")->type_name("");
     add_common(command, *options);
     add_of_kinds(command, *options);
-    list(command, "--stacks", options->stacks,
-         "backends for everything, or single ones: torch, attention=A+normalization=B, "
-         "torch+precision=torch/bf16 (step only)")
-        ->type_name("A,B")
-        ->group(of_whole);
-    command
-        .add_flag("--plain", options->plain,
-                  "a first arm that does the first stack's step in plain LibTorch calls (step only)")
-        ->group(of_whole);
-    command
-        .add_option("--fastest", options->fastest, "write what --set takes for the fastest stack (step only)")
-        ->check(output_file())
-        ->type_name("FILE")
-        ->group(of_whole);
     return [options, &command] {
         check_options(command, options->what);
         return run(*options);

@@ -14,10 +14,8 @@ namespace switchyard::cli {
 
 struct BenchOptions {
     std::string what;
-    JobOptions job;  // CONFIG: `layer` only
-    std::vector<std::string> backends, shapes, dtypes, passes, masks, stacks;
-    bool plain = false;
-    std::string fastest;
+    JobOptions job;  // --set alone
+    std::vector<std::string> backends, shapes, dtypes, passes, masks;
     std::string base, lengths, layout = "padded";
     std::string norm = "layer_norm", activation = "gelu_erf", algorithm = "adamw",
                 parameter_dtype = "float32";

@@ -50,11 +50,11 @@ std::vector<Command> all_commands() {
           "switchyard report runs/first --steps steps.json --html first.html"}},
         {"bench",
          "time components against each other, with their errors beside",
-         {"switchyard bench attention --backends naive,torch", "switchyard bench layer configs/demo.toml",
-          "switchyard bench step configs/demo.toml --plain --stacks torch,torch+precision=torch/bf16"}},
+         {"switchyard bench attention --backends naive,torch", "switchyard bench overhead"}},
         {"compare",
          "training runs against each other: speed, memory, loss, and what differs",
          {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",
+          "switchyard compare configs/demo.toml --stacks naive,torch,torch+precision=torch/bf16",
           "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --vary "
           "precision.backend=torch/fp32,torch/bf16 --html compare.html",
           "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "

@@ -14,7 +14,6 @@
 #include <switchyard/cli/foreign_config.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
-#include <switchyard/compare/experiment/arm_list.h>
 #include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/model/planning.h>
@@ -89,7 +88,7 @@ public:
         tables.preset_dirs = preset_dirs();
         const auto named = config::load_arms(tables);
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
-        auto list = compare::list_arms(request_.vary, request_.arms, named);
+        auto list = compare::list_arms(request_.written, named);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
         checked_.arms = std::move(list.arms);
         std::string problems;

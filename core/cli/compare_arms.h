@@ -5,14 +5,14 @@
 #include <vector>
 
 #include <switchyard/cli/job.h>
-#include <switchyard/compare/experiment/comparison.h>
+#include <switchyard/compare/experiment/arm_list.h>
 #include <switchyard/interfaces/host_info.h>
 
 namespace switchyard::cli {
 
 struct ArmsRequest {
     JobOptions job;  // the configuration, with what is set for all arms
-    std::vector<std::string> vary, arms;
+    compare::WrittenArms written;
     bool force = false;  // compare what is no fair comparison, and say so
 };
 

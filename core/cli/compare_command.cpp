@@ -207,10 +207,17 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
     const auto repeated = [&](const char* flag, std::vector<std::string>& value, const std::string& help) {
         return command.add_option(flag, value, help)->expected(1)->take_all();
     };
-    repeated("--vary", options.arms.vary, "one arm for each value; repeated: for each combination")
+    auto& written = options.arms.written;
+    repeated("--vary", written.vary, "one arm for each value; repeated: for each combination")
         ->type_name("KEY=A,B");
-    repeated("--arm", options.arms.arms,
-             "an arm with several values, as \"half: precision.backend=torch/bf16\"")
+    command
+        .add_option("--stacks", written.stacks,
+                    "an arm for each stack of backends: torch; torch+precision=torch/bf16; attention=flash")
+        ->delimiter(',')
+        ->expected(1)
+        ->take_all()
+        ->type_name("A,B");
+    repeated("--arm", written.arms, "an arm with several values, as \"half: precision.backend=torch/bf16\"")
         ->type_name("NAME: KEY=VALUE");
     command.add_flag("--force", options.arms.force,
                      "compare other models, data or seeds too; the output is marked");

@@ -43,8 +43,7 @@ Action setup_report(CLI::App& command) {
     command
         .add_option("--steps", options->steps,
                     "show this comparison too: what `switchyard compare CONFIG --json FILE` or `switchyard "
-                    "bench step CONFIG "
-                    "--json FILE` wrote")
+                    "bench KIND --json FILE` wrote")
         ->type_name("FILE");
     command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")
         ->check(output_file())

@@ -299,7 +299,7 @@ StackTimes read_stack_times(const std::string& file) {
     if (!usable) {
         throw InputError(file +
                          ": error: \"rows\" is no list of timed stacks; expected what `switchyard compare "
-                         "CONFIG --json FILE` or `switchyard bench step CONFIG --json FILE` writes");
+                         "CONFIG --json FILE` or `switchyard bench KIND --json FILE` writes");
     }
     StackTimes times;
     times.file = file;

@@ -228,16 +228,11 @@ TEST_CASE("an output that cannot be written is told before hours of work are los
 }
 
 TEST_CASE("an option of another benchmark is not passed over") {
-    const std::string job = "configs/demo.toml";
     check({
         {{"bench", "attention", "--norm", "rms_norm"},
          "error: --norm is for bench normalization, activation, loss, overhead; bench attention has no use"},
-        {{"bench", "attention", "--stacks", "torch"}, "error: --stacks is for bench layer, step; "},
         {{"bench", "loss", "--causal"}, "error: --causal is for bench attention, overhead; "},
         {{"bench", "activation", "--algorithm", "sgd"}, "error: --algorithm is for bench optimizer, "},
-        {{"bench", "layer", job, "--plain"}, "error: --plain is for bench step; "},
-        {{"bench", "layer", job, "--lengths", "1-8"},
-         "error: --lengths is for bench attention, overhead, step"},
     });
 }
 

@@ -181,20 +181,12 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
         {{"bench", "optimizer", "--pass", "forward"}, "error: --pass forward: optimizer has the pass step\n"},
         {{"bench", "attention", "--blocks", "0"}, "--blocks"},
         {{"bench", "attention", "--set", "attention.bakend=naive"}, "did you mean"},
-        {{"bench", "attention", "configs/demo.toml"},
-         "error: bench attention takes no configuration; --set sets single values\n"},
         {{"bench", "layer"},
-         "error: bench layer needs a configuration, as in `switchyard bench layer configs/demo.toml`\n"},
-        {{"bench", "layer", "configs/demo.toml", "--stacks", "attention="},
-         "error: --stacks attention=: 'attention=' is not attention=, normalization= or activation= with a "
-         "backend\n"},
+         "error: there is no bench layer: whole training steps are timed by `switchyard compare CONFIG "
+         "--stacks A,B`\n"},
+        {{"bench", "step"}, "error: there is no bench step: "},
         {{"bench", "attention", "--set", "run.device=cuda"},
          "error: run.device: bench times on the CPU; expected cpu, got cuda\n"},
-        {{"bench", "step", "configs/demo.toml", "--stacks", "torch+fp32"},
-         "error: --stacks torch+fp32: 'fp32' is not attention=, normalization=, activation=, loss=, "
-         "optimizer= or "
-         "precision= with a backend\n"},
-        {{"bench", "step", "configs/demo.toml", "--lengths", "9-3"}, "error: --lengths: "},
         {{"bench"}, "WHAT"},
     };
     for (const auto& [words, message] : cases) {
@@ -204,28 +196,4 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
         CHECK(shown.out.empty());
         CHECK_THAT(shown.err, contains(message));
     }
-}
-
-TEST_CASE("a layer is timed stack against stack, and the stacks agree") {
-    const Words words = quick({"layer", "configs/demo.toml", "--set", "precision.backend=torch/fp32", "--set",
-                               "batch.size=2", "--set", "batch.max_length=16"});
-    const auto json = run_json(words);
-    CHECK(JsonSchema(source_dir() / "docs/schema/bench_layer.json").faults(json) == no_faults);
-    REQUIRE(json["rows"].size() == 2);
-    CHECK(json["rows"][0]["backend"] == "torch");
-    CHECK(json["rows"][1]["backend"] == "naive");
-    CHECK(json["rows"][1]["drift"].get<double>() < 1e-5);
-    CHECK(json["rows"][1]["ran"]["attention"] == "naive");
-    CHECK_THAT(
-        run(words).out,
-        contains(
-            "one layer (encoder.0), forward and backward; batch, length, hidden_size 2,16,384, float32"));
-}
-
-TEST_CASE("a stack that is not there is a row with its reason") {
-    const Words words = quick({"layer", "configs/demo.toml", "--set", "batch.size=1", "--set",
-                               "batch.max_length=8", "--stacks", "naive,attention=nope"});
-    const auto json = run_json(words, 1);
-    CHECK(json["rows"][0]["message"] == "");
-    CHECK_THAT(json["rows"][1]["message"].get<std::string>(), contains("attention: "));
 }

@@ -53,8 +53,10 @@ TEST_CASE("a program that is not there, nothing to compare, options that fit not
     const TinyJob job;
     auto outcome = compared_text(job, {});
     CHECK(outcome.code == 2);
-    CHECK_THAT(outcome.err,
-               contains("there is nothing to compare: say --vary attention.backend=naive,torch"));
+    CHECK_THAT(
+        outcome.err,
+        contains(
+            "there is nothing to compare: say --stacks naive,torch or --vary attention.backend=naive,torch"));
     outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--loss-equivalence", "much"});
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, contains("--loss-equivalence: expected a margin above 0 as 0.02"));

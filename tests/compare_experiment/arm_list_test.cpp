@@ -30,33 +30,51 @@ config::Config loaded(const Words& overrides) {
 }  // namespace
 
 TEST_CASE("one arm for each value") {
-    const auto list = list_arms({"attention.backend=naive, torch"}, {}, {});
+    const auto list = list_arms({{"attention.backend=naive, torch"}, {}, {}}, {});
     CHECK(names_of(list) == Words{"attention=naive", "attention=torch"});
     CHECK(list.arms[1].overrides == Words{"attention.backend=torch"});
 }
 
 TEST_CASE("several --vary make all combinations, the last changing fastest") {
-    const auto list = list_arms({"attention.backend=a,b", "optimizer.lr=1e-3,1e-4"}, {}, {});
+    const auto list = list_arms({{"attention.backend=a,b", "optimizer.lr=1e-3,1e-4"}, {}, {}}, {});
     CHECK(names_of(list) == Words{"attention=a optimizer.lr=1e-3", "attention=a optimizer.lr=1e-4",
                                   "attention=b optimizer.lr=1e-3", "attention=b optimizer.lr=1e-4"});
     CHECK(list.arms[2].overrides == Words{"attention.backend=b", "optimizer.lr=1e-3"});
 }
 
 TEST_CASE("a comma within brackets or quotes divides nothing") {
-    const auto list = list_arms({"attention.backend=[flash,torch],naive"}, {}, {});
+    const auto list = list_arms({{"attention.backend=[flash,torch],naive"}, {}, {}}, {});
     REQUIRE(list.arms.size() == 2);
     CHECK(list.arms[0].overrides == Words{"attention.backend=[flash,torch]"});
-    CHECK(list_arms({R"(x="a,b",c)"}, {}, {}).arms[0].overrides == Words{R"(x="a,b")"});
+    CHECK(list_arms({{R"(x="a,b",c)"}, {}, {}}, {}).arms[0].overrides == Words{R"(x="a,b")"});
 }
 
 TEST_CASE("a value that stands twice is an arm against itself") {
-    CHECK(names_of(list_arms({"attention.backend=torch,torch"}, {}, {})) ==
+    CHECK(names_of(list_arms({{"attention.backend=torch,torch"}, {}, {}}, {})) ==
           Words{"attention=torch", "attention=torch #2"});
+}
+
+TEST_CASE("a stack of backends is an arm") {
+    const auto list =
+        list_arms({{}, {"torch+precision=torch/bf16", "attention=flash", "attention=flash"}, {}}, {});
+    CHECK(list.problems.empty());
+    CHECK(names_of(list) == Words{"torch+precision=torch/bf16", "attention=flash", "attention=flash #2"});
+    CHECK(list.arms[0].overrides == Words{"attention.backend=torch", "normalization.backend=torch",
+                                          "activation.backend=torch", "loss.backend=torch",
+                                          "optimizer.backend=torch", "precision.backend=torch/bf16"});
+    CHECK(list.arms[1].overrides == Words{"attention.backend=flash"});
+    const std::string expected =
+        "expected attention=, normalization=, activation=, loss=, optimizer= or precision= with a backend";
+    CHECK(list_arms({{}, {"torch+fp32", "attention=", "", "torch+data_loader=torch"}, {}}, {}).problems ==
+          Words{"--stacks 'torch+fp32': 'fp32' is none of these: " + expected,
+                "--stacks 'attention=': 'attention=' is none of these: " + expected,
+                "--stacks '': a part is empty; " + expected,
+                "--stacks 'torch+data_loader=torch': 'data_loader=torch' is none of these: " + expected});
 }
 
 TEST_CASE("written arms have a name and any number of values") {
     const auto list =
-        list_arms({}, {"base:", "half: precision.backend=torch/bf16 optimizer.betas=[0.9, 0.95]"}, {});
+        list_arms({{}, {}, {"base:", "half: precision.backend=torch/bf16 optimizer.betas=[0.9, 0.95]"}}, {});
     CHECK(list.problems.empty());
     CHECK(names_of(list) == Words{"base", "half"});
     CHECK(list.arms[1].overrides == Words{"precision.backend=torch/bf16", "optimizer.betas=[0.9, 0.95]"});
@@ -67,7 +85,7 @@ TEST_CASE("tables of the configuration: values, or a program in its folder") {
     values.set = {"attention.backend=naive"};
     peer.program = {"/usr/bin/python3", "peers/eager.py", "--compile"};
     peer.folder = "/somewhere";
-    const auto list = list_arms({}, {}, {values, peer});
+    const auto list = list_arms({{}, {}, {}}, {values, peer});
     CHECK(names_of(list) == Words{"attention=naive", "python3 eager.py --compile"});
     CHECK(list.arms[1].external());
     CHECK(list.arms[1].folder == "/somewhere");
@@ -76,27 +94,28 @@ TEST_CASE("tables of the configuration: values, or a program in its folder") {
 TEST_CASE("one arm is compared with the configuration as it stands") {
     config::ArmConfig peer;
     peer.program = {"peer"};
-    CHECK(names_of(list_arms({}, {}, {peer})) == Words{"as configured", "peer"});
-    CHECK(names_of(list_arms({"optimizer.lr=1"}, {}, {})) == Words{"as configured", "optimizer.lr=1"});
+    CHECK(names_of(list_arms({{}, {}, {}}, {peer})) == Words{"as configured", "peer"});
+    CHECK(names_of(list_arms({{"optimizer.lr=1"}, {}, {}}, {})) == Words{"as configured", "optimizer.lr=1"});
 }
 
 TEST_CASE("all that is wrong is told at once") {
-    const auto list = list_arms({"attention.backend", "x=a,,b"}, {"no colon", "a: b"}, {});
+    const auto list = list_arms({{"attention.backend", "x=a,,b"}, {}, {"no colon", "a: b"}}, {});
     CHECK(list.problems ==
           Words{"--vary 'attention.backend': expected KEY=VALUE,VALUE, such as attention.backend=naive,torch",
                 "--vary 'x=a,,b': expected KEY=VALUE,VALUE, such as attention.backend=naive,torch",
                 "--arm 'no colon': expected \"NAME: KEY=VALUE KEY=VALUE\", such as \"flash bf16: "
                 "attention.backend=flash precision.backend=torch/bf16\"",
                 "--arm 'a: b': 'b' is not KEY=VALUE"});
-    CHECK(list_arms({}, {}, {}).problems ==
-          Words{"there is nothing to compare: say --vary attention.backend=naive,torch, or write [[arm]] "
+    CHECK(list_arms({{}, {}, {}}, {}).problems ==
+          Words{"there is nothing to compare: say --stacks naive,torch or --vary "
+                "attention.backend=naive,torch, or write [[arm]] "
                 "tables into the "
                 "configuration"});
-    CHECK(list_arms({}, {"a:", "a:"}, {}).problems == Words{"arm a: there are two of this name"});
+    CHECK(list_arms({{}, {}, {"a:", "a:"}}, {}).problems == Words{"arm a: there are two of this name"});
     config::ArmConfig one, two;
     one.program = {"one"};
     two.program = {"two"};
-    CHECK(list_arms({}, {}, {one, two}).problems ==
+    CHECK(list_arms({{}, {}, {}}, {one, two}).problems ==
           Words{"all arms are external programs: at least one must be a configuration: the others take "
                 "weights and batches "
                 "from it"});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <switchyard/base/printable.h>
+#include <switchyard/compare/experiment/stack_arm.h>
 #include <switchyard/config/table.h>
 
 namespace switchyard::compare {
@@ -66,13 +67,14 @@ public:
             }
             product = std::move(next);
         }
-        for (auto& arm : product) {
-            // A value that stands twice is wanted twice: an arm against itself.
-            const std::string plain = arm.name;
-            for (int copy = 2; names_.contains(arm.name); ++copy)
-                arm.name = plain + " #" + std::to_string(copy);
-            add(std::move(arm));
-        }
+        for (auto& arm : product) add_again(std::move(arm));
+    }
+
+    void add_stack(const std::string& text) {
+        ArmSpec arm;
+        const auto error = read_stack(text, arm);
+        if (!error.empty()) return complain("--stacks '" + base::quoted(text) + "'", error);
+        add_again(std::move(arm));
     }
 
     void add_written(const std::string& text) {
@@ -116,9 +118,9 @@ public:
                 list_.arms.begin(),
                 ArmSpec{names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}});
         if (list_.problems.empty() && list_.arms.empty())
-            complain(
-                "there is nothing to compare",
-                "say --vary attention.backend=naive,torch, or write [[arm]] tables into the configuration");
+            complain("there is nothing to compare",
+                     "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
+                     "tables into the configuration");
         const auto own = std::count_if(list_.arms.begin(), list_.arms.end(),
                                        [](const ArmSpec& arm) { return !arm.external(); });
         if (list_.problems.empty() && own == 0)
@@ -151,6 +153,13 @@ private:
         return choices;
     }
 
+    // What stands twice is wanted twice: an arm against itself.
+    void add_again(ArmSpec arm) {
+        const std::string plain = arm.name;
+        for (int copy = 2; names_.contains(arm.name); ++copy) arm.name = plain + " #" + std::to_string(copy);
+        add(std::move(arm));
+    }
+
     void add(ArmSpec arm) {
         if (!names_.insert(arm.name).second) return complain("arm " + arm.name, "there are two of this name");
         list_.arms.push_back(std::move(arm));
@@ -171,11 +180,11 @@ bool should_be_equal(const std::string& key) {
 
 }  // namespace
 
-ArmList list_arms(const std::vector<std::string>& vary, const std::vector<std::string>& arms,
-                  const std::vector<config::ArmConfig>& tables) {
+ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables) {
     Lister lister;
-    lister.add_product(vary);
-    for (const auto& text : arms) lister.add_written(text);
+    lister.add_product(written.vary);
+    for (const auto& text : written.stacks) lister.add_stack(text);
+    for (const auto& text : written.arms) lister.add_written(text);
     for (const auto& table : tables) lister.add_table(table);
     return lister.finish();
 }

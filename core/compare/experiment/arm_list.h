@@ -17,11 +17,18 @@ struct ArmList {
     std::vector<std::string> problems;
 };
 
-// First the product of all `vary` ("attention.backend=naive,torch"; a comma within brackets or quotes divides nothing), then `arms`
-// ("name: KEY=VALUE KEY=VALUE"), then the [[arm]] tables of the configuration. Where that is one arm only, the configuration as it stands
-// comes before it.
-ArmList list_arms(const std::vector<std::string>& vary, const std::vector<std::string>& arms,
-                  const std::vector<config::ArmConfig>& tables);
+// What the command line says of arms.
+struct WrittenArms {
+    std::vector<std::string>
+        vary;  // "attention.backend=naive,torch"; a comma within brackets or quotes divides
+               // nothing
+    std::vector<std::string> stacks;  // "torch+precision=torch/bf16": stack_arm.h
+    std::vector<std::string> arms;    // "name: KEY=VALUE KEY=VALUE"
+};
+
+// First the product of all `vary`, then the stacks, then the arms, then the [[arm]] tables of the configuration.
+// Where that is one arm only, the configuration as it stands comes before it.
+ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables);
 
 // In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout, [task], run.seed,
 // train.weights.

@@ -88,7 +88,9 @@ std::string stability(const Comparison& comparison) {
         const std::string late =
             found.late_skips > 0 ? " (" + std::to_string(found.late_skips) + " late)" : "";
         table.row({arm.spec.name, percent_text(found.loss_drift), std::to_string(arm.skipped_steps) + late,
-                   !found.stable ? "-" : *found.stable ? "yes" : "NO"});
+                   !found.stable   ? "-"
+                   : *found.stable ? "yes"
+                                   : "NO"});
         if (!found.reason.empty()) table.note(found.reason);
     }
     return "\n" + table.render("  ", width);
@@ -212,7 +214,8 @@ std::string to_text(const Comparison& comparison) {
         text += "; " + std::to_string(spoilt) + " of " + std::to_string(samples) +
                 " samples spoilt and thrown away";
     if (comparison.stopped) text += "; STOPPED before its end";
-    text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
+    text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) +
+            verdicts(comparison);
     return text;
 }
 

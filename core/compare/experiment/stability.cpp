@@ -109,7 +109,8 @@ std::string departure(const Paired& last) {
 
 Stability judge_stability(const StepRecord& arm, const StepRecord* base) {
     Stability result;
-    for (std::size_t i = opening_steps; i < arm.skipped.size(); ++i) result.late_skips += arm.skipped[i] ? 1 : 0;
+    for (std::size_t i = opening_steps; i < arm.skipped.size(); ++i)
+        result.late_skips += arm.skipped[i] ? 1 : 0;
     std::string reasons;
     const auto add = [&](const std::string& reason) {
         if (!reason.empty()) reasons += (reasons.empty() ? "" : "; ") + reason;

@@ -1,4 +1,4 @@
-#include <switchyard/compare/stacks/random_samples.h>
+#include <switchyard/compare/arms/random_samples.h>
 
 #include <algorithm>
 

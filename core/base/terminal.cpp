@@ -8,9 +8,11 @@
 #include <climits>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <streambuf>
 #include <utility>
+#include <vector>
 
 #include <switchyard/base/printable.h>
 #include <switchyard/base/standard_descriptors.h>
@@ -123,7 +125,10 @@ GuardedBuffer* guarded(std::ostream& stream) { return dynamic_cast<GuardedBuffer
 
 // Never destroyed: streams are flushed, and plugins may print, while the process ends.
 void guard(std::ostream& stream, int descriptor) {
-    if (guarded(stream) == nullptr) stream.rdbuf(new GuardedBuffer(stream.rdbuf(), descriptor));
+    static auto& all = *new std::vector<std::unique_ptr<GuardedBuffer>>;
+    if (guarded(stream) != nullptr) return;
+    all.push_back(std::make_unique<GuardedBuffer>(stream.rdbuf(), descriptor));
+    stream.rdbuf(all.back().get());
 }
 
 }  // namespace

@@ -215,7 +215,6 @@ TEST_CASE("an output that cannot be written is told before hours of work are los
         {{"compare", job, "--vary", "attention.backend=naive,torch", "--json", none}, told("--json")},
         {{"compare", job, "--vary", "attention.backend=naive,torch", "--html", none}, told("--html")},
         {{"compare", job, "--vary", "attention.backend=naive,torch", "--fastest", none}, told("--fastest")},
-        {{"bench", "step", job, "--fastest", none}, told("--fastest")},
         {{"bench", "attention", "--json", none}, told("--json")},
         {{"tune", job, "--json", none}, told("--json")},
         {{"check", job, "--json", none}, told("--json")},

@@ -176,11 +176,14 @@ StepLog::~StepLog() {
 }
 
 StepLog::StepLog(StepLog&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      unwritten_(std::move(other.unwritten_)) {}
 
 StepLog& StepLog::operator=(StepLog&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(descriptor_, other.descriptor_);
+    std::swap(unwritten_, other.unwritten_);
     return *this;
 }
 
@@ -188,10 +191,28 @@ std::string StepLog::failed() const { return "cannot write " + path_ + ": " + st
 
 std::string StepLog::write(const nlohmann::ordered_json& line) {
     const auto text = line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-    return base::write_all(descriptor_, text) ? "" : failed();
+    unwritten_ += text;
+    return flush();
 }
 
-std::string StepLog::sync() { return ::fsync(descriptor_) == 0 ? "" : failed(); }
+// All of it or nothing, so that it can be tried again: a checkpoint may still be saved after a write that failed once.
+std::string StepLog::flush() {
+    const auto end = ::lseek(descriptor_, 0, SEEK_END);
+    if (base::write_all(descriptor_, unwritten_)) {
+        unwritten_.clear();
+        return "";
+    }
+    auto error = failed();
+    if (end >= 0) (void)!::ftruncate(descriptor_, end);
+    return error;
+}
+
+std::string StepLog::sync() {
+    if (!unwritten_.empty()) {
+        if (auto error = flush(); !error.empty()) return error;
+    }
+    return ::fsync(descriptor_) == 0 ? "" : failed();
+}
 
 StepLog open_metrics(const std::string& path, std::int64_t step, bool evaluated_again) {
     return {path, [=](std::int64_t at, const nlohmann::ordered_json& line) {

@@ -55,14 +55,16 @@ public:
 
     // Each gives an error text that names the file; empty: none.
     std::string write(const nlohmann::ordered_json& line);
-    // What was written is durable from here on.
+    // Tries again what could not be written; what was written is durable from here on.
     std::string sync();
 
 private:
+    std::string flush();
     std::string failed() const;
 
     std::string path_;
     int descriptor_ = -1;
+    std::string unwritten_;  // lines that could not be written
 };
 
 // metrics.jsonl: keeps lines with a step of at most `step`, but no evaluation of that very step if it is made

@@ -195,7 +195,8 @@ std::string StepLog::write(const nlohmann::ordered_json& line) {
     return flush();
 }
 
-// All of it or nothing, so that it can be tried again: a checkpoint may still be saved after a write that failed once.
+// All of it or nothing, so that it can be tried again: a checkpoint may still be saved after a write that
+// failed once.
 std::string StepLog::flush() {
     const auto end = ::lseek(descriptor_, 0, SEEK_END);
     if (base::write_all(descriptor_, unwritten_)) {
@@ -208,9 +209,8 @@ std::string StepLog::flush() {
 }
 
 std::string StepLog::sync() {
-    if (!unwritten_.empty()) {
-        if (auto error = flush(); !error.empty()) return error;
-    }
+    // What still cannot be written was told when it was tried first.
+    if (!unwritten_.empty()) flush();
     return ::fsync(descriptor_) == 0 ? "" : failed();
 }
 

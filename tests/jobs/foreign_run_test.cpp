@@ -62,8 +62,6 @@ TEST_CASE("no command runs a plugin that a run's configuration names, and says w
                                       {"check", config},
                                       {"precision", config},
                                       {"tune", config},
-                                      {"bench", "layer", config},
-                                      {"bench", "step", config},
                                       {"compare", config, "--vary", "attention.backend=naive,torch"},
                                       {"train", config, "--run", other},
                                       {"train", config, "--run", foreign.path(), "--resume"}};

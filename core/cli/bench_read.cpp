@@ -47,7 +47,7 @@ Kind read_bench_kind(const std::string& text) {
         if (name(kind) == text) return kind;
         known.emplace_back(name(kind));
     }
-    known.insert(known.end(), {"layer", "step", "overhead"});
+    known.emplace_back("overhead");
     const auto near = config::suggest(text, known);
     throw Failure("there is no bench of \"" + base::quoted(text) + "\"" +
                   (near.empty() ? "" : "; did you mean " + near + "?") + "\nthere is one of " +

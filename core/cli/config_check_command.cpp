@@ -11,7 +11,6 @@
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/start_check.h>
 #include <switchyard/config/show.h>
-#include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
 namespace {
@@ -30,9 +29,7 @@ Action setup_config_check(CLI::App& command) {
     const auto options = std::make_shared<JobOptions>();
     add_job_options(command, *options);
     return [options] {
-        host::DiscoveryOptions manifests_only;
-        manifests_only.run_probes = false;
-        const auto job = load_job(*options, host::this_host(host::Look::cpu_only), manifests_only);
+        const auto job = load_job_by_manifests(*options);
         const auto problems = start_problems(job);
         if (!problems.empty()) throw Failure(told_in_part(problems));
         if (job.config.data.train.empty())

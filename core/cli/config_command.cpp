@@ -15,21 +15,6 @@
 #include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
-namespace {
-
-// Nothing of a plugin runs for a configuration: its manifest is enough.
-host::DiscoveryOptions manifests_only() {
-    host::DiscoveryOptions options;
-    options.run_probes = false;
-    return options;
-}
-
-Job load_job(const JobOptions& options) {
-    return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
-}
-
-}  // namespace
-
 Action setup_config_show(CLI::App& command) {
     struct Options {
         JobOptions job;
@@ -41,7 +26,7 @@ Action setup_config_show(CLI::App& command) {
     command.add_flag("--origin", options->origin, "say for each value where it came from");
     add_json(command, options->json);
     return [options] {
-        const auto job = load_job(options->job);
+        const auto job = load_job_by_manifests(options->job);
         write_json(options->json, config::show_json(job.config));
         if (!options->json.on_stdout()) config::show(std::cout, job.config, options->origin);
         return Exit::fine;

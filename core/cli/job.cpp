@@ -11,6 +11,7 @@
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/foreign_config.h>
 #include <switchyard/cli/output.h>
+#include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/program_paths.h>
 
 namespace switchyard::cli {
@@ -120,6 +121,16 @@ std::string searched_places(const host::SearchPath& path) {
                                        : counted(finding.libraries.size(), "library file");
     }
     return text;
+}
+
+host::DiscoveryOptions manifests_only() {
+    host::DiscoveryOptions options;
+    options.run_probes = false;
+    return options;
+}
+
+Job load_job_by_manifests(const JobOptions& options) {
+    return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
 }
 
 }  // namespace switchyard::cli

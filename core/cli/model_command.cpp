@@ -9,7 +9,6 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
-#include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/outline.h>
 
 namespace switchyard::cli {
@@ -30,9 +29,7 @@ std::string scaled(double value, const char* unit) {
 }
 
 int show_model(const ModelOptions& options) {
-    host::DiscoveryOptions discovery;
-    discovery.run_probes = false;
-    const auto job = load_job(options.job, host::this_host(host::Look::cpu_only), discovery);
+    const auto job = load_job_by_manifests(options.job);
     const auto parts = model::describe(job.config);
     model::ModelPart sum;
     auto json = nlohmann::ordered_json::array();

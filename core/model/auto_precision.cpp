@@ -27,8 +27,8 @@ std::vector<bool> scalings_to_ask(const PrecisionConfig& wanted, const Request& 
 
 // What a policy says to all that may be asked of it.
 struct Settled {
-    std::shared_ptr<const Request>
-        request;  // the first that it serves, or the one that it has the least against
+    // The first that it serves, or the one that it has the least against.
+    std::shared_ptr<const Request> request;
     Verdict verdict;
 };
 

@@ -50,7 +50,8 @@ void Bert::add_masked_lm(Builder& builder) {
             return r;
         });
     masked_lm_norm_ = builder.norm("masked_lm.norm");
-    masked_lm_normalize_ = head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
+    masked_lm_normalize_ =
+        head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
     masked_lm_ = WordHead(builder, embeddings_.words());
     masked_lm_.set_bias(builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}));
 }

@@ -41,4 +41,10 @@ Operation Maker::operation(const SlotPlace& place, Phase phase, const MakeReques
     return plan_.find(place.slot, phase, place.layers, place.layer ? &*place.layer : nullptr);
 }
 
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
+                                  Parameters& parameters) {
+    Maker maker(config, plan, parameters);
+    return make_model(maker);
+}
+
 }  // namespace switchyard::model

@@ -7,7 +7,7 @@
 #include <ATen/core/Generator.h>
 
 #include <switchyard/model/bound_plan.h>
-#include <switchyard/model/builder.h>
+#include <switchyard/model/model.h>
 #include <switchyard/model/parameters.h>
 
 namespace switchyard::model {
@@ -32,5 +32,9 @@ private:
     at::TensorOptions options_;
     at::Generator generator_;
 };
+
+// The model of `config`, which shares the operations of `plan`; its parameters go into `parameters`.
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
+                                  Parameters& parameters);
 
 }  // namespace switchyard::model

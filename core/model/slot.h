@@ -32,7 +32,7 @@ private:
     static std::size_t index(Phase phase) { return static_cast<std::size_t>(phase); }
 
     std::string name_;
-    std::array<std::shared_ptr<const Op>, 4> ops_{};
+    std::array<std::shared_ptr<const Op>, names<Phase>.size()> ops_{};
 };
 
 }  // namespace switchyard::model

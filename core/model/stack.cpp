@@ -25,10 +25,9 @@ Stack::Stack(Builder& builder, config::Stack which)
     : which_(which),
       model_(builder.config().model),
       device_(builder.config().run.device),
-      has_relative_bias_(model_.positions == config::Positions::t5),
       precision_(builder.precision()) {
     const std::string at(name(which));
-    if (has_relative_bias_) {
+    if (model_.positions == config::Positions::t5) {
         builder.begin_part(at + " relative bias");
         tables_.relative_bias =
             builder.parameter(at + ".relative_bias", {relative_buckets, model_.heads},
@@ -37,11 +36,12 @@ Stack::Stack(Builder& builder, config::Stack which)
     if (model_.positions == config::Positions::alibi)
         tables_.slopes = builder.constant([&] { return alibi_slopes(model_.heads); });
     if (model_.positions == config::Positions::rotary) {
-        const auto table = [&] {
-            return rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
-        };
-        tables_.rotary.cos = builder.constant([&] { return table().cos; });
-        tables_.rotary.sin = builder.constant([&] { return table().sin; });
+        auto& rotary = tables_.rotary;
+        rotary.cos = builder.constant([&] {
+            rotary = rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
+            return rotary.cos;
+        });
+        rotary.sin = builder.constant([&] { return rotary.sin; });
     }
     for (std::int64_t index = 0; index < model_.layers_of(which); ++index)
         layers_.push_back(make_layer(builder, {which, index}));
@@ -56,10 +56,11 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) cons
     const auto layer = builder.config().layer(id);
     const auto base = config::to_string(id);
     const bool has_cross = which_ == config::Stack::decoder && model_.has_cross_attention();
+    const bool has_bias = model_.positions == config::Positions::t5;
     const auto begin = builder.count();
     AttentionBlock attention(builder, layer, id, false);
     auto attention_parameters = builder.made_since(begin);
-    if (has_relative_bias_) attention_parameters.push_back(tables_.relative_bias);
+    if (has_bias) attention_parameters.push_back(tables_.relative_bias);
     auto attention_norm = builder.norm(base + ".attention.norm");
     std::optional<AttentionBlock> cross;
     std::vector<at::Tensor> cross_parameters;
@@ -75,7 +76,7 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) cons
     auto feed_forward_parameters = builder.made_since(feed_forward_begin);
     auto feed_forward_norm = builder.norm(base + ".feed_forward.norm");
     auto parameters = builder.made_since(begin);
-    if (has_relative_bias_) parameters.push_back(tables_.relative_bias);
+    if (has_bias) parameters.push_back(tables_.relative_bias);
     const NormPlace place{"normalization", base, layer.model, layer.normalization, id};
     auto first = place;
     first.slot = "normalization.first";

@@ -73,7 +73,6 @@ private:
     config::Stack which_;
     config::ModelConfig model_;
     Device device_;
-    bool has_relative_bias_;
     std::vector<Layer> layers_;
     PositionTables tables_;
     // pre-norm only

@@ -83,12 +83,6 @@ std::string describe_order(const config::Config& config, std::int64_t samples) {
            std::to_string(config.run.seed) + "\n";
 }
 
-std::unique_ptr<model::Model> made(const config::Config& config, const model::BoundPlan& plan,
-                                   model::Parameters& parameters) {
-    model::Maker maker(config, plan, parameters);
-    return model::make_model(maker);
-}
-
 }  // namespace
 
 InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
@@ -98,7 +92,7 @@ Session::Session(config::Config config, const resolver::Plan& plan, host::Regist
     : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
-      model_(made(config_, plan_, parameters_)),
+      model_(model::make_model(config_, plan_, parameters_)),
       optimizer_(model::bind<model::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
       train_loader_(
           model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),

@@ -160,8 +160,7 @@ std::string language_folder(const std::string& name) {
 Model::Model(config::Config made)
     : config(std::move(made)),
       plan(planned(config), registry(), host()),
-      maker(config, plan, parameters),
-      model(model::make_model(maker)) {}
+      model(model::make_model(config, plan, parameters)) {}
 
 Batch batch_of(const FixtureCase& fixture, Layout layout) {
     Batch batch;

@@ -38,7 +38,6 @@ struct Model {
     config::Config config;
     model::BoundPlan plan;
     model::Parameters parameters;
-    model::Maker maker;
     std::unique_ptr<model::Model> model;
 };
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <switchyard/compare/arms/arm_message.h>
+#include <switchyard/compare/arms/random_samples.h>
 #include <switchyard/compare/bench/bench_settings.h>
 #include <switchyard/compare/measure/stopwatch.h>
-#include <switchyard/compare/arms/random_samples.h>
 #include <switchyard/config/config.h>
 #include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>

@@ -1,7 +1,6 @@
 #include <switchyard/data/classification_data.h>
 
 #include <algorithm>
-#include <utility>
 
 #include <switchyard/base/printable.h>
 #include <switchyard/data/labels.h>
@@ -60,25 +59,20 @@ Encoded encode_pair(const Tokenizer& tokenizer, const std::string& first, const 
 
 }  // namespace
 
-void ClassificationData::add(std::vector<std::int64_t> ids, std::vector<std::int64_t> segments,
+void ClassificationData::add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& segments,
                              std::int64_t label) {
-    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    texts_.add(ids);
     segments_.insert(segments_.end(), segments.begin(), segments.end());
-    ends_.push_back(static_cast<std::int64_t>(ids_.size()));
     labels_.push_back(static_cast<std::int32_t>(label));
 }
 
-std::int64_t ClassificationData::length(std::int64_t index) const {
-    const auto i = static_cast<std::size_t>(index);
-    return ends_.at(i) - (i == 0 ? 0 : ends_[i - 1]);
-}
-
 Sample ClassificationData::get(std::int64_t index, std::int64_t) const {
-    const auto end = ends_.at(static_cast<std::size_t>(index));
-    const auto begin = end - length(index);
+    const auto ids = texts_.text(index);
     Sample sample;
-    sample.ids.assign(ids_.begin() + begin, ids_.begin() + end);
-    if (!segments_.empty()) sample.segments.assign(segments_.begin() + begin, segments_.begin() + end);
+    sample.ids.assign(ids.begin(), ids.end());
+    if (!segments_.empty())
+        sample.segments.assign(segments_.begin() + texts_.begin(index),
+                               segments_.begin() + texts_.end(index));
     sample.labels = {labels_[static_cast<std::size_t>(index)]};
     return sample;
 }
@@ -111,7 +105,7 @@ Splits read_classification(const config::DataConfig& data, const std::vector<std
             encoded = encode_pair(tokenizer, row.values[1], row.values[2], max_length);
         }
         ++(to_eval ? eval_counts : train_counts)[static_cast<std::size_t>(*label)];
-        (to_eval ? eval : train)->add(std::move(encoded.ids), std::move(encoded.segments), *label);
+        (to_eval ? eval : train)->add(encoded.ids, encoded.segments, *label);
         return RowUse{true, encoded.cut, "", {}};
     };
     read_splits(request, use, splits);

@@ -7,23 +7,23 @@
 #include <vector>
 
 #include <switchyard/data/splits.h>
+#include <switchyard/data/token_store.h>
 #include <switchyard/data/tokenizer.h>
 
 namespace switchyard::data {
 
 class ClassificationData final : public SampleSource {
 public:
-    void add(std::vector<std::int64_t> ids, std::vector<std::int64_t> segments, std::int64_t label);
+    void add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& segments,
+             std::int64_t label);
 
-    std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
-    std::int64_t length(std::int64_t index) const override;
+    std::int64_t size() const override { return texts_.size(); }
+    std::int64_t length(std::int64_t index) const override { return texts_.length(index); }
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:
-    // All samples end to end: a million short vectors would cost more than their contents.
-    std::vector<std::int32_t> ids_;
-    std::vector<std::uint8_t> segments_;  // empty, or as long as ids_
-    std::vector<std::int64_t> ends_;
+    TokenStore texts_;
+    std::vector<std::uint8_t> segments_;  // empty, or one for each token of texts_
     std::vector<std::int32_t> labels_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <switchyard/base/input_error.h>
+#include <switchyard/base/joined.h>
 #include <switchyard/base/printable.h>
 
 namespace switchyard::base {
@@ -267,7 +268,7 @@ std::string shown(const Json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (!value.is_array()) return value.dump();
     std::string text;
-    for (const auto& entry : value) text += (text.empty() ? "" : ", ") + shown(entry);
+    for (const auto& entry : value) add_item(text, shown(entry));
     return text;
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include <switchyard/base/number_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
-#include <switchyard/compare/measure/text_table.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/host/discovery/search_path.h>
 #include <switchyard/resolver/names.h>
@@ -29,7 +29,7 @@ Enum read_name(const std::string& option, const std::string& text) {
 
 void check_number(const char* option, double value, double low, double high, const std::string& expected) {
     if (value >= low && value <= high) return;
-    throw Failure(std::string(option) + ": expected " + expected + ", got " + compare::digits(value));
+    throw Failure(std::string(option) + ": expected " + expected + ", got " + base::digits(value));
 }
 
 std::string bad_dtype(const std::string& text) {

@@ -10,6 +10,7 @@
 #include <switchyard/cli/compare_arms.h>
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/compare_messages.h>
+#include <switchyard/cli/compare_record.h>
 #include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/compare/arms/arm_process.h>
@@ -23,6 +24,7 @@
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/program_paths.h>
 #include <switchyard/report/comparison_page.h>
+#include <switchyard/report/record_parts.h>
 #include <switchyard/train/stop_signal.h>
 
 namespace switchyard::cli {
@@ -97,13 +99,8 @@ public:
         const int stopped = stop_.exit_code();
         stop_.end_at_once();
         show_progress("");
-        const auto json = report_json(comparison);
-        write_json(options_.json, json);
-        if (!options_.html.empty())
-            write_file(options_.html,
-                       report::comparison_page(report::read_comparison(
-                           json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
-                           "this comparison")));
+        write_json(options_.json, report_json(comparison));
+        if (!options_.html.empty()) write_file(options_.html, page(comparison));
         if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
             std::cout << compare::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
@@ -153,20 +150,20 @@ private:
         return settings;
     }
 
-    std::vector<compare::Contender> start_arms() {
+    std::vector<compare::StartedArm> start_arms() {
         const auto runner = host::belonging_path("libexec/switchyard/switchyard-run");
-        std::vector<compare::Contender> contenders;
+        std::vector<compare::StartedArm> started;
         for (const auto& arm : checked_.arms) {
-            compare::Contender contender{arm, nullptr, ""};
+            compare::StartedArm one{arm, nullptr, ""};
             // An own arm reads the configuration by the name that was given here, so it stays here.
             const compare::ArmProgram program =
                 arm.external() ? compare::ArmProgram{arm.program, arm.folder}
                                : compare::ArmProgram{std::vector<std::string>{runner, "arm"}, ""};
-            contender.link = compare::ArmProcess::start(
-                program, guard_, [this] { return static_cast<bool>(stop_); }, contender.error);
-            contenders.push_back(std::move(contender));
+            one.link = compare::ArmProcess::start(
+                program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
+            started.push_back(std::move(one));
         }
-        return contenders;
+        return started;
     }
 
     nlohmann::ordered_json report_json(const compare::Comparison& comparison) const {
@@ -179,6 +176,16 @@ private:
         return json;
     }
 
+    std::string page(const compare::Comparison& comparison) const {
+        auto record = compare_record(comparison);
+        record.title = describe(options_, checked_);
+        record.config = options_.arms.job.config;
+        record.config_fingerprint = config::fingerprint(checked_.config);
+        record.host = report::host_facts(compare::to_json(host_));
+        record.command = command_line();
+        return report::comparison_page(record);
+    }
+
     // What --set takes to have the own arm with the lowest median.
     void write_fastest(const compare::Comparison& comparison) const {
         const compare::ArmResult* best = nullptr;
@@ -186,7 +193,7 @@ private:
             const auto& arm = comparison.arms[at];
             bool wrong = false;
             for (const auto& pair : comparison.pairs)
-                wrong = wrong || (pair.arm == at && pair.verdict == compare::Verdict::wrong);
+                wrong = wrong || (pair.arm == at && pair.verdict == compare::SpeedVerdict::wrong);
             if (!arm.ok() || arm.spec.external() || wrong || !std::isfinite(arm.samples_per_second)) continue;
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }

@@ -111,15 +111,6 @@ std::string command_line() {
     return text;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-    std::string text;
-    for (const auto& word : words) {
-        if (!text.empty()) text += between;
-        text += word;
-    }
-    return text;
-}
-
 std::string counted(std::size_t count, const std::string& what) {
     return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
 }

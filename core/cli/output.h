@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/base/terminal.h>
 
 namespace CLI {
@@ -16,6 +17,7 @@ class App;
 namespace switchyard::cli {
 
 using base::Color;
+using base::joined;
 using base::paint;
 using base::Text;
 
@@ -58,8 +60,6 @@ void show_progress(const std::string& text);
 
 // How this program was called, as it can be typed again.
 std::string command_line();
-
-std::string joined(const std::vector<std::string>& words, std::string_view between = ", ");
 
 // "1 plugin", "3 plugins".
 std::string counted(std::size_t count, const std::string& what);

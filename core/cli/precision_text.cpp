@@ -32,10 +32,8 @@ std::string fitted(const std::string& text, std::size_t width) {
     return text.size() <= width ? text : "..." + text.substr(text.size() - width + 3);
 }
 
-std::string joined(const std::set<std::string>& words) {
-    std::string text;
-    for (const auto& word : words) text += (text.empty() ? "" : "+") + word;
-    return text.empty() ? "-" : text;
+std::string dtypes_text(const std::set<std::string>& dtypes) {
+    return dtypes.empty() ? "-" : joined(dtypes, "+");
 }
 
 constexpr const char* pass_names[] = {"forward", "backward", "step"};
@@ -48,8 +46,8 @@ std::string short_pass(host::Pass pass) { return short_passes[static_cast<int>(p
 std::string computed_text(const OperationRecord& record) {
     const bool differentiated =
         record.pass == host::Pass::backward && record.gradient != GradientMode::kernel;
-    if (!differentiated && !record.own.empty()) return joined(record.own);
-    if (!record.inside.empty()) return joined(record.inside);
+    if (!differentiated && !record.own.empty()) return dtypes_text(record.own);
+    if (!record.inside.empty()) return dtypes_text(record.inside);
     if (!differentiated) return "own kernel";
     return record.gradient == GradientMode::differentiable ? "autograd" : "reference";
 }
@@ -207,8 +205,8 @@ Text dtypes_table(const std::vector<OperationRecord>& records) {
         auto parameters = record.dtypes(true, true);
         auto returned = record.dtypes(false, false);
         if (record.pass == host::Pass::step) parameters = record.dtypes(false, true);
-        rows.push_back({record.layer, record.operation, pass_name(record.pass), joined(parameters),
-                        joined(record.dtypes(true, false)), computed_text(record), joined(returned),
+        rows.push_back({record.layer, record.operation, pass_name(record.pass), dtypes_text(parameters),
+                        dtypes_text(record.dtypes(true, false)), computed_text(record), dtypes_text(returned),
                         record.component});
         for (std::size_t i = 1; i < titles.size(); ++i)
             widths[i] = std::max(widths[i], rows.back()[i].size());

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/number_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/auto_choice.h>
 #include <switchyard/cli/commands.h>
@@ -155,7 +156,7 @@ private:
     static std::string time_text(const resolver::MeasuredCandidate& candidate) {
         if (!candidate.timed()) return "-";
         if (std::isfinite(candidate.low))
-            return compare::interval_text({candidate.ms, candidate.low, candidate.high});
+            return base::interval_text({candidate.ms, candidate.low, candidate.high});
         char text[32];
         std::snprintf(text, sizeof text, "%.3g", candidate.ms);
         return text;

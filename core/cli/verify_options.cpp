@@ -15,7 +15,7 @@ namespace switchyard::cli {
 namespace {
 
 std::string one_of(const std::set<std::string>& known) {
-    return known.empty() ? "none: there are none" : "one of " + joined({known.begin(), known.end()});
+    return known.empty() ? "none: there are none" : "one of " + joined(known);
 }
 
 std::string suggestion(const std::string& word, const std::set<std::string>& known) {

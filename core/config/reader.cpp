@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/config/table.h>
@@ -11,14 +12,12 @@
 namespace switchyard::config {
 namespace {
 
-std::string joined(const std::string& path, const std::string& name) {
+std::string key_below(const std::string& path, const std::string& name) {
     return path.empty() ? key_text(name) : path + '.' + key_text(name);
 }
 
 std::string one_of(const std::vector<std::string>& known) {
-    std::string list;
-    for (const auto& name : known) list += (list.empty() ? "one of " : ", ") + name;
-    return list;
+    return known.empty() ? "" : "one of " + base::joined(known);
 }
 
 bool is_section(const std::string& path) {
@@ -49,8 +48,8 @@ std::string meant(const std::string& path, const std::string& name, bool per_lay
     }
     if (path.empty() && per_layer) siblings.emplace_back("match");
     if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer", "arm"});
-    if (const auto near = suggest(name, siblings); !near.empty()) return joined(path, near);
-    return elsewhere.empty() ? suggest(joined(path, name), all) : elsewhere;
+    if (const auto near = suggest(name, siblings); !near.empty()) return key_below(path, near);
+    return elsewhere.empty() ? suggest(key_below(path, name), all) : elsewhere;
 }
 
 class Reader {
@@ -98,7 +97,7 @@ private:
 
     // `node` is a member of the section `path` (of the file itself: empty); `in_rule`: of a [[layer]].
     void read_member(const Node& node, const std::string& path, Assignments& target, bool in_rule) {
-        const std::string key = joined(path, node.name);
+        const std::string key = key_below(path, node.name);
         const auto kind = kind_of_options(key);
         const Field* field = find_field(key);
         const bool for_all_layers =
@@ -149,7 +148,7 @@ private:
         if (node.kind != Node::Kind::table)
             return report(node.place, key, "got " + describe(node), "a table for each component");
         for (const auto& component : node.children) {
-            const std::string path = joined(key, component.name);
+            const std::string path = key_below(key, component.name);
             if (component.kind != Node::Kind::table) {
                 report(component.place, path, "got " + describe(component),
                        "a table of options of the component " + component.name);
@@ -160,8 +159,8 @@ private:
             for (const auto& option : component.children) {
                 const auto shape =
                     schema == nullptr ? shape_of(option) : find_shape(option, component.name, *schema, path);
-                auto value =
-                    shape ? check_value(*shape, option, joined(path, option.name), complain_) : std::nullopt;
+                auto value = shape ? check_value(*shape, option, key_below(path, option.name), complain_)
+                                   : std::nullopt;
                 if (value)
                     target.push_back(
                         {key, component.name, option.name, std::move(*value), origin_at(option.name_place)});
@@ -191,7 +190,7 @@ private:
             if (spec.name == node.name) return shape_of(spec);
             known.push_back(spec.name);
         }
-        report(node.name_place, joined(path, node.name), component + " has no such option",
+        report(node.name_place, key_below(path, node.name), component + " has no such option",
                known.empty() ? "none: it has no options" : one_of(known),
                did_you_mean(suggest(node.name, known)));
         return std::nullopt;
@@ -282,7 +281,7 @@ private:
 
 std::string full_key(const Assignment& assignment) {
     if (assignment.component.empty()) return assignment.key;
-    return joined(joined(assignment.key, assignment.component), assignment.option);
+    return key_below(key_below(assignment.key, assignment.component), assignment.option);
 }
 
 Problem problem_at(const TextSource& source, Place place, std::string key, std::string message,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/reader.h>
 #include <switchyard/config/table.h>
@@ -18,7 +19,7 @@ std::string default_text(const Field& field) {
     std::set<std::string> different;
     for (const auto type : names<ModelType>) {
         const std::string value = value_text(field, default_value(field, *parse<ModelType>(type)));
-        text += (text.empty() ? "" : ", ") + value + " (" + std::string(type) + ')';
+        base::add_item(text, value + " (" + std::string(type) + ')');
         different.insert(value);
     }
     return different.size() == 1 ? *different.begin() : text;

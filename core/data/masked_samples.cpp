@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <switchyard/data/random.h>
+#include <switchyard/data/splitmix64.h>
 
 namespace switchyard::data {
 
@@ -18,7 +18,7 @@ Sample MaskedSamples::get(std::int64_t index, std::int64_t epoch) const {
     constexpr std::int64_t no_label = -100;
     auto sample = texts_->get(index, epoch);
     auto& ids = sample.ids;
-    Random random(seed_, index, epoch);
+    SplitMix64 random(seed_, index, epoch);
     std::vector<std::size_t> open, chosen;
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (specials_.holds(ids[i])) continue;

@@ -7,7 +7,7 @@ namespace switchyard::data {
 namespace {
 
 // Lengths of `parts` parts of `total`, none empty.
-std::vector<std::int64_t> draw_parts(std::int64_t total, std::int64_t parts, Random& random) {
+std::vector<std::int64_t> draw_parts(std::int64_t total, std::int64_t parts, SplitMix64& random) {
     std::vector<std::int64_t> lengths{0};
     auto borders = parts - 1;
     for (std::int64_t i = 1; i <= total; ++i) {
@@ -39,7 +39,7 @@ SpanCounts count_spans(std::int64_t length, const SpanRule& rule) {
     return counts;
 }
 
-std::vector<bool> draw_spans(std::int64_t length, const SpanCounts& counts, Random& random) {
+std::vector<bool> draw_spans(std::int64_t length, const SpanCounts& counts, SplitMix64& random) {
     std::vector<bool> cut(static_cast<std::size_t>(length), false);
     if (counts.spans == 0) return cut;
     const auto spans = draw_parts(counts.tokens, counts.spans, random);
@@ -90,7 +90,7 @@ std::int64_t SpanSamples::length(std::int64_t index) const {
 Sample SpanSamples::get(std::int64_t index, std::int64_t epoch) const {
     const auto ids = texts_->get(index, epoch).ids;
     const auto length = static_cast<std::int64_t>(ids.size());
-    Random random(seed_, index, epoch);
+    SplitMix64 random(seed_, index, epoch);
     auto text =
         cut_spans(ids, draw_spans(length, count_spans(length, rule_), random), numbers_.first_sentinel);
     Sample sample;

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include <switchyard/data/random.h>
+#include <switchyard/data/splitmix64.h>
 #include <switchyard/interfaces/data_loader.h>
 
 namespace switchyard::data {
@@ -27,7 +27,7 @@ struct SpanCounts {
 SpanCounts count_spans(std::int64_t length, const SpanRule& rule);
 
 // Which tokens are cut out: each way to do so with these counts is as likely.
-std::vector<bool> draw_spans(std::int64_t length, const SpanCounts& counts, Random& random);
+std::vector<bool> draw_spans(std::int64_t length, const SpanCounts& counts, SplitMix64& random);
 
 struct CorruptedText {
     std::vector<std::int64_t> source, target;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/config/suggest.h>
@@ -28,17 +29,6 @@ bool is_one_line(const std::string& text) { return !text.empty() && base::printa
 
 const TextRule a_name{is_name, "a name: lower-case letters, digits, '_', '-', '.', beginning with a letter"};
 const TextRule a_line{is_one_line, "a text of one line"};
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-    return text;
-}
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-    const std::string nearest = config::suggest(word, candidates);
-    return nearest.empty() ? "" : "did you mean " + nearest + "?";
-}
 
 void TomlReport::add(const config::Place& place, const std::string& key, const std::string& message,
                      const std::string& expected, const std::string& hint) {
@@ -134,22 +124,22 @@ std::vector<std::string> TomlTable::list(const std::string& key, const TextRule&
 
 std::optional<std::size_t> TomlTable::word(const std::string& key, const std::vector<std::string>& words,
                                            std::optional<std::size_t> standard) {
-    const std::string expected = "one of " + joined(words);
+    const std::string expected = "one of " + base::joined(words);
     const Node* node = standard ? find(key) : require(key, expected);
     if (node == nullptr) return standard;
     const auto* value = std::get_if<std::string>(&node->scalar);
     const auto found = value == nullptr ? words.end() : std::find(words.begin(), words.end(), *value);
     if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-    wrong(*node, key, expected, value == nullptr ? "" : did_you_mean(*value, words));
+    wrong(*node, key, expected, value == nullptr ? "" : config::did_you_mean(config::suggest(*value, words)));
     return std::nullopt;
 }
 
 void TomlTable::finish() {
     for (const Node& child : node_.children) {
         if (std::find(known_.begin(), known_.end(), child.name) != known_.end()) continue;
-        const std::string hint = did_you_mean(child.name, known_);
+        const std::string hint = config::did_you_mean(config::suggest(child.name, known_));
         report_.add(child.name_place, prefix_ + child.name, "unknown key",
-                    hint.empty() ? "one of " + joined(known_) : "", hint);
+                    hint.empty() ? "one of " + base::joined(known_) : "", hint);
     }
 }
 

@@ -21,10 +21,6 @@ struct TextRule {
 extern const TextRule a_name;  // lower-case letters, digits, '_', '-', '.', beginning with a letter
 extern const TextRule a_line;  // not empty, no control characters
 
-// "did you mean X?", or nothing.
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates);
-std::string joined(const std::vector<std::string>& words, const char* between = ", ");
-
 // Where problems go. `text`: of the whole file, must outlive it.
 class TomlReport {
 public:

@@ -5,7 +5,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/data/random.h>
+#include <switchyard/data/splitmix64.h>
 #include <switchyard/reference/collate.h>
 
 namespace switchyard::infer {
@@ -35,7 +35,7 @@ Beginning begin(const config::Config& config, const data::Tokenizer& tokenizer, 
 struct Growing {
     std::int64_t index;
     Ids ids;
-    data::Random random;
+    data::SplitMix64 random;
 };
 
 class Writer {
@@ -57,7 +57,7 @@ public:
             std::vector<Growing> growing;
             const auto last = std::min(first + config_.batch.size, options_.samples);
             for (auto i = first; i < last; ++i)
-                growing.push_back({i, beginning.grown, data::Random(options_.seed, i, 0)});
+                growing.push_back({i, beginning.grown, data::SplitMix64(options_.seed, i, 0)});
             for (std::int64_t step = 0; step < limit && !growing.empty(); ++step)
                 grow(beginning.source, growing, results);
         }

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/resolver/request_fields.h>
 
 namespace switchyard::model {
@@ -41,8 +42,8 @@ at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_
     // "encoder.0.attention.q.weight" is told as "q 384x384".
     const auto end = name.ends_with(".weight") ? name.rfind('.') : name.size();
     const auto begin = name.rfind('.', end - 1) + 1;
-    part.shapes += (part.shapes.empty() ? "" : ", ") + name.substr(begin, end - begin) + " " +
-                   std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]);
+    base::add_item(part.shapes, name.substr(begin, end - begin) + " " + std::to_string(sizes[0]) + "x" +
+                                    std::to_string(sizes[1]));
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/attention.h>
@@ -59,9 +60,8 @@ std::string reason_of(const resolver::PlanRow& row, host::Registry& registry, co
         return std::string("it could not be asked: ") + error.what();
     }
     if (chosen.composed.empty()) return "";
-    std::string parts;
-    for (const auto& part : chosen.composed) parts += (parts.empty() ? "" : ", ") + part;
-    return "what the core does around it (" + parts + ") is summed up by LibTorch's operators";
+    return "what the core does around it (" + base::joined(chosen.composed) +
+           ") is summed up by LibTorch's operators";
 }
 
 }  // namespace

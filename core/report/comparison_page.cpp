@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/report/html_table.h>
 #include <switchyard/report/html_text.h>
 #include <switchyard/report/svg_forest.h>
@@ -20,7 +21,7 @@ constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, 
 Hue hue_of(std::size_t arm) { return hues[arm % std::size(hues)]; }
 
 std::string number(const std::optional<double>& value, int significant = 3) {
-    return value ? digits(*value, significant) : "–";
+    return value ? page_number(*value, significant) : "–";
 }
 
 std::string section(const std::string& title, const std::string& body) {
@@ -49,7 +50,7 @@ std::string name_with_notes(const ArmRecord& arm) {
 std::string head(const ComparisonRecord& comparison) {
     std::string title;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, comparison.arms.size()); ++i)
-        title.append(title.empty() ? "" : ", ").append(comparison.arms[i].name);
+        base::add_item(title, comparison.arms[i].name);
     if (comparison.arms.size() > 3) title += " and " + std::to_string(comparison.arms.size() - 3) + " more";
     std::string html = "<h1>" + escape(shortened(title, 160)) + "</h1>\n";
     if (!comparison.title.empty()) html += "<p class=\"lead\">" + escape(comparison.title) + "</p>\n";
@@ -88,10 +89,9 @@ std::string ratios(const ComparisonRecord& comparison) {
             const auto ratio = pair.speedup.value_or(Interval{nan, nan, nan});
             auto verdict = pair.verdict;
             std::replace(verdict.begin(), verdict.end(), '_', ' ');
-            plot.rows.push_back({pair.arm, interval_text(ratio) + "  " + verdict, ratio,
+            plot.rows.push_back({pair.arm, page_interval(ratio) + "  " + verdict, ratio,
                                  hue_of(static_cast<std::size_t>(arm - comparison.arms.begin()))});
-            plot.description +=
-                (plot.description.empty() ? "" : "; ") + pair.arm + ": " + plot.rows.back().label;
+            base::add_item(plot.description, pair.arm + ": " + plot.rows.back().label, "; ");
         }
     }
     if (plot.rows.empty()) return "";
@@ -108,7 +108,7 @@ std::string speeds(const ComparisonRecord& comparison) {
                      {"Tokens/s", true},
                      {"Peak memory", true}});
     for (const auto& arm : comparison.arms) {
-        table.row({name_with_notes(arm), escape(arm.dtype), arm.step_ms ? interval_text(*arm.step_ms) : "–",
+        table.row({name_with_notes(arm), escape(arm.dtype), arm.step_ms ? page_interval(*arm.step_ms) : "–",
                    number(arm.samples_per_second), number(arm.tokens_per_second),
                    arm.peak_bytes ? bytes_text(*arm.peak_bytes) : "–"});
     }
@@ -119,8 +119,10 @@ LinePlot loss_plot(const std::string& title, const std::vector<Curve>& curves) {
     LinePlot plot{title, "", "loss", curves, false};
     for (const auto& curve : curves) {
         if (curve.points.empty()) continue;
-        plot.description += (plot.description.empty() ? "" : "; ") + curve.name + ": from " +
-                            digits(curve.points.front().y) + " to " + digits(curve.points.back().y);
+        base::add_item(plot.description,
+                       curve.name + ": from " + page_number(curve.points.front().y) + " to " +
+                           page_number(curve.points.back().y),
+                       "; ");
     }
     return plot;
 }
@@ -145,21 +147,20 @@ std::string final_losses(const ComparisonRecord& comparison) {
         std::string losses;
         for (const auto& arm : comparison.arms) {
             if (arm.name != pair.arm) continue;
-            for (const double loss : arm.final_losses)
-                losses.append(losses.empty() ? "" : ", ").append(digits(loss, 4));
+            for (const double loss : arm.final_losses) base::add_item(losses, page_number(loss, 4));
         }
         auto verdict = pair.loss_verdict;
         std::replace(verdict.begin(), verdict.end(), '_', ' ');
         const std::string interval =
             pair.loss_difference && pair.loss_low && pair.loss_high
-                ? interval_text({*pair.loss_difference, *pair.loss_low, *pair.loss_high})
+                ? page_interval({*pair.loss_difference, *pair.loss_low, *pair.loss_high})
                 : "–";
         table.row({escape(pair.arm), shortened(losses, 300), interval,
                    escape(verdict) + (pair.loss_reason.empty()
                                           ? ""
                                           : " <span class=\"why\">" + escape(pair.loss_reason) + "</span>")});
     }
-    return "<h3>Final losses after " + digits(comparison.loss_steps, 1) + " steps, within " +
+    return "<h3>Final losses after " + page_number(comparison.loss_steps, 1) + " steps, within " +
            escape(comparison.margin) + " of " + escape(base_of(comparison)) + "?</h3>\n" + table.html() +
            note("Two one-sided t-tests, paired by seed (Schuirmann 1987); the margin was set before.");
 }
@@ -182,9 +183,9 @@ std::string stability(const ComparisonRecord& comparison) {
     for (const auto& arm : comparison.arms) {
         any = any || arm.judged;
         const std::string answer = !arm.stable ? "–" : *arm.stable ? "yes" : "<span class=\"bad\">no</span>";
-        const std::string drift =
-            arm.loss_drift ? (*arm.loss_drift > 0.0 ? "+" : "") + digits(100.0 * *arm.loss_drift, 2) + " %"
-                           : "–";
+        const std::string drift = arm.loss_drift ? (*arm.loss_drift > 0.0 ? "+" : "") +
+                                                       page_number(100.0 * *arm.loss_drift, 2) + " %"
+                                                 : "–";
         table.row({escape(arm.name), drift, number(arm.skipped_steps, 1),
                    answer + (arm.stability_reason.empty()
                                  ? ""
@@ -210,8 +211,7 @@ std::string memory(const ComparisonRecord& comparison) {
         const double size = *record.peak_bytes / unit;
         plot.bars.push_back(
             {record.name, bytes_text(*record.peak_bytes), Interval{size, size, size}, hue_of(arm)});
-        plot.description +=
-            (plot.description.empty() ? "" : "; ") + record.name + ": " + plot.bars.back().label;
+        base::add_item(plot.description, record.name + ": " + plot.bars.back().label, "; ");
     }
     return plot.bars.empty() ? "" : "<figure>\n" + bar_plot_for_all(plot) + "</figure>\n";
 }
@@ -265,10 +265,18 @@ std::string what_ran(const ComparisonRecord& comparison) {
 
 std::string facts(const ComparisonRecord& comparison) {
     std::string rows;
-    for (const auto* list : {&comparison.facts, &comparison.host}) {
-        for (const auto& [name, value] : *list)
+    const auto add = [&](const std::string& name, const std::string& value) {
+        if (!value.empty())
             rows += "<tr><th>" + escape(name) + "</th><td>" + escape(shortened(value, 300)) + "</td></tr>\n";
-    }
+    };
+    add("Configuration", comparison.config);
+    add("Its fingerprint", comparison.config_fingerprint);
+    add("Blocks", comparison.blocks);
+    add("Timed steps in a block", comparison.steps_per_block);
+    add("Steps before them, not timed", comparison.lead_in_steps);
+    add("Steps of warm-up", comparison.warm_up_steps);
+    add("Seed of the order", comparison.seed);
+    for (const auto& [name, value] : comparison.host) add(name, value);
     if (!comparison.command.empty())
         rows += "<tr><th>Command</th><td><code>" + escape(shortened(comparison.command, 1500)) +
                 "</code></td></tr>\n";

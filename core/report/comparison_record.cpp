@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include <switchyard/base/executed_text.h>
 #include <switchyard/report/record_json.h>
 #include <switchyard/report/record_parts.h>
 
@@ -14,42 +16,12 @@ bool flag(const Json& object, const char* key) {
     return value.is_boolean() && value.get<bool>();
 }
 
+// As many as the list has: NaN for what is no number.
 std::vector<double> numbers(const Json& list) {
     std::vector<double> values;
-    for (const auto& value : list.is_array() ? list : Json::array()) {
-        if (value.is_number()) values.push_back(value.get<double>());
-    }
+    for (const auto& value : list.is_array() ? list : Json::array())
+        values.push_back(value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
     return values;
-}
-
-Points over_steps(const Json& list) {
-    Points points;
-    double step = 0.0;
-    for (const auto& value : list.is_array() ? list : Json::array()) {
-        step += 1.0;
-        if (value.is_number() && std::isfinite(value.get<double>()))
-            points.push_back({step, value.get<double>()});
-    }
-    return points;
-}
-
-std::string ran_text(const Json& executed) {
-    std::string text;
-    if (!executed.is_object()) return text;
-    for (const auto& [slot, rows] : executed.items()) {
-        std::string list;
-        for (const auto& row : rows.is_array() ? rows : Json::array()) {
-            const auto phase = text_of(row, "phase"), component = text_of(row, "component"),
-                       plugin = text_of(row, "plugin"), variant = text_of(row, "variant");
-            if (!phase.empty() && phase != "train") continue;
-            std::string one = plugin.empty() || plugin == component ? component : plugin + "/" + component;
-            if (!variant.empty()) one += "@" + variant;
-            if (!one.empty() && list.find(one) == std::string::npos)
-                list += (list.empty() ? "" : " + ") + one;
-        }
-        if (!list.empty()) text += (text.empty() ? "" : ", ") + slot + " " + list;
-    }
-    return text;
 }
 
 void read_blocks(const Json& list, ArmRecord& arm) {
@@ -69,8 +41,7 @@ ArmRecord arm_of(const Json& json) {
     arm.reason = text_of(json, "reason");
     arm.what = text_of(json, "what");
     arm.dtype = text_of(json, "dtype");
-    arm.timed_outside = text_of(json, "timed_by") == "conductor";
-    arm.ran = ran_text(member(json, "executed"));
+    arm.ran = base::executed_text(member(json, "executed"));
     for (const auto& text : member(json, "differs")) arm.differs.push_back(shown(text));
     arm.step_ms = interval_of(json, "step_ms");
     arm.samples_per_second = number_of(json, "samples_per_second");
@@ -88,25 +59,20 @@ ArmRecord arm_of(const Json& json) {
     arm.loss_drift = number_of(stability, "loss_drift");
     arm.stability_reason = text_of(stability, "reason");
     if (member(stability, "stable").is_boolean()) arm.stable = flag(stability, "stable");
-    arm.losses = over_steps(member(json, "losses"));
-    for (const auto& seed : member(json, "seed_losses")) arm.seed_losses.push_back(over_steps(seed));
-    arm.final_losses = numbers(member(json, "final_losses"));
+    arm.losses = over_steps(numbers(member(json, "losses")));
+    for (const auto& seed : member(json, "seed_losses")) arm.seed_losses.push_back(over_steps(numbers(seed)));
+    arm.final_losses = finite(numbers(member(json, "final_losses")));
     read_blocks(member(json, "blocks"), arm);
     return arm;
 }
 
 PairRecord pair_of(const Json& json) {
-    PairRecord pair{text_of(json, "base"),
-                    text_of(json, "arm"),
-                    text_of(json, "verdict"),
-                    text_of(json, "sentence"),
-                    interval_of(json, "speedup"),
-                    number_of(json, "p"),
-                    {},
-                    {},
-                    {},
-                    {},
-                    {}};
+    PairRecord pair;
+    pair.base = text_of(json, "base");
+    pair.arm = text_of(json, "arm");
+    pair.verdict = text_of(json, "verdict");
+    pair.sentence = text_of(json, "sentence");
+    pair.speedup = interval_of(json, "speedup");
     const Json& loss = member(json, "loss");
     pair.loss_verdict = text_of(loss, "verdict");
     pair.loss_reason = text_of(loss, "reason");
@@ -116,13 +82,28 @@ PairRecord pair_of(const Json& json) {
     return pair;
 }
 
-std::string margin_text(const Json& margin) {
-    const auto size = number_of(margin, "size");
-    if (!size) return "";
-    return flag(margin, "relative") ? digits(*size * 100.0) + " %" : digits(*size);
+}  // namespace
+
+std::optional<double> if_finite(double value) {
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-}  // namespace
+std::vector<double> finite(std::vector<double> values) {
+    std::erase_if(values, [](double value) { return !std::isfinite(value); });
+    return values;
+}
+
+Points over_steps(const std::vector<double>& values) {
+    Points points;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (std::isfinite(values[i])) points.push_back({static_cast<double>(i + 1), values[i]});
+    }
+    return points;
+}
+
+std::string margin_text(double size, bool relative) {
+    return relative ? page_number(size * 100.0) + " %" : page_number(size);
+}
 
 StackTimes stack_times(const ComparisonRecord& comparison, const std::string& file) {
     StackTimes times;
@@ -172,18 +153,17 @@ ComparisonRecord read_comparison(const std::string& text, const std::string& fil
     record.title = text_of(json, "title");
     record.command = text_of(json, "command");
     record.host = host_facts(member(json, "host"));
-    record.margin = margin_text(member(json, "loss_margin"));
+    const Json& margin = member(json, "loss_margin");
+    if (const auto size = number_of(margin, "size"))
+        record.margin = margin_text(*size, flag(margin, "relative"));
     record.loss_steps = number_of(json, "loss_steps").value_or(0.0);
-    record.forced = flag(json, "forced");
     record.stopped = flag(json, "stopped");
-    for (const auto& [key, name] :
-         {std::pair("config", "Configuration"), std::pair("config_fingerprint", "Its fingerprint"),
-          std::pair("blocks", "Blocks"), std::pair("steps_per_block", "Timed steps in a block"),
-          std::pair("lead_in_steps", "Steps before them, not timed"),
-          std::pair("warm_up_steps", "Steps of warm-up"), std::pair("seed", "Seed of the order")}) {
-        const auto value = shown(member(json, key));
-        if (!value.empty()) record.facts.emplace_back(name, value);
-    }
+    for (const auto& [key, text] :
+         {std::pair("config", &record.config), std::pair("config_fingerprint", &record.config_fingerprint),
+          std::pair("blocks", &record.blocks), std::pair("steps_per_block", &record.steps_per_block),
+          std::pair("lead_in_steps", &record.lead_in_steps),
+          std::pair("warm_up_steps", &record.warm_up_steps), std::pair("seed", &record.seed)})
+        *text = shown(member(json, key));
     return record;
 }
 

@@ -1,5 +1,5 @@
-// What `switchyard compare --json` wrote, as far as a page tells it. Keys that are missing or hold something else are unknown, and what is
-// unknown is not shown.
+// A comparison as far as a page tells it: made by `switchyard compare`, or read from what its --json wrote. Keys
+// that are missing or hold something else are unknown, and what is unknown is not shown.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct ArmRecord {
     std::string name, status, reason, what, dtype;
     std::string ran;                   // "attention torch@math, ..."
     std::vector<std::string> differs;  // what makes it no fair comparison
-    bool ok = false, timed_outside = false;
+    bool ok = false;
     std::optional<Interval> step_ms;
     std::optional<double> samples_per_second, tokens_per_second, peak_bytes;
     std::optional<double> drift_loss, drift_output, drift_gradient;
@@ -34,7 +34,6 @@ struct ArmRecord {
 struct PairRecord {
     std::string base, arm, verdict, sentence;
     std::optional<Interval> speedup;
-    std::optional<double> p;
     std::string loss_verdict, loss_reason;
     std::optional<double> loss_difference, loss_low, loss_high;
 };
@@ -43,11 +42,19 @@ struct ComparisonRecord {
     std::string title, command;
     std::vector<ArmRecord> arms;
     std::vector<PairRecord> pairs;
-    std::vector<Fact> host, facts;
+    std::vector<Fact> host;
+    // As they are shown; empty: not known.
+    std::string config, config_fingerprint, blocks, steps_per_block, lead_in_steps, warm_up_steps, seed;
     std::string margin;  // of the final losses, as text; empty: not compared
     double loss_steps = 0.0;
-    bool forced = false, stopped = false;
+    bool stopped = false;
 };
+
+// Parts of it, from numbers of which some may not be finite: those are not known.
+std::optional<double> if_finite(double value);
+std::vector<double> finite(std::vector<double> values);
+Points over_steps(const std::vector<double>& values);
+std::string margin_text(double size, bool relative);
 
 // `file` names it in errors. Throws InputError for what is no comparison.
 ComparisonRecord read_comparison(const std::string& text, const std::string& file);

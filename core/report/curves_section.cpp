@@ -9,7 +9,9 @@
 namespace switchyard::report {
 namespace {
 
-std::string step_text(const Point& point) { return digits(point.y) + " at step " + digits(point.x, 1); }
+std::string step_text(const Point& point) {
+    return page_number(point.y) + " at step " + page_number(point.x, 1);
+}
 
 std::string course(const std::string& name, const Points& points) {
     if (points.empty()) return "";

@@ -1,6 +1,7 @@
 // What the run was made of: plan, memory, host, configuration.
 #include <algorithm>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/report/html_table.h>
 #include <switchyard/report/html_text.h>
 #include <switchyard/report/report_sections.h>
@@ -28,7 +29,7 @@ std::string calls_text(const std::vector<const Executed*>& ran) {
     std::string text;
     for (const auto* entry : ran) {
         if (!text.empty()) text += "<br/>";
-        text += digits(static_cast<double>(entry->calls), 1);
+        text += page_number(static_cast<double>(entry->calls), 1);
         if (!entry->variant.empty()) text.append(" ").append(brief(entry->variant));
     }
     return text;
@@ -36,10 +37,8 @@ std::string calls_text(const std::vector<const Executed*>& ran) {
 
 std::string why_text(const PlanRow& row) {
     std::string text = brief(row.how);
-    if (!row.from.empty())
-        text += (text.empty() ? "" : " in ") + std::string("<code>") + brief(row.from) + "</code>";
-    std::string notes;
-    for (const auto& note : row.notes) notes += (notes.empty() ? "" : "; ") + note;
+    if (!row.from.empty()) base::add_item(text, "<code>" + brief(row.from) + "</code>", " in ");
+    const auto notes = base::joined(row.notes, "; ");
     if (!notes.empty()) text += " <span class=\"why\">" + escape(shortened(notes, 300)) + "</span>";
     if (!row.error.empty()) text += " <span class=\"bad\">" + escape(shortened(row.error, 300)) + "</span>";
     return text;
@@ -62,8 +61,8 @@ std::string shares_table(const std::vector<Share>& shares, double sum) {
             "height=\"12\" "
             "class=\"fill-" +
             std::string(1, static_cast<char>(share.hue)) + "\"/></svg> " + escape(share.name) + "</th><td>" +
-            bytes_text(share.value) + (sum > 0.0 ? ", " + digits(100.0 * share.value / sum, 2) + " %" : "") +
-            "</td></tr>\n";
+            bytes_text(share.value) +
+            (sum > 0.0 ? ", " + page_number(100.0 * share.value / sum, 2) + " %" : "") + "</td></tr>\n";
     }
     return html + "</table>\n";
 }
@@ -125,7 +124,7 @@ std::string memory_section(const RunRecord& run) {
         if (shares.size() == std::size(hues)) break;
         shares.push_back({name, bytes, hues[shares.size()]});
         sum += bytes;
-        description += (description.empty() ? "" : ", ") + name + " " + bytes_text(bytes);
+        base::add_item(description, name + " " + bytes_text(bytes));
     }
     std::string html = "<section>\n<h2>Memory</h2>\n";
     if (run.summary->peak_bytes)

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/report/comparison_record.h>
 #include <switchyard/report/record_json.h>
 #include <switchyard/report/record_parts.h>
@@ -44,7 +45,7 @@ std::vector<std::string> notes_of(const Json& slot) {
         if (member(candidate, "ok") != false) continue;
         std::string reasons;
         for (const auto& reason : member(candidate, "reasons"))
-            reasons += (reasons.empty() ? "" : "; ") + reason_text(reason);
+            base::add_item(reasons, reason_text(reason), "; ");
         notes.push_back(component_text(candidate) + " does not serve it" +
                         (reasons.empty() ? "" : ": " + reasons));
     }
@@ -82,7 +83,7 @@ std::string rows_text(const Json& rows) {
     for (const char* key : {"used", "read", "skipped", "truncated"}) {
         const auto count = number_of(rows, key);
         if (!count || (*count == 0.0 && std::string_view(key) != "used")) continue;
-        text += (text.empty() ? "" : ", ") + digits(*count, 1) + " " + key;
+        base::add_item(text, page_number(*count, 1) + " " + key);
     }
     return text;
 }
@@ -171,7 +172,7 @@ std::string ran_text(const Json& row) {
     std::string text;
     if (member(row, "ran").is_object()) {
         for (const auto& [slot, what] : member(row, "ran").items())
-            text += (text.empty() ? "" : ", ") + slot + " " + shown(what);
+            base::add_item(text, slot + " " + shown(what));
     } else {
         text = shown(member(row, "ran"));
     }
@@ -197,7 +198,7 @@ void describe(StackTimes& times, const Json& rows) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto text = described(key, member(rows[i], key));
             auto& target = same ? times.what : times.rows[i].details;
-            if (!text.empty() && (!same || i == 0)) target += (target.empty() ? "" : ", ") + text;
+            if (!text.empty() && (!same || i == 0)) base::add_item(target, text);
         }
     }
 }

@@ -1,6 +1,7 @@
 // Stacks of backends against each other.
 #include <algorithm>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/report/html_table.h>
 #include <switchyard/report/html_text.h>
 #include <switchyard/report/report_sections.h>
@@ -13,16 +14,16 @@ constexpr std::size_t shown_rows = 40;
 
 std::string speedup_text(const StackRow& row) {
     if (row.is_base) return "base";
-    return row.speedup ? interval_text(*row.speedup) + "×" : "";
+    return row.speedup ? page_interval(*row.speedup) + "×" : "";
 }
 
 std::string label_of(const StackRow& row) {
     if (!row.ms) return "not timed" + (row.message.empty() ? "" : ": " + row.message);
-    std::string text = digits(row.ms->median) + " ms";
+    std::string text = page_number(row.ms->median) + " ms";
     if (row.is_base)
         text += ", base";
     else if (row.speedup)
-        text += ", " + digits(row.speedup->median) + "×";
+        text += ", " + page_number(row.speedup->median) + "×";
     if (row.memory_bytes) text += ", " + bytes_text(*row.memory_bytes);
     return text;
 }
@@ -33,7 +34,7 @@ BarPlot plot_of(const StackTimes& stacks, std::size_t count) {
         const auto& row = stacks.rows[i];
         plot.bars.push_back({row.details.empty() ? row.name : row.name + " (" + row.details + ")",
                              label_of(row), row.ms, row.is_base ? Hue::d : Hue::a});
-        plot.description += (i == 0 ? "" : "; ") + row.name + ": " + label_of(row);
+        base::add_item(plot.description, row.name + ": " + label_of(row), "; ");
     }
     return plot;
 }
@@ -53,7 +54,7 @@ std::string table_of(const StackTimes& stacks, std::size_t count) {
         if (!row.details.empty())
             name.append(" <span class=\"why\">").append(escape(row.details)).append("</span>");
         if (!row.verdict.empty() && !row.is_base) speedup.append(" ").append(escape(row.verdict));
-        table.row({name, row.ms ? interval_text(*row.ms) : "not timed", speedup,
+        table.row({name, row.ms ? page_interval(*row.ms) : "not timed", speedup,
                    row.memory_bytes ? bytes_text(*row.memory_bytes) : "", ran});
     }
     return table.html();
@@ -66,10 +67,10 @@ std::string fastest(const StackTimes& stacks) {
         if (row.ms && (best == nullptr || row.ms->median < best->ms->median)) best = &row;
     }
     if (best == nullptr) return "<p>No stack was timed.</p>\n";
-    std::string text =
-        "<p>Lowest median: <strong>" + escape(best->name) + "</strong>, " + digits(best->ms->median) + " ms";
+    std::string text = "<p>Lowest median: <strong>" + escape(best->name) + "</strong>, " +
+                       page_number(best->ms->median) + " ms";
     if (best->speedup && !best->is_base) {
-        text += ", " + interval_text(*best->speedup) + " times as fast as the base" +
+        text += ", " + page_interval(*best->speedup) + " times as fast as the base" +
                 (best->speedup->low > 1.0 ? "" : "; the interval holds 1, so it may be no faster");
     }
     return text + ".</p>\n";

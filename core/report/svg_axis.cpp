@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include <switchyard/report/number_text.h>
 
 namespace switchyard::report {
 namespace {
@@ -33,25 +34,6 @@ void add_ticks(Axis& axis) {
 }
 
 int exponent(double value) { return static_cast<int>(std::floor(std::log10(value) + slack)); }
-
-std::string formatted(const char* format, int decimals, double value) {
-    char text[64];
-    std::snprintf(text, sizeof text, format, decimals, value);
-    return text;
-}
-
-// "1.20e-04" as "1.2e-4".
-std::string scientific(double value, int decimals) {
-    if (value == 0.0) return "0";
-    const auto text = formatted("%.*e", decimals, value);
-    const auto e = text.find('e');
-    auto mantissa = text.substr(0, e);
-    if (mantissa.find('.') != std::string::npos) {
-        mantissa.erase(mantissa.find_last_not_of('0') + 1);
-        if (mantissa.ends_with('.')) mantissa.pop_back();
-    }
-    return mantissa + "e" + std::to_string(std::stoi(text.substr(e + 1)));
-}
 
 }  // namespace
 
@@ -89,9 +71,9 @@ std::vector<std::string> tick_labels(const Axis& axis) {
     std::vector<std::string> labels;
     for (const double tick : axis.ticks) {
         const bool thousands = in_thousands && tick != 0.0;
-        labels.push_back(extreme
-                             ? scientific(tick, std::max(0, exponent(largest) - exponent(axis.step)))
-                             : formatted("%.*f", tick == 0.0 && in_thousands ? 0 : decimals, tick / unit));
+        labels.push_back(
+            extreme ? short_scientific(tick, 1 + std::max(0, exponent(largest) - exponent(axis.step)))
+                    : base::fixed(tick / unit, tick == 0.0 && in_thousands ? 0 : decimals));
         if (thousands) labels.back() += "k";
     }
     return labels;

@@ -47,7 +47,7 @@ void logarithmic_ticks(Scale& scale) {
             const double tick = power * digit;
             if (tick < scale.low || tick > scale.high) continue;
             scale.ticks.push_back(tick);
-            scale.labels.push_back(digits(tick, 2));
+            scale.labels.push_back(page_number(tick, 2));
         }
     }
 }
@@ -108,7 +108,7 @@ std::string forest_plot(const ForestPlot& plot, const Canvas& canvas) {
     const double from = scale.at(1.0 - plot.margin), to = scale.at(1.0 + plot.margin);
     svg += "<rect x=\"" + px(from) + "\" y=\"0\" width=\"" + px(std::max(1.0, to - from)) + "\" height=\"" +
            px(bottom) + "\" class=\"fill-a\" fill-opacity=\".13\"><title>the same within " +
-           digits(100.0 * plot.margin, 1) + " %</title></rect>\n";
+           page_number(100.0 * plot.margin, 1) + " %</title></rect>\n";
     for (std::size_t i = 0; i < scale.ticks.size(); ++i) {
         const double x = scale.at(scale.ticks[i]);
         svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +

@@ -79,7 +79,8 @@ std::string dots_of(const Curve& curve, const Points& points, const Frame& frame
     for (const auto& point : points) {
         svg += "<circle cx=\"" + px(frame.at_x(point.x)) + "\" cy=\"" + px(frame.at_y(point.y)) + "\" r=\"" +
                px(radius) + "\" class=\"dot fill-" + static_cast<char>(curve.hue) + "\"><title>" +
-               escape(curve.name + ", " + unit + " " + digits(point.x, 1) + ": " + digits(point.y, 4)) +
+               escape(curve.name + ", " + unit + " " + page_number(point.x, 1) + ": " +
+                      page_number(point.y, 4)) +
                "</title></circle>\n";
     }
     return svg;

@@ -4,13 +4,14 @@
 #include <filesystem>
 #include <optional>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/report/html_text.h>
 #include <switchyard/report/report_sections.h>
 
 namespace switchyard::report {
 namespace {
 
-std::string fixed_share(double value) { return digits(value, value < 0.1 ? 2 : 3); }
+std::string fixed_share(double value) { return page_number(value, value < 0.1 ? 2 : 3); }
 
 class Tiles {
 public:
@@ -45,7 +46,7 @@ double last_step(const RunRecord& run) {
 }
 
 std::string status_html(const RunRecord& run) {
-    const auto steps = digits(last_step(run), 1) + (last_step(run) == 1.0 ? " step" : " steps");
+    const auto steps = page_number(last_step(run), 1) + (last_step(run) == 1.0 ? " step" : " steps");
     if (!run.summary)
         return "<span class=\"status bad\">has not finished</span>: no summary.json yet, " + steps +
                " logged";
@@ -67,12 +68,12 @@ void add_quality(const RunRecord& run, Tiles& tiles) {
     const auto train_loss = done ? run.summary->train_loss : last("loss");
     std::string held_out = done ? "" : "at the last evaluation";
     if (done && run.summary->eval_labels)
-        held_out = "on " + digits(*run.summary->eval_labels, 1) + " held-out labels";
+        held_out = "on " + page_number(*run.summary->eval_labels, 1) + " held-out labels";
     if (accuracy) tiles.add("Accuracy", fixed_share(*accuracy), held_out);
-    if (perplexity) tiles.add("Perplexity", digits(*perplexity), held_out);
-    if (eval_loss) tiles.add("Evaluation loss", digits(*eval_loss), held_out);
+    if (perplexity) tiles.add("Perplexity", page_number(*perplexity), held_out);
+    if (eval_loss) tiles.add("Evaluation loss", page_number(*eval_loss), held_out);
     if (train_loss)
-        tiles.add("Training loss", digits(*train_loss),
+        tiles.add("Training loss", page_number(*train_loss),
                   done ? "mean of the last tenth of steps" : "of the last logged step");
 }
 
@@ -82,7 +83,7 @@ void add_time(const Summary& summary, Tiles& tiles) {
     if (summary.train_seconds) detail = duration_text(*summary.train_seconds) + " of it in training steps";
     const double before =
         summary.steps.value_or(0.0) - summary.process_steps.value_or(summary.steps.value_or(0.0));
-    if (before > 0.0) detail += (detail.empty() ? "" : "; ") + ("resumed after step " + digits(before, 1));
+    if (before > 0.0) base::add_item(detail, "resumed after step " + page_number(before, 1), "; ");
     tiles.add("Wall time", duration_text(*summary.wall_seconds), detail);
 }
 
@@ -90,14 +91,15 @@ void add_speed(const RunRecord& run, Tiles& tiles) {
     if (run.summary) {
         const auto& summary = *run.summary;
         if (summary.samples_per_second) {
-            tiles.add(
-                "Samples per second", digits(*summary.samples_per_second),
-                summary.tokens_per_second ? digits(*summary.tokens_per_second) + " tokens per second" : "");
+            tiles.add("Samples per second", page_number(*summary.samples_per_second),
+                      summary.tokens_per_second
+                          ? page_number(*summary.tokens_per_second) + " tokens per second"
+                          : "");
         }
         if (summary.step_ms) {
-            tiles.add("Step time, median", digits(summary.step_ms->median) + " ms",
-                      "95 % interval " + digits(summary.step_ms->low) + " to " +
-                          digits(summary.step_ms->high) + " ms");
+            tiles.add("Step time, median", page_number(summary.step_ms->median) + " ms",
+                      "95 % interval " + page_number(summary.step_ms->low) + " to " +
+                          page_number(summary.step_ms->high) + " ms");
         }
     }
     if (run.summary) add_time(*run.summary, tiles);
@@ -115,11 +117,11 @@ std::string notices(const RunRecord& run) {
     std::string html;
     if (run.summary && !run.summary->error.empty()) html += notice(run.summary->error);
     if (run.summary && run.summary->skipped_steps.value_or(0.0) > 0.0)
-        html += notice(digits(*run.summary->skipped_steps, 1) +
+        html += notice(page_number(*run.summary->skipped_steps, 1) +
                        " steps were skipped, for their gradients were not finite.");
     if (run.metrics && run.metrics->bad_losses > 0) {
         html += notice("The training loss was not finite in " + std::to_string(run.metrics->bad_losses) +
-                       " logged steps, first in step " + digits(run.metrics->first_bad_loss, 1) + ".");
+                       " logged steps, first in step " + page_number(run.metrics->first_bad_loss, 1) + ".");
     }
     if (run.metrics && run.metrics->cut_off)
         html += notice("The last line of metrics.jsonl was still being written and is left out.");
@@ -138,7 +140,7 @@ std::string name_of(const std::string& folder) {
 std::string title_of(const RunRecord& run) {
     std::string title = name_of(run.folder), what;
     for (const auto& part : {run.configured("model", "type"), run.configured("task", "kind")}) {
-        if (!part.empty()) what += (what.empty() ? "" : ", ") + part;
+        if (!part.empty()) base::add_item(what, part);
     }
     return what.empty() ? title : title + ": " + what;
 }

@@ -1,21 +1,15 @@
 #include <switchyard/resolver/names.h>
 
 #include <algorithm>
+#include <span>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/resolver/resolver.h>
 
 namespace switchyard::resolver {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, const std::string& last = ", ") {
-    std::string text;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        text += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
-    }
-    return text;
-}
 
 std::string quoted(const std::string& text) { return '"' + base::quoted(text) + '"'; }
 
@@ -45,9 +39,9 @@ std::string unknown(Kind kind, const std::string& text, const BackendName& wante
     }
     const auto base = wanted.plugin.empty() ? wanted.component : wanted.plugin + "/" + wanted.component;
     const auto near = config::suggest(base, spellings);
-    if (!of_plugin.empty()) return message + "; that plugin has " + joined(of_plugin);
+    if (!of_plugin.empty()) return message + "; that plugin has " + base::joined(of_plugin);
     if (!near.empty()) message += "; did you mean " + quoted(near) + "?";
-    return message + (near.empty() ? "; there are: " : " There are: ") + joined(known);
+    return message + (near.empty() ? "; there are: " : " There are: ") + base::joined(known);
 }
 
 std::string unknown_variant(const Candidate& candidate, const std::string& variant) {
@@ -56,7 +50,7 @@ std::string unknown_variant(const Candidate& candidate, const std::string& varia
     if (variants.empty()) return message + ": it has none";
     const auto near = config::suggest(variant, variants);
     return message + (near.empty() ? "" : "; did you mean " + quoted(near) + "?") +
-           (near.empty() ? "; it has: " : " It has: ") + joined(variants);
+           (near.empty() ? "; it has: " : " It has: ") + base::joined(variants);
 }
 
 }  // namespace
@@ -99,7 +93,9 @@ Named find_named(Kind kind, const std::string& text, const std::vector<Candidate
     for (const auto* candidate : fits) full.push_back(candidate->full_name());
     full.erase(std::unique(full.begin(), full.end()), full.end());
     if (full.size() > 1)
-        return {nullptr, "", quoted(text) + " fits " + joined(full, " and ") + ": write one of them"};
+        return {nullptr, "",
+                quoted(text) + " fits " + base::joined(std::span(full).first(full.size() - 1)) + " and " +
+                    full.back() + ": write one of them"};
     const auto& variants = fits.front()->manifest.variants;
     if (!wanted.variant.empty() &&
         std::find(variants.begin(), variants.end(), wanted.variant) == variants.end()) {

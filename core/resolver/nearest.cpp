@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/resolver/request_fields.h>
 
 namespace switchyard::resolver {
@@ -191,7 +192,7 @@ private:
 
     static std::string words(const std::vector<const Change*>& changes) {
         std::string text;
-        for (const auto* change : changes) text += (text.empty() ? "" : "; ") + change->words;
+        for (const auto* change : changes) base::add_item(text, change->words, "; ");
         return text;
     }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/interfaces/reason_text.h>
 #include <switchyard/resolver/compose.h>
 #include <switchyard/resolver/names.h>
@@ -243,7 +244,7 @@ private:
         std::string others;
         for (const auto& outcome : row_.candidates) {
             const auto full = outcome.plugin + "/" + outcome.component;
-            if (outcome.ok) others += (others.empty() ? "" : ", ") + full;
+            if (outcome.ok) base::add_item(others, full);
             if (named_ && !was_named(outcome)) continue;
             for (const auto& reason : outcome.reasons) row_.error += "\n    " + full + ": " + to_text(reason);
             if (outcome.nearest) row_.error += "\n    " + full + " would serve: " + *outcome.nearest;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/base/joined.h>
 #include <switchyard/base/json_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/base/read_text.h>
@@ -40,7 +41,7 @@ std::string listed(std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     std::string text;
     for (std::size_t i = 0; i < std::min(shown, names.size()); ++i)
-        text += (text.empty() ? "" : ", ") + base::quoted(names[i]);
+        base::add_item(text, base::quoted(names[i]));
     return names.size() <= shown ? text : text + " and " + std::to_string(names.size() - shown) + " more";
 }
 

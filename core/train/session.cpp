@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/base/limits.h>
 #include <switchyard/config/table.h>
 #include <switchyard/config/trainable.h>
@@ -25,9 +27,7 @@ namespace {
 
 std::string joined_lines(const std::vector<std::string>& lines) {
     constexpr std::size_t most = base::limits::listed_problems;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(lines.size(), most); ++i)
-        text += (text.empty() ? "" : "\n") + lines[i];
+    const auto text = base::joined(std::span(lines).first(std::min(lines.size(), most)), "\n");
     if (lines.size() == most + 1) return text + "\n" + lines.back();
     return lines.size() > most ? text + "\nand " + std::to_string(lines.size() - most) + " more" : text;
 }

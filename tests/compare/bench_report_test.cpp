@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_report.h>
 #include <switchyard/compare/measure/text_table.h>
 
@@ -105,7 +106,7 @@ TEST_CASE("numbers of any length leave a table within 110 columns") {
         }
         const std::string text = to_text(report);
         CHECK(widest_line(text) <= 110);
-        CHECK_THAT(text, contains(digits(report.rows[1].ms.median)));
+        CHECK_THAT(text, contains(base::digits(report.rows[1].ms.median)));
         CHECK_THAT(text, contains("1.2e-7 / 4.5e-7"));
     }
     // One space less between columns, before a row takes two lines.
@@ -202,19 +203,6 @@ TEST_CASE("what was not measured is null, never a number") {
     CHECK(json["gflops"].is_null());
     CHECK(json["ms"]["low"].is_null());
     CHECK(nlohmann::json::parse(to_json(report).dump()) == to_json(report));
-}
-
-TEST_CASE("numbers keep three digits and no exponent") {
-    CHECK(digits(0.0) == "0.00");
-    CHECK(digits(0.01234) == "0.0123");
-    CHECK(digits(1.5) == "1.50");
-    CHECK(digits(99.96) == "100.0");
-    CHECK(digits(12345.6) == "12346");
-    CHECK(digits(std::nan("")) == "-");
-    CHECK(bytes_text(0) == "0 B");
-    CHECK(bytes_text(312) == "312 B");
-    CHECK(bytes_text(48e6) == "48.0 MB");
-    CHECK(bytes_text(1.5e9) == "1.50 GB");
 }
 
 TEST_CASE("long notes are wrapped inside the table's width") {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 #include <switchyard/compare/measure/statistics.h>
 
 #include <switchyard_test.h>
@@ -28,7 +28,7 @@ const nlohmann::json& fixture() {
 }
 
 // Standard normal, from two uniforms (Box & Muller 1958).
-double normal(Random& random) {
+double normal(PhiloxStream& random) {
     return std::sqrt(-2.0 * std::log(1.0 - random.uniform())) *
            std::cos(2.0 * 3.14159265358979323846 * random.uniform());
 }
@@ -74,7 +74,7 @@ TEST_CASE("the interval of a speedup resamples blocks, not arms") {
 }
 
 TEST_CASE("the same seed gives the same interval, another seed almost the same") {
-    Random random(3);
+    PhiloxStream random(3);
     Values values;
     for (int i = 0; i < 40; ++i) values.push_back(std::exp(normal(random)));
     CHECK(median_interval(values, {.seed = 1}) == median_interval(values, {.seed = 1}));
@@ -88,7 +88,7 @@ TEST_CASE("the same seed gives the same interval, another seed almost the same")
 TEST_CASE("intervals hold the true median in about 95 of 100 experiments") {
     // Skewed noise with a long tail, as durations have it. 2000 experiments: a standard error of 0.5 %.
     const int n = GENERATE(7, 9, 12, 20, 40);
-    Random random(11, static_cast<std::uint32_t>(n));
+    PhiloxStream random(11, static_cast<std::uint32_t>(n));
     int held = 0;
     for (int experiment = 0; experiment < 2000; ++experiment) {
         Values values;
@@ -106,7 +106,7 @@ TEST_CASE("intervals hold the true median in about 95 of 100 experiments") {
 
 TEST_CASE("a speedup's interval holds the truth and stays narrow while the machine's speed wanders") {
     constexpr double truth = 1.3;
-    Random random(12);
+    PhiloxStream random(12);
     int held = 0;
     double width = 0.0;
     for (int experiment = 0; experiment < 1000; ++experiment) {
@@ -128,7 +128,7 @@ TEST_CASE("a speedup's interval holds the truth and stays narrow while the machi
 }
 
 TEST_CASE("comparing a thing with itself finds a difference in at most one of 20 experiments") {
-    Random random(13);
+    PhiloxStream random(13);
     int others = 0;
     for (int experiment = 0; experiment < 1000; ++experiment) {
         Blocks base, arm;
@@ -136,16 +136,16 @@ TEST_CASE("comparing a thing with itself finds a difference in at most one of 20
             base.emplace_back(5.0 * std::exp(0.05 * normal(random)));
             arm.emplace_back(5.0 * std::exp(0.05 * normal(random)));
         }
-        const Finding finding =
+        const SpeedVerdict finding =
             judge(speedup(base, arm, {.resamples = 500, .seed = static_cast<std::uint64_t>(experiment)}));
-        others += finding == Finding::faster || finding == Finding::slower ? 1 : 0;
+        others += finding == SpeedVerdict::faster || finding == SpeedVerdict::slower ? 1 : 0;
     }
     CAPTURE(others);
     CHECK(others < 70);
 }
 
 TEST_CASE("swapping base and arm inverts the speedup, and scaling the unit changes nothing") {
-    Random random(14);
+    PhiloxStream random(14);
     Blocks base, arm, base_us, arm_us;
     for (int block = 0; block < 12; ++block) {
         base.emplace_back(5.0 * std::exp(0.3 * normal(random)));
@@ -177,22 +177,22 @@ TEST_CASE("of nothing, and of one sample, no interval is claimed") {
     CHECK(one.median == 3.0);
     CHECK(std::isnan(one.low));
     CHECK(std::isnan(one.high));
-    CHECK(judge(one) == Finding::cannot_tell);
+    CHECK(judge(one) == SpeedVerdict::cannot_tell);
 }
 
 TEST_CASE("findings follow the interval, not the median") {
-    CHECK(judge({1.30, 1.20, 1.40}) == Finding::faster);
-    CHECK(judge({0.80, 0.70, 0.90}) == Finding::slower);
-    CHECK(judge({1.01, 0.99, 1.02}) == Finding::same);
-    CHECK(judge({1.015, 1.01, 1.02}) == Finding::same);  // excludes 1, but is within 2 %
-    CHECK(judge({1.10, 0.95, 1.30}) == Finding::cannot_tell);
-    CHECK(judge({1.015, 1.001, 1.03}) == Finding::faster);
-    CHECK(judge({1.10, 1.05, 1.15}, 0.2) == Finding::same);
-    CHECK(switchyard::name(Finding::cannot_tell) == "CANNOT_TELL");
+    CHECK(judge({1.30, 1.20, 1.40}) == SpeedVerdict::faster);
+    CHECK(judge({0.80, 0.70, 0.90}) == SpeedVerdict::slower);
+    CHECK(judge({1.01, 0.99, 1.02}) == SpeedVerdict::same);
+    CHECK(judge({1.015, 1.01, 1.02}) == SpeedVerdict::same);  // excludes 1, but is within 2 %
+    CHECK(judge({1.10, 0.95, 1.30}) == SpeedVerdict::cannot_tell);
+    CHECK(judge({1.015, 1.001, 1.03}) == SpeedVerdict::faster);
+    CHECK(judge({1.10, 1.05, 1.15}, 0.2) == SpeedVerdict::same);
+    CHECK(switchyard::name(SpeedVerdict::cannot_tell) == "CANNOT_TELL");
 }
 
 TEST_CASE("numbers below a bound are uniform, and a shuffle reaches every order") {
-    Random random(15);
+    PhiloxStream random(15);
     std::vector<int> counts(6, 0);
     for (int i = 0; i < 60000; ++i) ++counts[random.below(6)];
     double chi_squared = 0.0;

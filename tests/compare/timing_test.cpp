@@ -158,14 +158,15 @@ TEST_CASE("a sample that lost its processor is thrown away and counted") {
 }
 
 TEST_CASE("losing a processor without losing time spoils nothing") {
-    std::vector<Sample> samples;
+    std::vector<TimedSample> samples;
     for (int i = 0; i < 20; ++i) samples.push_back({0, 10.0 + 0.01 * i, i % 2, false});
     mark_spoilt(samples);
-    CHECK(std::none_of(samples.begin(), samples.end(), [](const Sample& sample) { return sample.spoilt; }));
+    CHECK(std::none_of(samples.begin(), samples.end(),
+                       [](const TimedSample& sample) { return sample.spoilt; }));
 }
 
 TEST_CASE("where slices are not counted, only what stands far out is thrown away") {
-    std::vector<Sample> samples;
+    std::vector<TimedSample> samples;
     for (int i = 0; i < 20; ++i) samples.push_back({0, 10.0 + 0.02 * (i % 5), -1, false});
     samples[3].ms = 18.0;
     samples[4].ms = 10.9;
@@ -175,17 +176,18 @@ TEST_CASE("where slices are not counted, only what stands far out is thrown away
 }
 
 TEST_CASE("short samples are never thrown away, however far out") {
-    std::vector<Sample> samples(20, Sample{0, 10.0, 1, false});
+    std::vector<TimedSample> samples(20, TimedSample{0, 10.0, 1, false});
     samples[0].ms = 1.0;
     mark_spoilt(samples);
     CHECK_FALSE(samples[0].spoilt);
 }
 
 TEST_CASE("where a third of the samples are long, that is how it runs, and all of them count") {
-    std::vector<Sample> samples;
+    std::vector<TimedSample> samples;
     for (int i = 0; i < 21; ++i) samples.push_back({0, i % 3 == 0 ? 18.0 : 10.0, i % 3 == 0 ? 1 : 0, false});
     mark_spoilt(samples);
-    CHECK(std::none_of(samples.begin(), samples.end(), [](const Sample& sample) { return sample.spoilt; }));
+    CHECK(std::none_of(samples.begin(), samples.end(),
+                       [](const TimedSample& sample) { return sample.spoilt; }));
 }
 
 TEST_CASE("what an arm throws comes out of the timing") {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <switchyard/report/comparison_page.h>
+
 #include "compared.h"
 
 using namespace switchyard::test;
@@ -118,8 +120,9 @@ TEST_CASE("final losses of several seeds are tested for equivalence") {
 TEST_CASE("the text is for people, the page stands alone, the fastest arm can be taken up") {
     const TinyJob job;
     const auto page = job.file("compare.html"), fastest = job.file("fastest");
-    const auto outcome =
-        compared_text(job, {"--vary", "attention.backend=naive,torch", "--html", page, "--fastest", fastest});
+    const auto json = job.file("compare.json");
+    const auto outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--html", page,
+                                             "--fastest", fastest, "--json", json});
     INFO(outcome.err);
     CHECK(outcome.code == 0);
     CHECK_THAT(
@@ -133,5 +136,8 @@ TEST_CASE("the text is for people, the page stands alone, the fastest arm can be
     CHECK_THAT(html, contains("<!DOCTYPE html>"));
     CHECK_THAT(html, contains("Speed over attention=naive"));
     CHECK(html.find("http") == std::string::npos);
+    // Who reads the JSON later is shown the same page.
+    CHECK(html == switchyard::report::comparison_page(
+                      switchyard::report::read_comparison(bytes_of(json), "compare.json")));
     CHECK_THAT(bytes_of(fastest), contains("attention.backend="));
 }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/executed_text.h>
 #include <switchyard/compare/experiment/comparison_report.h>
 
 #include "json_schema.h"
@@ -32,7 +33,7 @@ Comparison with_everything() {
     other.dtype = "bfloat16";
     other.seed_shift = [](int seed) { return 0.001 * seed; };
     Log log;
-    std::vector<Contender> arms;
+    std::vector<StartedArm> arms;
     arms.push_back(made_up_arm("attention=naive", steady(300), log));
     arms.push_back(made_up_arm("attention=torch precision=torch/bf16", other, log));
     arms.push_back(made_up_arm("diverges", broken, log));
@@ -82,5 +83,5 @@ TEST_CASE("what ran is told from what an arm counted, however it wrote it") {
         "attention": [{"component": "torch", "plugin": "torch", "variant": "math", "phase": "train", "calls": 12},
                       {"component": "torch", "plugin": "torch", "variant": "flash", "phase": "eval", "calls": 1}],
         "optimizer": [{"component": "adamw", "plugin": "fast"}], "odd": 3, "odder": [4, {"component": 5}]})");
-    CHECK(executed_text(executed) == "attention torch@math, optimizer fast/adamw");
+    CHECK(switchyard::base::executed_text(executed) == "attention torch@math, optimizer fast/adamw");
 }

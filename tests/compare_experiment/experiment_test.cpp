@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 
 #include "made_up_arm.h"
 
@@ -18,9 +18,9 @@ namespace {
 
 Comparison compared(const std::vector<std::pair<std::string, MadeUp>>& arms,
                     const ExperimentSettings& settings, Log& log) {
-    std::vector<Contender> contenders;
-    for (const auto& [name, arm] : arms) contenders.push_back(made_up_arm(name, arm, log));
-    return run_experiment(std::move(contenders), settings);
+    std::vector<StartedArm> started;
+    for (const auto& [name, arm] : arms) started.push_back(made_up_arm(name, arm, log));
+    return run_experiment(std::move(started), settings);
 }
 
 Comparison compared(const std::vector<std::pair<std::string, MadeUp>>& arms,
@@ -36,7 +36,7 @@ MadeUp steady(double ms) {
 }
 
 MadeUp noisy(double ms, double spread, std::uint64_t seed) {
-    auto random = std::make_shared<Random>(seed);
+    auto random = std::make_shared<PhiloxStream>(seed);
     MadeUp arm;
     arm.step_ms = [=](std::int64_t) { return ms * (1.0 + spread * (random->uniform() - 0.5)); };
     return arm;
@@ -48,7 +48,7 @@ TEST_CASE("arms of a known ratio: the ratio, the interval and the words") {
     const auto result = compared({{"base", noisy(200, 0.1, 1)}, {"arm", noisy(100, 0.1, 2)}});
     REQUIRE(result.pairs.size() == 1);
     CHECK(result.pairs[0].speedup.median == Approx(2.0).epsilon(0.02));
-    CHECK(result.pairs[0].verdict == Verdict::faster);
+    CHECK(result.pairs[0].verdict == SpeedVerdict::faster);
     CHECK(result.pairs[0].p < 0.001);
     CHECK(result.arms[0].samples_per_second == Approx(20.0).epsilon(0.02));
     CHECK(result.arms[1].tokens_per_second == Approx(1000.0).epsilon(0.02));
@@ -56,7 +56,7 @@ TEST_CASE("arms of a known ratio: the ratio, the interval and the words") {
     CHECK(result.arms[1].peak_memory_bytes == 1'000'000);
     CHECK(result.exit_code() == 0);
     CHECK(compared({{"base", noisy(100, 0.1, 1)}, {"arm", noisy(200, 0.1, 2)}}).pairs[0].verdict ==
-          Verdict::slower);
+          SpeedVerdict::slower);
 }
 
 TEST_CASE("an arm against itself is the same, or cannot be told from it") {
@@ -65,15 +65,15 @@ TEST_CASE("an arm against itself is the same, or cannot be told from it") {
         const auto result =
             compared({{"a", noisy(300, 0.2, 10 + seed)}, {"b", noisy(300, 0.2, 1000 + seed)}});
         const auto verdict = result.pairs[0].verdict;
-        others += verdict == Verdict::same || verdict == Verdict::cannot_tell ? 0 : 1;
+        others += verdict == SpeedVerdict::same || verdict == SpeedVerdict::cannot_tell ? 0 : 1;
     }
     CHECK(others <= 4);
 }
 
 TEST_CASE("equal times are the same; a difference of 2 percent is within what is the same") {
-    CHECK(compared({{"a", steady(300)}, {"b", steady(300)}}).pairs[0].verdict == Verdict::same);
-    CHECK(compared({{"a", steady(300)}, {"b", steady(296)}}).pairs[0].verdict == Verdict::same);
-    CHECK(compared({{"a", steady(300)}, {"b", steady(290)}}).pairs[0].verdict == Verdict::faster);
+    CHECK(compared({{"a", steady(300)}, {"b", steady(300)}}).pairs[0].verdict == SpeedVerdict::same);
+    CHECK(compared({{"a", steady(300)}, {"b", steady(296)}}).pairs[0].verdict == SpeedVerdict::same);
+    CHECK(compared({{"a", steady(300)}, {"b", steady(290)}}).pairs[0].verdict == SpeedVerdict::faster);
 }
 
 TEST_CASE("every block has every arm once, in changing order, the same steps each") {
@@ -122,7 +122,7 @@ TEST_CASE("too few blocks tell nothing") {
     auto settings = quick_settings();
     settings.blocks = 3;
     const auto result = compared({{"a", steady(300)}, {"b", steady(100)}}, settings);
-    CHECK(result.pairs[0].verdict == Verdict::cannot_tell);
+    CHECK(result.pairs[0].verdict == SpeedVerdict::cannot_tell);
     CHECK(result.pairs[0].reason == "it takes six blocks at least, there are 3");
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("an arm that crashes is a row with its reason; the others finish") {
     CHECK_THAT(result.arms[1].reason, contains("\nSegmentation fault"));
     REQUIRE(result.pairs.size() == 1);
     CHECK(result.pairs[0].arm == 2);
-    CHECK(result.pairs[0].verdict == Verdict::faster);
+    CHECK(result.pairs[0].verdict == SpeedVerdict::faster);
     CHECK(result.exit_code() == 1);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("an arm whose clock leaves most of its time out is timed from outside"
     const auto result = compared({{"a", steady(300)}, {"b", cheating}});
     CHECK(result.arms[1].by_conductor);
     CHECK(result.arms[1].step_ms.median == Approx(300.0));
-    CHECK(result.pairs[0].verdict == Verdict::same);
+    CHECK(result.pairs[0].verdict == SpeedVerdict::same);
 }
 
 TEST_CASE("a block that another process spoilt is thrown away on both sides") {
@@ -193,12 +193,12 @@ TEST_CASE("drift beyond what rounding explains is WRONG, whatever the speed") {
     auto settings = quick_settings();
     settings.drift = [](std::size_t, std::size_t) { return Drift{0.0, 1e-3, 1e-6}; };
     const auto result = compared({{"a", steady(300)}, {"b", steady(100)}}, settings);
-    CHECK(result.pairs[0].verdict == Verdict::wrong);
+    CHECK(result.pairs[0].verdict == SpeedVerdict::wrong);
     CHECK(result.pairs[0].reason == "its outputs are 1.0e-3 from the base's, rounding explains 1.9e-6");
     CHECK(result.exit_code() == 5);
     MadeUp half = steady(100);
     half.dtype = "bfloat16";
-    CHECK(compared({{"a", steady(300)}, {"b", half}}, settings).pairs[0].verdict == Verdict::faster);
+    CHECK(compared({{"a", steady(300)}, {"b", half}}, settings).pairs[0].verdict == SpeedVerdict::faster);
 }
 
 TEST_CASE("final losses by seed are tested for equivalence") {
@@ -222,7 +222,7 @@ TEST_CASE("final losses by seed are tested for equivalence") {
 
 TEST_CASE("external arms do not run where the arm that lends them weights has failed") {
     Log log;
-    std::vector<Contender> arms;
+    std::vector<StartedArm> arms;
     MadeUp lender = steady(100);
     lender.first_loss = std::nan("");
     arms.push_back(made_up_arm("peer", steady(100), log));
@@ -241,7 +241,7 @@ TEST_CASE("external arms do not run where the arm that lends them weights has fa
 TEST_CASE("told to stop, the conductor ends all arms and says so") {
     auto settings = quick_settings();
     Log log;
-    std::vector<Contender> arms;
+    std::vector<StartedArm> arms;
     class Stopping final : public ArmLink {
     public:
         Exchange ask(const std::string&, double) override { return {Exchange::End::stopped, "", 1.0}; }

@@ -66,7 +66,7 @@ private:
 
 }  // namespace
 
-compare::Contender made_up_arm(const std::string& name, const MadeUp& arm, Log& log) {
+compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log) {
     compare::ArmSpec spec;
     spec.name = name;
     return {spec, std::make_unique<Link>(name, arm, log), ""};

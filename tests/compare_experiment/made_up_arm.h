@@ -27,7 +27,7 @@ struct MadeUp {
 // What went on, in order: "a prepares", "b runs 3", "a ends".
 using Log = std::vector<std::string>;
 
-compare::Contender made_up_arm(const std::string& name, const MadeUp& arm, Log& log);
+compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log);
 
 // Settings whose messages and drifts mean nothing.
 compare::ExperimentSettings quick_settings();

@@ -57,7 +57,7 @@ TEST_CASE("spans have the counts, do not touch, and each way to cut is as likely
     const data::SpanRule rule;
     std::map<std::vector<bool>, int> seen;
     for (std::int64_t i = 0; i < 6000; ++i) {
-        data::Random random(3, i, 0);
+        data::SplitMix64 random(3, i, 0);
         ++seen[data::draw_spans(6, {3, 2}, random)];
         const auto marks = data::draw_spans(200, data::count_spans(200, rule), random);
         std::int64_t tokens = 0, spans = 0;

@@ -51,7 +51,7 @@ RandomSamples::RandomSamples(const config::Config& config, std::int64_t count,
                                     : lengths->median > 0
                                         ? lengths->at(static_cast<double>(random() >> 11U) * 0x1p-53)
                                         : lengths->min + below(random, lengths->max - lengths->min + 1);
-        switchyard::Sample sample;
+        Sample sample;
         sample.ids = words(random, length, vocabulary);
         if (config.task.kind == config::TaskKind::seq2seq) {
             sample.target_ids = words(random, length, vocabulary);

@@ -23,12 +23,12 @@ public:
         const auto& sample = samples_.at(static_cast<std::size_t>(index));
         return static_cast<std::int64_t>(sample.ids.size() + sample.target_ids.size());
     }
-    switchyard::Sample get(std::int64_t index, std::int64_t) const override {
+    Sample get(std::int64_t index, std::int64_t) const override {
         return samples_.at(static_cast<std::size_t>(index));
     }
 
 private:
-    std::vector<switchyard::Sample> samples_;
+    std::vector<Sample> samples_;
 };
 
 }  // namespace switchyard::compare

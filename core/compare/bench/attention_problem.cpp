@@ -7,7 +7,7 @@
 
 #include <switchyard/compare/bench/bench_attention.h>
 #include <switchyard/compare/bench/bench_tensors.h>
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 
 namespace switchyard::compare {
 
@@ -18,7 +18,7 @@ using Lengths = std::vector<std::int64_t>;
 Lengths draw_lengths(const BenchSettings& settings, std::int64_t batch, std::int64_t full) {
     Lengths lengths(static_cast<std::size_t>(batch), full);
     if (!settings.lengths) return lengths;
-    Random random(settings.seed, 2);
+    PhiloxStream random(settings.seed, 2);
     if (settings.lengths->median > 0) {
         for (std::int64_t& length : lengths) length = settings.lengths->at(random.uniform());
         lengths.front() = settings.lengths->max;

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/joined.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_sweep.h>
 #include <switchyard/compare/measure/text_table.h>
 
@@ -25,8 +27,8 @@ std::string percent(double value) {
 }
 
 // The word of the verdict; not being able to tell is no word of praise or blame.
-std::string finding_text(Finding finding) {
-    return finding == Finding::cannot_tell ? "?" : std::string(name(finding));
+std::string verdict_text(SpeedVerdict finding) {
+    return finding == SpeedVerdict::cannot_tell ? "?" : std::string(name(finding));
 }
 
 bool same_group(const BenchRow& a, const BenchRow& b) {
@@ -65,19 +67,19 @@ std::vector<TextTable::Column> columns(const BenchRow& row) {
 std::vector<std::string> cells(const BenchRow& row) {
     if (!row.timed()) return {row.asked, std::string(name(row.status))};
     const bool is_base = row.asked == row.base;
-    const std::string speed = !row.speedup ? "-" : is_base ? "1 (base)" : interval_text(*row.speedup);
+    const std::string speed = !row.speedup ? "-" : is_base ? "1 (base)" : base::interval_text(*row.speedup);
     const bool wrong = row.status == RowStatus::wrong;
     const std::string finding = wrong                     ? "WRONG"
-                                : row.speedup && !is_base ? finding_text(judge(*row.speedup))
+                                : row.speedup && !is_base ? verdict_text(judge(*row.speedup))
                                                           : "";
-    const std::string error = std::isnan(row.error.error)
-                                  ? "not checked"
-                                  : scientific(row.error.error) + " / " + scientific(row.error.allowed);
+    const std::string error = std::isnan(row.error.error) ? "not checked"
+                                                          : base::scientific(row.error.error) + " / " +
+                                                                base::scientific(row.error.allowed);
     return {row.ran(),
-            interval_text(row.ms),
-            digits(row.memory_bound ? row.gbytes_per_second : row.gflops),
+            base::interval_text(row.ms),
+            base::digits(row.memory_bound ? row.gbytes_per_second : row.gflops),
             percent(percent_of_yardstick(row)),
-            row.extra_memory_bytes < 0 ? "-" : bytes_text(static_cast<double>(row.extra_memory_bytes)),
+            row.extra_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(row.extra_memory_bytes)),
             speed,
             finding,
             error};
@@ -93,14 +95,11 @@ void add_row(TextTable& table, const BenchRow& row) {
     table.row(cells(row));
     if (!row.message.empty()) table.note(row.message);
     for (const Reason& reason : row.reasons) table.note(reason_text(reason));
-    if (!row.composed.empty() && row.timed()) {
-        std::string parts;
-        for (const std::string& part : row.composed) parts += (parts.empty() ? "" : ", ") + part;
-        table.note("done by the core around it: " + parts);
-    }
+    if (!row.composed.empty() && row.timed())
+        table.note("done by the core around it: " + base::joined(row.composed));
     if (row.status == RowStatus::wrong) {
-        table.note("WRONG: the " + row.error.of + " is " + scientific(row.error.error) +
-                   " from the float64 oracle, allowed are " + scientific(row.error.allowed) +
+        table.note("WRONG: the " + row.error.of + " is " + base::scientific(row.error.error) +
+                   " from the float64 oracle, allowed are " + base::scientific(row.error.allowed) +
                    "; its time means nothing");
     }
     if (row.timed() && row.error.without_dropout)
@@ -121,7 +120,7 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
                             row->footprint_bytes < static_cast<double>(last_cache));
         if (!row->timed() || row->error.of.empty()) continue;
         part = row->error.part;
-        worst += (worst.empty() ? "" : ", ") + row->error.of;
+        base::add_item(worst, row->error.of);
     }
     if (samples == 0) return "";
     std::string text = std::to_string(blocks) + " blocks";
@@ -130,8 +129,8 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
                 " samples spoilt and thrown away";
     if (!begin->base.empty() && !ratios) text += "; no ratios, for the base " + begin->base + " did not run";
     if (cached)
-        text +=
-            "; what a call touches fits the last cache (" + bytes_text(static_cast<double>(last_cache)) + ")";
+        text += "; what a call touches fits the last cache (" +
+                base::bytes_text(static_cast<double>(last_cache)) + ")";
     if (!worst.empty()) text += "; error: " + worst + (part.empty() ? "" : " over " + part);
     return wrap(text, 110, "  ") + "\n";
 }
@@ -145,7 +144,7 @@ std::string state_text(const BenchRow* begin, const BenchRow* end) {
     for (const BenchRow* row = begin; row != end; ++row) {
         if (!row->timed() || row->state_bytes == 0) continue;
         const auto bytes = static_cast<double>(row->state_bytes);
-        text += (text.empty() ? "state: " : ", ") + row->asked + " " + bytes_text(bytes);
+        text += (text.empty() ? "state: " : ", ") + row->asked + " " + base::bytes_text(bytes);
         if (row->state_bytes < largest)
             text += " (" + percent(100.0 * bytes / static_cast<double>(largest)) + ")";
     }
@@ -163,15 +162,14 @@ std::string group_text(const BenchRow* begin, const BenchRow* end, const BenchRe
 std::string peaks_text(const Peaks& peaks) {
     std::string text;
     for (const auto& [dtype, gflops] : peaks.matmul_gflops) {
-        text += (text.empty() ? "" : ", ") + std::string(name(dtype)) + " products " + digits(gflops) +
-                " GFLOP/s";
+        base::add_item(text, std::string(name(dtype)) + " products " + base::digits(gflops) + " GFLOP/s");
         const auto of = peaks.matmul_of.find(dtype);
         if (of != peaks.matmul_of.end()) text += " (" + of->second + ")";
     }
     if (peaks.copy_gbytes_per_second > 0.0) {
-        text += (text.empty() ? "" : ", ") + std::string("copy ") + digits(peaks.copy_gbytes_per_second) +
-                " GB/s, read " + digits(peaks.read_gbytes_per_second) + " GB/s (buffers of " +
-                bytes_text(static_cast<double>(peaks.buffer_bytes)) + ")";
+        base::add_item(text, "copy " + base::digits(peaks.copy_gbytes_per_second) + " GB/s, read " +
+                                 base::digits(peaks.read_gbytes_per_second) + " GB/s (buffers of " +
+                                 base::bytes_text(static_cast<double>(peaks.buffer_bytes)) + ")");
     }
     return text.empty() ? "" : wrap("peaks in this run: " + text, 110, "  ") + "\n";
 }
@@ -260,11 +258,6 @@ int BenchReport::exit_code() const {
     return any(RowStatus::ok) ? 0 : 2;
 }
 
-std::string interval_text(const Interval& interval, int significant) {
-    return digits(interval.median, significant) + " [" + digits(interval.low, significant) + ", " +
-           digits(interval.high, significant) + "]";
-}
-
 std::string to_text(const BenchReport& report) {
     std::string text;
     const BenchRow* const end = report.rows.data() + report.rows.size();
@@ -282,7 +275,7 @@ std::string to_text(const BenchReport& report) {
     text += wrap("host: " + report.host.cpu_model + ", " + std::to_string(report.threads) +
                      (report.threads == 1 ? " thread" : " threads") + ", LibTorch " +
                      report.host.libtorch_version + ", " + report.allocator + " allocator; seed " +
-                     std::to_string(report.seed) + "; " + digits(report.elapsed_ms / 1000.0) + " s",
+                     std::to_string(report.seed) + "; " + base::digits(report.elapsed_ms / 1000.0) + " s",
                  110, "  ") +
             "\n";
     return text;

@@ -101,9 +101,6 @@ nlohmann::json to_json(const Interval& interval);
 nlohmann::json to_json(const HostInfo& host);
 nlohmann::json to_json(const Peaks& peaks);
 
-// "1.52 [1.50, 1.55]"
-std::string interval_text(const Interval& interval, int significant = 3);
-
 }  // namespace switchyard::compare
 
 namespace switchyard {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/compare/bench/accuracy.h>
 #include <switchyard/compare/bench/bench_case.h>
 #include <switchyard/compare/measure/memory.h>
@@ -211,7 +212,7 @@ private:
         if (base) entry.row.speedup = result.speedup_of(arm, *base);
         for (const auto& [variant, calls] : entry.contender->binding().executed().calls()) {
             entry.row.executed.emplace_back(variant, calls);
-            entry.row.variant += (entry.row.variant.empty() ? "" : "+") + variant;
+            base::add_item(entry.row.variant, variant, "+");
         }
     }
 

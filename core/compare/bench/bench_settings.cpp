@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include <switchyard/base/joined.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/base/printable.h>
-#include <switchyard/compare/measure/text_table.h>
 #include <switchyard/interfaces/relative_buckets.h>
 
 namespace switchyard::compare {
@@ -25,8 +26,6 @@ std::string read_count(const std::string& name, const std::optional<std::string>
     if (value && read_number(*value, count) && count > 0) return "";
     return name + " needs a whole number above 0, as in " + name + "=128";
 }
-
-void add(std::string& list, const std::string& what) { list += (list.empty() ? "" : ", ") + what; }
 
 }  // namespace
 
@@ -65,26 +64,26 @@ MaskSet BenchSettings::masks() const {
 std::string BenchSettings::describe() const {
     std::string text;
     if (kind == Kind::attention) {
-        if (layout == Layout::packed) add(text, "packed");
-        if (causal) add(text, "causal");
-        if (lengths) add(text, "lengths " + lengths->text());
-        if (window > 0) add(text, "sliding_window " + std::to_string(window));
-        if (prefix > 0) add(text, "prefix " + std::to_string(prefix));
-        if (alibi) add(text, "alibi");
-        if (relative_buckets > 0) add(text, "relative_bias " + std::to_string(relative_buckets));
-        if (soft_cap > 0.0) add(text, "soft_cap " + digits(soft_cap));
-        if (dense_bias) add(text, "dense_bias");
+        if (layout == Layout::packed) base::add_item(text, "packed");
+        if (causal) base::add_item(text, "causal");
+        if (lengths) base::add_item(text, "lengths " + lengths->text());
+        if (window > 0) base::add_item(text, "sliding_window " + std::to_string(window));
+        if (prefix > 0) base::add_item(text, "prefix " + std::to_string(prefix));
+        if (alibi) base::add_item(text, "alibi");
+        if (relative_buckets > 0) base::add_item(text, "relative_bias " + std::to_string(relative_buckets));
+        if (soft_cap > 0.0) base::add_item(text, "soft_cap " + base::digits(soft_cap));
+        if (dense_bias) base::add_item(text, "dense_bias");
     }
-    if (kind == Kind::normalization) add(text, std::string(name(norm)));
-    if (kind == Kind::activation) add(text, std::string(name(activation)));
-    if (input_bias) add(text, "bias");
-    if (residual) add(text, "residual");
-    if (label_smoothing > 0.0) add(text, "label_smoothing " + digits(label_smoothing));
-    if (z_loss > 0.0) add(text, "z_loss " + digits(z_loss));
-    if (in_place) add(text, "in place");
-    if (kind == Kind::optimizer) add(text, std::string(name(algorithm)));
-    if (max_grad_norm > 0.0) add(text, "clip " + digits(max_grad_norm));
-    if (dropout > 0.0) add(text, "dropout " + digits(dropout));
+    if (kind == Kind::normalization) base::add_item(text, name(norm));
+    if (kind == Kind::activation) base::add_item(text, name(activation));
+    if (input_bias) base::add_item(text, "bias");
+    if (residual) base::add_item(text, "residual");
+    if (label_smoothing > 0.0) base::add_item(text, "label_smoothing " + base::digits(label_smoothing));
+    if (z_loss > 0.0) base::add_item(text, "z_loss " + base::digits(z_loss));
+    if (in_place) base::add_item(text, "in place");
+    if (kind == Kind::optimizer) base::add_item(text, name(algorithm));
+    if (max_grad_norm > 0.0) base::add_item(text, "clip " + base::digits(max_grad_norm));
+    if (dropout > 0.0) base::add_item(text, "dropout " + base::digits(dropout));
     return text;
 }
 
@@ -94,11 +93,7 @@ std::string read_mask(const std::string& text, BenchSettings& settings) {
     std::optional<std::string> value;
     if (equals != std::string::npos) value = text.substr(equals + 1);
     const auto kind = parse<MaskKind>(kind_text);
-    if (!kind) {
-        std::string known;
-        for (const auto candidate : names<MaskKind>) add(known, std::string(candidate));
-        return "'" + base::quoted(kind_text) + "' is no mask; known: " + known;
-    }
+    if (!kind) return "'" + base::quoted(kind_text) + "' is no mask; known: " + base::joined(names<MaskKind>);
     switch (*kind) {
         case MaskKind::sliding_window:
             return read_count(kind_text, value, 0, settings.window);

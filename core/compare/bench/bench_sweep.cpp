@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/measure/text_table.h>
 
 namespace switchyard::compare {
@@ -52,12 +53,12 @@ const BenchRow* best(const std::vector<const BenchRow*>& rows, std::int64_t budg
 std::string verdict(const std::vector<const BenchRow*>& rows, std::int64_t budget) {
     const BenchRow* const found = best(rows, budget);
     const std::string within =
-        budget > 0 ? " within " + bytes_text(static_cast<double>(budget)) + " of extra memory" : "";
+        budget > 0 ? " within " + base::bytes_text(static_cast<double>(budget)) + " of extra memory" : "";
     if (found == nullptr) return "none" + within;
-    return "fastest" + within + ": " + found->ran() + ", " + digits(found->ms.median) + " ms" +
+    return "fastest" + within + ": " + found->ran() + ", " + base::digits(found->ms.median) + " ms" +
            (found->extra_memory_bytes < 0
                 ? ""
-                : ", " + bytes_text(static_cast<double>(found->extra_memory_bytes)));
+                : ", " + base::bytes_text(static_cast<double>(found->extra_memory_bytes)));
 }
 
 std::string draw(const std::vector<const BenchRow*>& rows, std::int64_t budget) {
@@ -79,8 +80,8 @@ std::string draw(const std::vector<const BenchRow*>& rows, std::int64_t budget) 
             continue;
         }
         const auto memory = static_cast<double>(row->extra_memory_bytes);
-        table.row({value, digits(row->ms.median), bar(row->ms.median, slowest),
-                   memory < 0.0 ? "-" : bytes_text(memory), bar(memory, largest)});
+        table.row({value, base::digits(row->ms.median), bar(row->ms.median, slowest),
+                   memory < 0.0 ? "-" : base::bytes_text(memory), bar(memory, largest)});
     }
     return table.render("  ") + wrap("  " + verdict(rows, budget), 110, "  ") + "\n";
 }

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/joined.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_case.h>
 #include <switchyard/compare/measure/text_table.h>
 #include <switchyard/host/calling/guard.h>
@@ -19,8 +21,7 @@ Interval inverse(const Interval& interval) {
 
 std::string variants(const host::BindingBase& binding) {
     std::string text;
-    for (const auto& [variant, calls] : binding.executed().calls())
-        text += (text.empty() ? "" : "+") + variant;
+    for (const auto& [variant, calls] : binding.executed().calls()) base::add_item(text, variant, "+");
     return text;
 }
 
@@ -118,11 +119,12 @@ std::string to_text(const OverheadReport& report) {
             table.note(row.message);
             continue;
         }
-        table.row({operation, std::string(name(row.pass)), row.ran, digits(row.bare_ms.median),
-                   digits(row.ms.median), interval_text(row.ratio, 4), report.over(row) ? "OVER" : ""});
+        table.row({operation, std::string(name(row.pass)), row.ran, base::digits(row.bare_ms.median),
+                   base::digits(row.ms.median), base::interval_text(row.ratio, 4),
+                   report.over(row) ? "OVER" : ""});
     }
     return "time through a component over that of the plain LibTorch calls; OVER: more than " +
-           digits(100.0 * report.limit, 1) + " % for sure\n" + table.render() +
+           base::digits(100.0 * report.limit, 1) + " % for sure\n" + table.render() +
            (spoilt > 0 ? "  " + std::to_string(spoilt) + " samples spoilt and thrown away\n" : "");
 }
 

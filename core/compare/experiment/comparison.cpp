@@ -1,9 +1,8 @@
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/experiment/comparison.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include <switchyard/compare/measure/text_table.h>
 
 namespace switchyard::compare {
 namespace {
@@ -31,8 +30,9 @@ bool Comparison::forced() const {
 int Comparison::exit_code() const {
     if (stopped || std::any_of(arms.begin(), arms.end(), [](const ArmResult& arm) { return !arm.ok(); }))
         return 1;
-    const bool wrong = std::any_of(pairs.begin(), pairs.end(),
-                                   [](const PairResult& pair) { return pair.verdict == Verdict::wrong; });
+    const bool wrong = std::any_of(pairs.begin(), pairs.end(), [](const PairResult& pair) {
+        return pair.verdict == SpeedVerdict::wrong;
+    });
     return wrong ? 5 : 0;
 }
 
@@ -46,8 +46,8 @@ Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, c
 std::string too_far(const Drift& drift, const Drift& allowed) {
     const auto one = [](const char* what, double is, double may) -> std::string {
         if (std::isnan(is) || std::isnan(may) || is <= may) return "";
-        return std::string(what) + " " + scientific(is) + " from the base's, rounding explains " +
-               scientific(may);
+        return std::string(what) + " " + base::scientific(is) + " from the base's, rounding explains " +
+               base::scientific(may);
     };
     if (const auto text = one("its outputs are", drift.output, allowed.output); !text.empty()) return text;
     if (const auto text = one("its gradients are", drift.gradient, allowed.gradient); !text.empty())

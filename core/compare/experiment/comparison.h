@@ -38,7 +38,7 @@ enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, nonsense, fai
 
 // One arm in one block.
 struct ArmBlock {
-    Sample sample;         // ms of one step
+    TimedSample sample;    // ms of one step
     double wall_ms = 0.0;  // of the turn, by the conductor's clock
     std::int64_t steps = 0;
     std::int64_t samples = 0, tokens = 0;  // of all its timed steps
@@ -69,13 +69,11 @@ struct ArmResult {
     bool ok() const { return status == ArmStatus::ok; }
 };
 
-enum class Verdict : std::uint8_t { faster, slower, same, cannot_tell, wrong };
-
 struct PairResult {
     std::size_t base = 0;
     std::size_t arm = 0;
     Interval speedup;
-    Verdict verdict = Verdict::cannot_tell;
+    SpeedVerdict verdict = SpeedVerdict::cannot_tell;
     double p = 1.0;      // Wilcoxon's signed-rank test over blocks of "as fast as each other"
     std::string reason;  // of WRONG, and of what cannot be told
     std::optional<EquivalenceResult> loss;
@@ -111,7 +109,4 @@ namespace switchyard {
 template <>
 inline constexpr std::array<std::string_view, 6> names<compare::ArmStatus>{"ok",  "crashed",  "timed_out",
                                                                            "nan", "nonsense", "failed"};
-template <>
-inline constexpr std::array<std::string_view, 5> names<compare::Verdict>{"FASTER", "SLOWER", "SAME",
-                                                                         "CANNOT_TELL", "WRONG"};
 }  // namespace switchyard

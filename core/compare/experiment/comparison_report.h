@@ -18,7 +18,4 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 // "torch is FASTER than naive: 1.85 [1.82, 1.88] times as fast".
 std::string sentence(const Comparison& comparison, const PairResult& pair);
 
-// "attention torch@math, optimizer torch": what was called by slot in training.
-std::string executed_text(const nlohmann::ordered_json& executed);
-
 }  // namespace switchyard::compare

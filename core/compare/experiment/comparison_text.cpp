@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <set>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
+#include <switchyard/base/executed_text.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_report.h>
 #include <switchyard/compare/experiment/comparison_report.h>
 #include <switchyard/compare/measure/text_table.h>
@@ -18,7 +17,7 @@ using Align = TextTable::Align;
 
 constexpr std::size_t width = 100;
 
-std::string drift_text(double value) { return std::isnan(value) ? "-" : scientific(value); }
+std::string drift_text(double value) { return std::isnan(value) ? "-" : base::scientific(value); }
 
 std::string paragraph(const std::string& text) { return "  " + wrap(text, width - 6, "      ") + "\n"; }
 
@@ -29,12 +28,6 @@ std::string indented(const std::string& text) {
     for (std::string line; std::getline(lines, line);)
         result += "    " + wrap(line, width - 8, "      ") + "\n";
     return result;
-}
-
-// What an external arm says is only as well-formed as it likes.
-std::string word(const nlohmann::ordered_json& row, const char* key) {
-    const auto found = row.find(key);
-    return found != row.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 std::string status_text(ArmStatus status) {
@@ -64,9 +57,10 @@ std::string speeds(const Comparison& comparison) {
             failures += "  " + arm.spec.name + ": " + status_text(arm.status) + "\n" + indented(arm.reason);
             continue;
         }
-        table.row({arm.spec.name, arm.dtype, interval_text(arm.step_ms), digits(arm.samples_per_second),
-                   digits(arm.tokens_per_second),
-                   arm.peak_memory_bytes < 0 ? "-" : bytes_text(static_cast<double>(arm.peak_memory_bytes))});
+        table.row(
+            {arm.spec.name, arm.dtype, base::interval_text(arm.step_ms), base::digits(arm.samples_per_second),
+             base::digits(arm.tokens_per_second),
+             arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
         if (arm.by_conductor)
             table.note("timed from outside: the times that it says leave out much of its turns");
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
@@ -111,7 +105,7 @@ std::string drifts(const Comparison& comparison) {
 std::string what_ran(const Comparison& comparison) {
     std::string text;
     for (const auto& arm : comparison.arms) {
-        const auto ran = executed_text(arm.executed);
+        const auto ran = base::executed_text(arm.executed);
         if (!ran.empty()) text += paragraph(arm.spec.name + ": " + ran);
     }
     return text.empty() ? "" : "\nwhat ran\n" + text;
@@ -159,43 +153,24 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
     const auto& base = comparison.arms[pair.base].spec.name;
     const auto& arm = comparison.arms[pair.arm].spec.name;
     const std::string ratio = std::isfinite(pair.speedup.low)
-                                  ? interval_text(pair.speedup) + " times as fast"
-                                  : digits(pair.speedup.median) + " times as fast, one block only";
+                                  ? base::interval_text(pair.speedup) + " times as fast"
+                                  : base::digits(pair.speedup.median) + " times as fast, one block only";
     char p[32];
     std::snprintf(p, sizeof p, " (p %.2g)", pair.p);
     switch (pair.verdict) {
-        case Verdict::faster:
+        case SpeedVerdict::faster:
             return arm + " is FASTER than " + base + ": " + ratio + p;
-        case Verdict::slower:
+        case SpeedVerdict::slower:
             return arm + " is SLOWER than " + base + ": " + ratio + p;
-        case Verdict::same:
+        case SpeedVerdict::same:
             return arm + " is the SAME as " + base + " within 2 %: " + ratio;
-        case Verdict::wrong:
+        case SpeedVerdict::wrong:
             return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
         default:
             return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
                    (pair.reason.empty() ? "; more blocks or a quieter machine would tell"
                                         : "; " + pair.reason);
     }
-}
-
-std::string executed_text(const nlohmann::ordered_json& executed) {
-    std::string text;
-    for (const auto& [slot, rows] : executed.items()) {
-        std::set<std::string> names;
-        for (const auto& row : rows.is_array() ? rows : nlohmann::ordered_json::array()) {
-            if (!row.is_object() || (row.contains("phase") && word(row, "phase") != "train")) continue;
-            const auto component = word(row, "component"), plugin = word(row, "plugin"),
-                       variant = word(row, "variant");
-            std::string shown = plugin.empty() || plugin == component ? component : plugin + "/" + component;
-            if (!variant.empty()) shown += "@" + variant;
-            if (!shown.empty()) names.insert(shown);
-        }
-        std::string list;
-        for (const auto& shown : names) list += (list.empty() ? "" : " + ") + shown;
-        if (!list.empty()) text += (text.empty() ? "" : ", ") + slot + " " + list;
-    }
-    return text;
 }
 
 std::string to_text(const Comparison& comparison) {

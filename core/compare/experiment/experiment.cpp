@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include <switchyard/compare/experiment/judge_arms.h>
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 
 namespace switchyard::compare {
 namespace {
@@ -17,23 +17,23 @@ constexpr std::int64_t steps_of_a_chunk = 50;  // of a run to the end
 
 class Experiment {
 public:
-    Experiment(std::vector<Contender> contenders, const ExperimentSettings& settings)
-        : contenders_(std::move(contenders)), settings_(settings), random_(settings.seed) {
+    Experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings)
+        : arms_(std::move(arms)), settings_(settings), random_(settings.seed) {
         result_.seed = settings.seed;
         result_.seeds = settings.seeds;
         result_.loss_steps = settings.loss_steps;
         result_.margin = settings.loss_margin;
-        for (auto& contender : contenders_) {
+        for (auto& started : arms_) {
             ArmResult arm;
-            arm.spec = contender.spec;
-            if (contender.link == nullptr) fail(arm, ArmStatus::failed, contender.error);
+            arm.spec = started.spec;
+            if (started.link == nullptr) fail(arm, ArmStatus::failed, started.error);
             result_.arms.push_back(std::move(arm));
         }
-        amplification_.resize(contenders_.size());
-        first_.resize(contenders_.size(), false);
-        first_loss_.resize(contenders_.size(), std::numeric_limits<double>::quiet_NaN());
-        unaccounted_.resize(contenders_.size());
-        done_.resize(contenders_.size(), 0);
+        amplification_.resize(arms_.size());
+        first_.resize(arms_.size(), false);
+        first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
+        unaccounted_.resize(arms_.size());
+        done_.resize(arms_.size(), 0);
     }
 
     Comparison run() {
@@ -43,12 +43,12 @@ public:
         if (going()) run_blocks();
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
-        for (std::size_t at = 0; at < contenders_.size(); ++at) {
-            if (!contenders_[at].link) continue;
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
+            if (!arms_[at].link) continue;
             if (result_.arms[at].ok() && !result_.stopped)
-                contenders_[at].link->leave();
+                arms_[at].link->leave();
             else
-                contenders_[at].link->end();
+                arms_[at].link->end();
         }
         judge_pairs(result_, settings_.margin);
         judge_stabilities(result_);
@@ -70,18 +70,18 @@ private:
     }
     void end(std::size_t at, ArmStatus status, const std::string& reason) {
         fail(result_.arms[at], status, reason);
-        contenders_[at].link->end();
+        arms_[at].link->end();
         tell(result_.arms[at].spec.name + ": " + std::string(name(status)) + ": " + reason);
     }
 
     // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the reason.
     std::optional<std::string> ask(std::size_t at, const Json& message, const std::string& phase,
                                    double* wall_ms = nullptr) {
-        auto exchange = contenders_[at].link->ask(
-            message.dump(-1, ' ', false, Json::error_handler_t::replace), settings_.timeout_ms);
+        auto exchange = arms_[at].link->ask(message.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                            settings_.timeout_ms);
         elapsed_ms_ += exchange.wall_ms;
         if (wall_ms != nullptr) *wall_ms = exchange.wall_ms;
-        const auto words = contenders_[at].link->last_words();
+        const auto words = arms_[at].link->last_words();
         const std::string last = words.empty() ? "" : "\n" + words;
         switch (exchange.end) {
             case Exchange::End::answered:
@@ -102,7 +102,7 @@ private:
     }
 
     void prepare_all(int seed) {
-        std::vector<std::size_t> order(contenders_.size());
+        std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::stable_partition(order.begin(), order.end(),
                               [&](std::size_t at) { return at == settings_.lender; });
@@ -117,13 +117,13 @@ private:
 
     // Without weights and batches there is nothing for the external arms to do.
     void end_borrowers(int seed) {
-        for (std::size_t at = 0; at < contenders_.size(); ++at) {
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
             if (result_.arms[at].ok() && result_.arms[at].spec.external())
                 end(at, ArmStatus::failed,
                     "was not run: it takes weights and batches from " +
                         result_.arms[settings_.lender].spec.name + ", which failed");
         }
-        for (std::size_t at = 0; at < contenders_.size(); ++at) {
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
             if (result_.arms[at].ok() && !result_.stopped) prepare(at, seed);
         }
     }
@@ -158,7 +158,7 @@ private:
                           result_.arms.begin();
         const auto known = std::find_if(amplification_.begin(), amplification_.end(),
                                         [](const auto& one) { return one.has_value(); });
-        for (std::size_t at = static_cast<std::size_t>(base) + 1; at < contenders_.size(); ++at) {
+        for (std::size_t at = static_cast<std::size_t>(base) + 1; at < arms_.size(); ++at) {
             auto& arm = result_.arms[at];
             const auto from = static_cast<std::size_t>(base);
             if (!arm.ok() || !arm.spec.differs.empty()) continue;
@@ -223,11 +223,11 @@ private:
     // In turns, as later. The last turn's times are what is planned with.
     void warm_up() {
         tell("warming up");
-        std::vector<double> spent(contenders_.size(), 0.0), last(contenders_.size(), 0.0);
+        std::vector<double> spent(arms_.size(), 0.0), last(arms_.size(), 0.0);
         std::int64_t steps = 1;
         for (int turn = 0; going(); ++turn) {
             double fastest = 1e300;
-            for (std::size_t at = 0; at < contenders_.size() && !result_.stopped; ++at) {
+            for (std::size_t at = 0; at < arms_.size() && !result_.stopped; ++at) {
                 if (!result_.arms[at].ok()) continue;
                 double wall = 0.0;
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
@@ -239,7 +239,7 @@ private:
             }
             result_.warm_up_steps += steps;
             double least = 1e300, total = 0.0;
-            for (std::size_t at = 0; at < contenders_.size(); ++at) {
+            for (std::size_t at = 0; at < arms_.size(); ++at) {
                 if (result_.arms[at].ok()) least = std::min(least, spent[at]), total += spent[at];
             }
             if (turn >= 1 && (least >= settings_.warm_up_ms || total >= settings_.time_ms / 5.0)) break;
@@ -286,7 +286,7 @@ private:
     }
 
     void run_block() {
-        std::vector<std::size_t> order(contenders_.size());
+        std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         random_.shuffle(order);
         for (auto& arm : result_.arms) arm.blocks.emplace_back();
@@ -331,7 +331,7 @@ private:
 
     void run_seed(int seed) {
         prepare_all(seed);
-        for (std::size_t at = 0; at < contenders_.size() && going(); ++at) {
+        for (std::size_t at = 0; at < arms_.size() && going(); ++at) {
             auto& arm = result_.arms[at];
             if (!arm.ok()) continue;
             arm.seed_losses.emplace_back();
@@ -349,9 +349,9 @@ private:
         }
     }
 
-    std::vector<Contender> contenders_;
+    std::vector<StartedArm> arms_;
     const ExperimentSettings& settings_;
-    Random random_;
+    PhiloxStream random_;
     Comparison result_;
     std::vector<std::optional<Drift>> amplification_;
     std::vector<bool> first_;
@@ -366,8 +366,8 @@ private:
 
 }  // namespace
 
-Comparison run_experiment(std::vector<Contender> contenders, const ExperimentSettings& settings) {
-    return Experiment(std::move(contenders), settings).run();
+Comparison run_experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings) {
+    return Experiment(std::move(arms), settings).run();
 }
 
 }  // namespace switchyard::compare

@@ -31,7 +31,7 @@ struct Preparation {
     int seed = -1;
 };
 
-struct Contender {
+struct StartedArm {
     ArmSpec spec;
     std::unique_ptr<ArmLink> link;  // nullptr: could not be started, for `error`
     std::string error;
@@ -62,6 +62,6 @@ struct ExperimentSettings {
     std::function<bool()> stop;
 };
 
-Comparison run_experiment(std::vector<Contender> contenders, const ExperimentSettings& settings);
+Comparison run_experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings);
 
 }  // namespace switchyard::compare

@@ -16,7 +16,7 @@ void use_conductors_clock(ArmResult& arm, std::int64_t lead_in) {
 }
 
 void mark_spoilt_blocks(ArmResult& arm) {
-    std::vector<Sample> samples;
+    std::vector<TimedSample> samples;
     for (const auto& block : arm.blocks) {
         if (!block) continue;
         samples.push_back(block->sample);
@@ -61,23 +61,10 @@ std::vector<std::optional<double>> costs(const ArmResult& arm) {
     return list;
 }
 
-Verdict verdict_of(Finding finding) {
-    switch (finding) {
-        case Finding::faster:
-            return Verdict::faster;
-        case Finding::slower:
-            return Verdict::slower;
-        case Finding::same:
-            return Verdict::same;
-        default:
-            return Verdict::cannot_tell;
-    }
-}
-
 PairResult judge_pair(const Comparison& comparison, std::size_t base_at, std::size_t arm_at, double margin) {
     const ArmResult& base = comparison.arms[base_at];
     const ArmResult& arm = comparison.arms[arm_at];
-    PairResult pair{base_at, arm_at, {}, Verdict::cannot_tell, 1.0, "", std::nullopt};
+    PairResult pair{base_at, arm_at, {}, SpeedVerdict::cannot_tell, 1.0, "", std::nullopt};
     const auto base_costs = costs(base), arm_costs = costs(arm);
     std::vector<double> logs;
     for (std::size_t block = 0; block < std::min(base_costs.size(), arm_costs.size()); ++block) {
@@ -90,9 +77,9 @@ PairResult judge_pair(const Comparison& comparison, std::size_t base_at, std::si
     if (logs.size() < 6)
         pair.reason = "it takes six blocks at least, there are " + std::to_string(logs.size());
     else
-        pair.verdict = verdict_of(judge(pair.speedup, margin));
+        pair.verdict = judge(pair.speedup, margin);
     if (const auto far = too_far(arm.drift, arm.allowed); !far.empty()) {
-        pair.verdict = Verdict::wrong;
+        pair.verdict = SpeedVerdict::wrong;
         pair.reason = far;
     }
     if (comparison.margin)

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <switchyard/base/joined.h>
+
 namespace switchyard::compare {
 namespace {
 
@@ -113,7 +115,7 @@ Stability judge_stability(const StepRecord& arm, const StepRecord* base) {
         result.late_skips += arm.skipped[i] ? 1 : 0;
     std::string reasons;
     const auto add = [&](const std::string& reason) {
-        if (!reason.empty()) reasons += (reasons.empty() ? "" : "; ") + reason;
+        if (!reason.empty()) base::add_item(reasons, reason, "; ");
     };
     add(too_many_skips(arm, result.late_skips));
     if (base != nullptr) {

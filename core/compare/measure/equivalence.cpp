@@ -1,3 +1,4 @@
+#include <switchyard/base/number_text.h>
 #include <switchyard/compare/measure/equivalence.h>
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <vector>
 
 #include <boost/math/distributions/students_t.hpp>
-
-#include <switchyard/compare/measure/text_table.h>
 
 namespace switchyard::compare {
 namespace {
@@ -44,7 +43,7 @@ std::string read_margin(const std::string& text, LossMargin& margin) {
 }
 
 std::string to_string(const LossMargin& margin) {
-    return margin.relative ? digits(100.0 * margin.size, 3) + " %" : digits(margin.size, 3);
+    return margin.relative ? base::digits(100.0 * margin.size, 3) + " %" : base::digits(margin.size, 3);
 }
 
 EquivalenceResult test_equivalence(std::span<const double> base, std::span<const double> arm,

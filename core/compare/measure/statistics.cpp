@@ -8,7 +8,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 
 namespace switchyard::compare {
 
@@ -73,7 +73,7 @@ Interval bootstrap(std::size_t n, const IndexStatistic& statistic, const Bootstr
     const double observed = statistic(indices);
     if (n == 1) return {observed, nan, nan};
 
-    Random random(options.seed, 1);
+    PhiloxStream random(options.seed, 1);
     std::vector<double> resampled(static_cast<std::size_t>(options.resamples));
     for (double& value : resampled) {
         for (auto& index : indices) index = random.below(static_cast<std::uint32_t>(n));
@@ -109,11 +109,11 @@ Interval speedup(std::span<const std::optional<double>> base_ms,
     return {std::exp(interval.median), std::exp(interval.low), std::exp(interval.high)};
 }
 
-Finding judge(const Interval& speedup, double margin) {
-    if (speedup.low >= 1.0 - margin && speedup.high <= 1.0 + margin) return Finding::same;
-    if (speedup.low > 1.0) return Finding::faster;
-    if (speedup.high < 1.0) return Finding::slower;
-    return Finding::cannot_tell;
+SpeedVerdict judge(const Interval& speedup, double margin) {
+    if (speedup.low >= 1.0 - margin && speedup.high <= 1.0 + margin) return SpeedVerdict::same;
+    if (speedup.low > 1.0) return SpeedVerdict::faster;
+    if (speedup.high < 1.0) return SpeedVerdict::slower;
+    return SpeedVerdict::cannot_tell;
 }
 
 }  // namespace switchyard::compare

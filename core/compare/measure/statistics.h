@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/base/interval.h>
 #include <switchyard/interfaces/types.h>
 
 namespace switchyard::compare {
@@ -33,13 +34,7 @@ namespace switchyard::compare {
 // A median with its 95 % interval; NaN where there was nothing to measure, and for the bounds of a single
 // sample. With fewer than 6 samples the interval is their range and covers less than 95 %: no
 // distribution-free interval of a median can do better.
-struct Interval {
-    double median = 0.0;
-    double low = 0.0;
-    double high = 0.0;
-
-    bool operator==(const Interval&) const = default;
-};
+using base::Interval;
 
 struct BootstrapOptions {
     int resamples = 4000;
@@ -69,15 +64,15 @@ Interval median_interval(std::span<const double> values, const BootstrapOptions&
 Interval speedup(std::span<const std::optional<double>> base_ms,
                  std::span<const std::optional<double>> arm_ms, const BootstrapOptions& options = {});
 
-// What an interval of a speedup says. `same`: all of it within 1 +- margin. `faster`, `slower`: it excludes 1
-// and is not `same`.
-enum class Finding : std::uint8_t { faster, slower, same, cannot_tell };
-Finding judge(const Interval& speedup, double margin = 0.02);
+// What is said of a speedup. `same`: all of its interval is within 1 +- margin. `faster`, `slower`: it excludes
+// 1 and is not `same`. `wrong`: what was timed computes something else, which no interval tells.
+enum class SpeedVerdict : std::uint8_t { faster, slower, same, cannot_tell, wrong };
+SpeedVerdict judge(const Interval& speedup, double margin = 0.02);
 
 }  // namespace switchyard::compare
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 4> names<compare::Finding>{"FASTER", "SLOWER", "SAME",
-                                                                         "CANNOT_TELL"};
+inline constexpr std::array<std::string_view, 5> names<compare::SpeedVerdict>{"FASTER", "SLOWER", "SAME",
+                                                                              "CANNOT_TELL", "WRONG"};
 }  // namespace switchyard

@@ -1,8 +1,6 @@
 #include <switchyard/compare/measure/text_table.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <sstream>
 #include <utility>
@@ -79,37 +77,6 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
         used += columns;
     }
     return result;
-}
-
-std::string digits(double value, int significant) {
-    if (!std::isfinite(value)) return "-";
-    const int magnitude = value == 0.0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
-    const int decimals = std::clamp(significant - 1 - magnitude, 0, 9);
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*f", decimals, value);
-    return text;
-}
-
-std::string scientific(double value) {
-    if (!std::isfinite(value)) return "-";
-    if (value == 0.0) return "0";
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1e", value);
-    std::string result = text;
-    const auto exponent = result.find('e') + 2;
-    while (result[exponent] == '0' && exponent + 1 < result.size()) result.erase(exponent, 1);
-    return result;
-}
-
-std::string bytes_text(double bytes) {
-    if (!std::isfinite(bytes)) return "-";
-    const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
-    std::size_t unit = 0;
-    while (std::abs(bytes) >= 999.5 && unit + 1 < std::size(units)) {
-        bytes /= 1000.0;
-        ++unit;
-    }
-    return (unit == 0 ? std::to_string(static_cast<long long>(bytes)) : digits(bytes)) + " " + units[unit];
 }
 
 }  // namespace switchyard::compare

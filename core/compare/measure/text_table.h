@@ -36,11 +36,4 @@ private:
 // Lines of at most `width`, broken between words, each but the first with `indent`.
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
 
-// "41.2", "0.0123", "1234": so many digits, never an exponent.
-std::string digits(double value, int significant = 3);
-// "4.1e-7", "0"; "-" for what is not finite.
-std::string scientific(double value);
-// "312 B", "48.0 MB": decimal units.
-std::string bytes_text(double bytes);
-
 }  // namespace switchyard::compare

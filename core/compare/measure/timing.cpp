@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include <switchyard/compare/measure/random.h>
+#include <switchyard/compare/measure/philox_stream.h>
 
 namespace switchyard::compare {
 
@@ -94,7 +94,7 @@ private:
     void summarise(ArmTiming& arm) const {
         mark_spoilt(arm.samples);
         std::vector<double> good;
-        for (const Sample& sample : arm.samples) {
+        for (const TimedSample& sample : arm.samples) {
             arm.block_ms.push_back(sample.spoilt ? std::nullopt : std::optional(sample.ms));
             if (!sample.spoilt) good.push_back(sample.ms);
         }
@@ -105,7 +105,7 @@ private:
     const std::vector<Arm>& arms_;
     const TimingOptions& options_;
     Stopwatch& stopwatch_;
-    Random random_;
+    PhiloxStream random_;
     double start_ms_;
     std::vector<double> call_ms_;
     TimingResult result_;
@@ -127,13 +127,13 @@ TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& option
     return Run(arms, options, stopwatch).finish();
 }
 
-void mark_spoilt(std::vector<Sample>& samples) {
+void mark_spoilt(std::vector<TimedSample>& samples) {
     std::vector<double> ms;
-    for (const Sample& sample : samples) ms.push_back(sample.ms);
+    for (const TimedSample& sample : samples) ms.push_back(sample.ms);
     const double centre = median(ms);
     const double deviation = median_absolute_deviation(ms);
     std::size_t count = 0;
-    for (Sample& sample : samples) {
+    for (TimedSample& sample : samples) {
         const double excess = sample.ms - centre;
         const bool long_one = excess > 3.5 * deviation && excess > 0.05 * centre;
         const bool far_out = excess > 8.0 * deviation && excess > 0.25 * centre;
@@ -141,7 +141,7 @@ void mark_spoilt(std::vector<Sample>& samples) {
         count += sample.spoilt ? 1U : 0U;
     }
     if (count * 4 > samples.size()) {
-        for (Sample& sample : samples) sample.spoilt = false;
+        for (TimedSample& sample : samples) sample.spoilt = false;
     }
 }
 

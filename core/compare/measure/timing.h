@@ -40,7 +40,7 @@ struct TimingOptions {
 };
 
 // One arm in one block.
-struct Sample {
+struct TimedSample {
     int position = 0;              // in its block, from 0
     double ms = 0.0;               // of one call
     std::int64_t lost_slices = 0;  // while it ran; -1 unknown
@@ -50,7 +50,7 @@ struct Sample {
 struct ArmTiming {
     std::string name;
     int calls_per_sample = 1;
-    std::vector<Sample> samples;                  // one a block
+    std::vector<TimedSample> samples;             // one a block
     std::vector<std::optional<double>> block_ms;  // the same without those that are spoilt
     int spoilt = 0;
     Interval ms;  // of one call
@@ -73,6 +73,6 @@ TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& option
 // over the median at least) and either lost a processor while it ran, or stands so far out (z above 8, 25 %
 // over) that it needs no witness. Where more than a quarter of an arm's samples would go, that is how it runs
 // here: all of them stay.
-void mark_spoilt(std::vector<Sample>& samples);
+void mark_spoilt(std::vector<TimedSample>& samples);
 
 }  // namespace switchyard::compare

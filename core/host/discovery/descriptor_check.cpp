@@ -2,15 +2,11 @@
 
 #include <vector>
 
+#include <switchyard/base/joined.h>
+
 namespace switchyard::host {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-    return text;
-}
 
 std::string shown(double value) { return std::to_string(value); }
 std::string shown(int value) { return std::to_string(value); }
@@ -63,7 +59,7 @@ void compare_component(const SwitchyardComponent& entry, const ComponentManifest
     compare.text(where + ".kind", name(component.kind), entry.kind);
     compare.text(where + ".id", component.id, entry.id);
     compare.text(where + ".summary", component.summary, entry.summary);
-    compare.text(where + ".variants", joined(component.variants), entry.variants);
+    compare.text(where + ".variants", base::joined(component.variants, ","), entry.variants);
     compare.number(where + ".rank", component.rank, static_cast<int>(entry.rank));
     compare.text(where + ".gradient", name(component.gradient), entry.gradient);
     compare.text(where + ".random", name(component.random), entry.random);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/guard_text.h>
+#include <switchyard/config/suggest.h>
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/host/program_paths.h>
 #include <switchyard/host/toml_table.h>
@@ -87,9 +89,10 @@ DescribedHost describe(const std::string& host) {
     if (std::find(known.begin(), known.end(), host) != known.end()) {
         return read_description(descriptions_folder() + "/" + host + ".toml");
     }
-    const std::string hint = did_you_mean(host, known);
-    return {std::nullopt, "error: no description of a host '" + host + "'; expected one of " + joined(known) +
-                              ", or the path of a .toml file" + (hint.empty() ? "" : "; " + hint) + "\n"};
+    const std::string hint = config::did_you_mean(config::suggest(host, known));
+    return {std::nullopt, "error: no description of a host '" + host + "'; expected one of " +
+                              base::joined(known) + ", or the path of a .toml file" +
+                              (hint.empty() ? "" : "; " + hint) + "\n"};
 }
 
 }  // namespace switchyard::host

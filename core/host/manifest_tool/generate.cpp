@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/interfaces/plugin_abi.h>
 
 namespace switchyard::host {
@@ -69,19 +70,13 @@ std::string literal(const std::string& text) {
     return result + '"';
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-    return text;
-}
-
 std::string entry(const ComponentManifest& component, const ComponentSource& source, std::size_t index) {
     std::ostringstream out;
     out.precision(17);
     out << "constexpr SwitchyardComponent component_" << index
         << " = switchyard::sdk::component<switchyard::Kind::" << name(component.kind) << ", "
         << source.class_name << ">({\n    " << literal(component.id) << ", " << literal(component.summary)
-        << ",\n    " << literal(joined(component.variants)) << ", " << component.rank << ", "
+        << ",\n    " << literal(base::joined(component.variants, ",")) << ", " << component.rank << ", "
         << literal(std::string(name(component.gradient))) << ", "
         << literal(std::string(name(component.random))) << ", "
         << literal(std::string(name(component.accuracy))) << ", " << component.accuracy_bound << ",\n    "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/host/toml_table.h>
 
@@ -59,7 +60,7 @@ void check_default(TomlTable& table, const Node& node, const OptionSpec& spec) {
             std::find(spec.choices.begin(), spec.choices.end(), word) != spec.choices.end())
             continue;
         table.conflict(node, "default",
-                       "has '" + word + "', which is not among its choices " + joined(spec.choices));
+                       "has '" + word + "', which is not among its choices " + base::joined(spec.choices));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/interfaces/relative_buckets.h>
 #include <switchyard/model/operations/check.h>
 #include <switchyard/model/operations/operation_call.h>
@@ -171,7 +172,7 @@ std::string text_of(MaskSet kinds) {
     std::string text;
     for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
         if (!kinds.has(static_cast<MaskKind>(i))) continue;
-        text += (text.empty() ? "" : ", ") + std::string(names<MaskKind>[i]);
+        base::add_item(text, names<MaskKind>[i]);
     }
     return text.empty() ? "none" : text;
 }

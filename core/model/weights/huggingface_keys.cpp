@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/load.h>
 #include <switchyard/config/table.h>
 #include <switchyard/model/weights/huggingface_reader.h>
@@ -27,7 +28,7 @@ ActivationKind activation_of(const Keys& keys, Family family, const char* key, c
         const auto kind = static_cast<ActivationKind>(i);
         const auto theirs = huggingface_activation(family, kind);
         if (theirs == text) return kind;
-        if (!theirs.empty()) known += (known.empty() ? "" : ", ") + std::string(theirs);
+        if (!theirs.empty()) base::add_item(known, theirs);
     }
     throw std::invalid_argument(std::string(key) + ": '" + text + "' is not one of " + known);
 }

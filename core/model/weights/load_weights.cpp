@@ -10,6 +10,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/model/weights/tensors.h>
 #include <switchyard/model/weights/weights_place.h>
 
@@ -129,7 +130,7 @@ private:
 
     static std::string ours_of(const TheirTensor& theirs) {
         std::string names;
-        for (const auto& part : theirs.parts) names += (names.empty() ? "" : " with ") + part.ours;
+        for (const auto& part : theirs.parts) base::add_item(names, part.ours, " with ");
         return names;
     }
 

@@ -1,3 +1,4 @@
+#include <switchyard/base/joined.h>
 #include <switchyard/train/check/diagnosis.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ Diagnosis check_all_parameters(CheckBench& bench) {
         if (gradient.defined() && gradient.ne(0).any().item<bool>()) continue;
         // Adding one number to all of a query's scores changes nothing, so a key's bias has no gradient but rounding.
         if (parameter.name.ends_with(".k.bias")) continue;
-        if (++count <= 5) without += (without.empty() ? "" : ", ") + parameter.name;
+        if (++count <= 5) base::add_item(without, parameter.name);
     }
     result.finding = std::to_string(bench.session.parameters().all().size()) + " tensors";
     if (count > 0) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/questions.h>
 
@@ -62,15 +63,9 @@ std::string ranges_text(const std::set<std::int64_t>& numbers) {
     return text;
 }
 
-std::string joined(const std::set<std::string>& words) {
-    std::string text;
-    for (const auto& word : words) text += word + "+";
-    return text;
-}
-
 std::string dtypes_text(const OperationRecord& record) {
-    std::string text = joined(record.inside) + "|" + joined(record.own);
-    for (const auto& tensor : record.tensors) text += "|" + tensor.name + ":" + joined(tensor.dtypes);
+    std::string text = base::joined(record.inside) + "|" + base::joined(record.own);
+    for (const auto& tensor : record.tensors) text += "|" + tensor.name + ":" + base::joined(tensor.dtypes);
     return text;
 }
 

@@ -6,9 +6,9 @@
 namespace switchyard::data {
 
 // splitmix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"), begun at a mixture of all that is given.
-class Random {
+class SplitMix64 {
 public:
-    Random(std::uint64_t seed, std::int64_t index, std::int64_t epoch)
+    SplitMix64(std::uint64_t seed, std::int64_t index, std::int64_t epoch)
         : state_(
               mix(mix(mix(seed) + static_cast<std::uint64_t>(index)) + static_cast<std::uint64_t>(epoch))) {}
 

@@ -12,10 +12,10 @@
 
 namespace switchyard::compare {
 
-class Random {
+class PhiloxStream {
 public:
     // `stream` makes independent sequences of one seed.
-    explicit Random(std::uint64_t seed, std::uint32_t stream = 0) : seed_(seed), stream_(stream) {}
+    explicit PhiloxStream(std::uint64_t seed, std::uint32_t stream = 0) : seed_(seed), stream_(stream) {}
 
     std::uint32_t next() {
         if (used_ == words_.size()) {

@@ -35,7 +35,7 @@ std::string limits_of(const OptionSpec& spec) {
     return spec.max ? ", at most " + number(*spec.max) : "";
 }
 
-void print(const host::ComponentManifest& component, const host::ComponentProbe* probe) {
+void print(const ComponentManifest& component, const host::ComponentProbe* probe) {
     std::cout << "\n  " << paint(Color::bold, std::string(name(component.kind)) + " " + component.id);
     if (!component.summary.empty()) std::cout << ": " << component.summary;
     std::cout << "\n    rank " << component.rank << ", gradient " << name(component.gradient) << ", random "

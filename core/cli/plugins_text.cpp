@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const host::ComponentManifest& component) {
+Json json_of(const ComponentManifest& component) {
     Json options = Json::object();
     for (const auto& spec : component.options) {
         Json option = {{"help", spec.help}};

@@ -175,14 +175,14 @@ private:
 
     bool prints() const { return !command_.json.on_stdout(); }
 
-    bool wanted(const host::ComponentManifest& component) const {
+    bool wanted(const ComponentManifest& component) const {
         const std::string kind(name(component.kind));
         return command_.component.empty() || command_.component == kind ||
                command_.component == kind + "/" + component.id;
     }
 
-    std::vector<const host::ComponentManifest*> components_meant(const host::Registry& registry) const {
-        std::vector<const host::ComponentManifest*> meant;
+    std::vector<const ComponentManifest*> components_meant(const host::Registry& registry) const {
+        std::vector<const ComponentManifest*> meant;
         for (const auto& record : registry.records()) {
             if (!record.manifest) continue;
             for (const auto& component : record.manifest->components) {
@@ -216,7 +216,8 @@ private:
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            report = conformance::verify({component.plugin, component.entry, &host_, options, ""}, options_);
+            report = conformance::verify(
+                {component.plugin, component.entry, component.manifest, &host_, options, ""}, options_);
         }
         faults_ = faults_ || !report.faults.empty();
         const auto repeat = [&](std::int64_t number) {

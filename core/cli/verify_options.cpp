@@ -91,7 +91,7 @@ void GivenOptions::take(const config::Node& option, const std::string& path, con
         complain(place, path, "no such option", one_of(known), suggestion(option.name, known));
 }
 
-Options GivenOptions::of(const host::ComponentManifest& component) const {
+Options GivenOptions::of(const ComponentManifest& component) const {
     Options options;
     for (const auto& spec : component.options) options.set(spec.name, spec.default_value);
     const auto found = given_.find(&component);
@@ -100,7 +100,7 @@ Options GivenOptions::of(const host::ComponentManifest& component) const {
     return options;
 }
 
-std::string GivenOptions::given_to(const host::ComponentManifest& component) const {
+std::string GivenOptions::given_to(const ComponentManifest& component) const {
     const auto found = given_.find(&component);
     if (found == given_.end()) return "";
     std::vector<std::string> texts;

@@ -17,15 +17,15 @@ public:
     // Throws Failure with everything that is wrong with any of the texts: no such component or option among `components`, a value that the option
     // does not take, an option that is given twice.
     GivenOptions(const std::vector<std::string>& texts,
-                 const std::vector<const host::ComponentManifest*>& components);
+                 const std::vector<const ComponentManifest*>& components);
 
     // Of one of the components: what it declares as defaults, with what was given.
-    Options of(const host::ComponentManifest& component) const;
+    Options of(const ComponentManifest& component) const;
     // "chunk_size=64, ..."; empty: nothing was given for it.
-    std::string given_to(const host::ComponentManifest& component) const;
+    std::string given_to(const ComponentManifest& component) const;
 
 private:
-    using Components = std::vector<const host::ComponentManifest*>;
+    using Components = std::vector<const ComponentManifest*>;
 
     void read(const std::string& text, const std::string& place, const Components& components);
     void take(const config::Node& option, const std::string& path, const std::string& place,
@@ -33,7 +33,7 @@ private:
     void complain(const std::string& place, const std::string& key, const std::string& message,
                   const std::string& expected, const std::string& hint);
 
-    std::map<const host::ComponentManifest*, std::map<std::string, OptionValue>> given_;
+    std::map<const ComponentManifest*, std::map<std::string, OptionValue>> given_;
     std::vector<config::Problem> problems_;
 };
 

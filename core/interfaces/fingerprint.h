@@ -3,8 +3,9 @@
 //
 //     libtorch=2.11.0                version whose headers it was compiled with
 //     libtorch_cpu_build_id=...      ELF build id of the libtorch_cpu.so that it was linked with (or "xxh3:"
-//     and a digest of the file, where it libc10_build_id=...            has no build id); passed in by
-//     switchyard-manifest. The program's own are read when it runs. cxx11_abi=1 _GLIBCXX_USE_CXX11_ABI
+//     libc10_build_id=...            and a digest of the file, where it has no build id); passed in by
+//                                    switchyard-manifest. The program's own are read when it runs.
+//     cxx11_abi=1                    _GLIBCXX_USE_CXX11_ABI
 //     glibcxx_debug=0                _GLIBCXX_DEBUG: containers of other sizes
 //     sanitizers=none                address or thread: objects are laid out or accessed otherwise
 //     abi_major=1                    SWITCHYARD_ABI_MAJOR
@@ -12,7 +13,7 @@
 //     compiler=gcc 12.2.0            told, not compared
 //
 // A key is never taken away or given another meaning within an abi_major. The versions of GLIBC and libstdc++
-// that a file needs are not in here: the host reads them from the file itself.
+// that a file needs are not in here: the dynamic loader knows them from the file itself.
 #pragma once
 
 #include <array>

@@ -19,6 +19,7 @@
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/plugin_abi.h>
 #include <switchyard/interfaces/precision.h>
 #include <switchyard/interfaces/verdict.h>
 
@@ -75,6 +76,16 @@ private:
 // where, as here, there is no virtual base.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
+// The C structures grow at their end: of them the places of what is there count, and no sizes.
+constexpr void digest_exports(LayoutDigest& digest) {
+    using C = SwitchyardComponent;
+    using P = SwitchyardPlugin;
+    for (const std::size_t offset :
+         {offsetof(C, kind), offsetof(C, id), offsetof(C, supports), offsetof(C, create),
+          offsetof(C, destroy), offsetof(P, component_count), offsetof(P, components), offsetof(P, init)})
+        digest.number(offset);
+}
 
 constexpr void digest_basics(LayoutDigest& digest) {
     digest.type<at::Tensor>("Tensor")
@@ -262,6 +273,7 @@ constexpr void digest_precision_and_loader(LayoutDigest& digest) {
 
 constexpr std::uint64_t layout_digest() {
     LayoutDigest digest;
+    digest_exports(digest);
     digest_basics(digest);
     digest_requests(digest);
     digest_attention(digest);

@@ -1,9 +1,11 @@
 /* The plugin boundary: the one C structure that a plugin exports, as `switchyard_plugin_v1`.
  *
- * Everything behind it is C++ of the same LibTorch and the same standard library, which the fingerprint proves before any code of the plugin
- * runs. Structures only ever grow at their end; `struct_size` tells how far the plugin's own goes. `abi_major` changes when something
- * that exists changes its meaning, `abi_minor` when something is added. The same facts stand as text in the section `switchyard_manifest`
- * (written together with this structure from one plugin.toml), and the host compares the two after loading.
+ * Everything behind it is C++ of the same LibTorch and the same standard library, which the fingerprint proves
+ * before any code of the plugin runs. Structures only ever grow at their end; `struct_size` tells how far the
+ * plugin's own goes. `abi_major` changes when something that exists changes its meaning, `abi_minor` when
+ * something is added. Here stands only what is called, and which component it belongs to. What a plugin says
+ * about itself and its components stands once, as text in its section `switchyard_manifest`
+ * (component_manifest.h), which is read before any code of the plugin runs.
  *
  * Learned from: ONNX Runtime's plugin execution providers (onnxruntime_ep_c_api.h) and OpenXLA's PJRT C API (pjrt_c_api.h).
  */
@@ -41,16 +43,8 @@ typedef struct SwitchyardSupports {
 
 typedef struct SwitchyardComponent {
     uint32_t struct_size;
-    const char* kind;           /* "attention", ... (types.h) */
-    const char* id;             /* unique among the plugin's components of that kind */
-    const char* summary;        /* one line for people */
-    const char* variants;       /* separated by ','; "" if there are none */
-    int32_t rank;               /* `auto` before anything was measured: the highest that conforms */
-    const char* gradient;       /* GradientMode's name */
-    const char* random;         /* RandomSource's name */
-    const char* accuracy;       /* Accuracy's name */
-    double accuracy_bound;      /* for "reduced": relative root-mean-square error against float64; else 0 */
-    const char* options_schema; /* JSON object of the declared options, "{}" if there are none */
+    const char* kind; /* "attention", ... (types.h) */
+    const char* id;   /* unique among the plugin's components of that kind */
 
     /* Pure: touches no device, allocates nothing but the verdict. Callable without `create`, for a host that is only described. */
     void (*supports)(const SwitchyardSupports* arguments);
@@ -64,14 +58,9 @@ typedef struct SwitchyardPlugin {
     uint32_t struct_size;
     uint16_t abi_major;
     uint16_t abi_minor;
-    const char* name;
-    const char* version;
-    const char* vendor;
-    const char* license;
-    const char* summary;
-    const char* fingerprint; /* lines of key=value (fingerprint.h) */
     uint32_t component_count;
-    const SwitchyardComponent* const* components; /* pointers, so that SwitchyardComponent can grow */
+    /* In the order of the manifest; pointers, so that SwitchyardComponent can grow. */
+    const SwitchyardComponent* const* components;
     /* Called once after loading, before anything else; may be NULL. Returns 0, or fills `error` (of `error_size` bytes) and returns another. */
     int (*init)(const SwitchyardServices* services, char* error, uint32_t error_size);
 } SwitchyardPlugin;

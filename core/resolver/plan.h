@@ -33,7 +33,7 @@ using Supports =
 struct Candidate {
     std::string plugin;
     std::string version;  // of the plugin
-    host::ComponentManifest manifest;
+    ComponentManifest manifest;
     std::string library_path;
     std::string content_hash;  // of the library; what a lock file holds
     bool usable = true;

@@ -1,21 +1,11 @@
 #include <switchyard/conformance/binding.h>
 
 #include <mutex>
-#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace switchyard::conformance {
 namespace {
-
-template <class Enum>
-Enum parse_or_throw(const char* what, const char* text) {
-    const auto value = parse<Enum>(text == nullptr ? "" : text);
-    if (!value)
-        throw std::invalid_argument(std::string("the component's ") + what + " is '" +
-                                    (text == nullptr ? "" : text) + "'");
-    return *value;
-}
 
 std::mutex executed_mutex;  // kernels may count from threads of their own
 
@@ -27,19 +17,6 @@ void count(void* token, const char* variant) {
 const SwitchyardServices services{sizeof(SwitchyardServices), &count, [](int, const char*, const char*) {}};
 
 }  // namespace
-
-Facts facts_of(const SwitchyardComponent& entry) {
-    Facts facts{parse_or_throw<Kind>("kind", entry.kind),
-                parse_or_throw<GradientMode>("gradient mode", entry.gradient),
-                parse_or_throw<RandomSource>("random source", entry.random),
-                0.0,
-                {}};
-    if (parse_or_throw<Accuracy>("accuracy", entry.accuracy) == Accuracy::reduced)
-        facts.reduced_bound = entry.accuracy_bound;
-    std::istringstream variants(entry.variants == nullptr ? "" : entry.variants);
-    for (std::string one; std::getline(variants, one, ',');) facts.variants.push_back(one);
-    return facts;
-}
 
 Verdict ask(const ComponentUnderTest& component, const Request& request) {
     static const HostInfo no_host;

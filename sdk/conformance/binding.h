@@ -12,22 +12,13 @@
 
 namespace switchyard::conformance {
 
-// What plugin.toml said of the component, read back from its entry.
-struct Facts {
-    Kind kind;
-    GradientMode gradient;
-    RandomSource random;
-    double reduced_bound = 0.0;  // 0: exact
-    std::vector<std::string> variants;
-};
+// What plugin.toml says of the component.
+using Facts = ComponentManifest;
 
 // Whether its gradients can be asked for where the component is called directly, as here.
 inline bool has_gradient(const Facts& facts) {
     return facts.gradient == GradientMode::kernel || facts.gradient == GradientMode::differentiable;
 }
-
-// Throws std::invalid_argument for texts that are no such names.
-Facts facts_of(const SwitchyardComponent& entry);
 
 // Asks `supports`. What it throws becomes a reason of Code::Internal.
 Verdict ask(const ComponentUnderTest& component, const Request& request);

@@ -25,7 +25,7 @@ std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, c
 
 void Findings::compare(const std::string& what, const at::Tensor& found, Yardstick yardstick,
                        const char* code) {
-    if (facts_.reduced_bound > 0.0) yardstick.reduced_bound = facts_.reduced_bound;
+    if (facts_.accuracy_bound > 0.0) yardstick.reduced_bound = facts_.accuracy_bound;
     const Judgement judgement = judge(found, yardstick);
     worst_ = std::max(worst_, judgement.ratio);
     if (judgement.kind == Judgement::Kind::not_finite) add("nan", what + ": " + judgement.detail);

@@ -252,7 +252,7 @@ private:
                             factor(2.0, request_.dtype),
                             {},
                             0.0,
-                            facts_.reduced_bound},
+                            facts_.accuracy_bound},
                            "wrong_output");
         }
         if (found.gradients.empty()) return;
@@ -275,7 +275,7 @@ private:
             compare_values(
                 what, found.gradients[i],
                 {expected.oracle.gradients[i], expected.gradient_errors[i], factor(3.0, request_.dtype),
-                 natural, operation_.gradient_roundoff, facts_.reduced_bound},
+                 natural, operation_.gradient_roundoff, facts_.accuracy_bound},
                 "wrong_gradient");
         }
     }

@@ -140,8 +140,15 @@ double surroundings(const Variation& variation) {
 }
 
 Report verify(const ComponentUnderTest& component, const VerifyOptions& options) {
-    if (component.entry == nullptr) throw std::invalid_argument("verify: no component was given");
-    const Facts facts = facts_of(*component.entry);
+    if (component.entry == nullptr || component.manifest == nullptr)
+        throw std::invalid_argument(
+            "verify: a component is its entry and its manifest; one of them is missing");
+    const Facts& facts = *component.manifest;
+    if (name(facts.kind) != component.entry->kind || facts.id != component.entry->id) {
+        throw std::invalid_argument("verify: the entry is of " + std::string(component.entry->kind) + " '" +
+                                    component.entry->id + "', its manifest of " +
+                                    std::string(name(facts.kind)) + " '" + facts.id + "'");
+    }
     const OneThread one_thread;
     Report report;
     report.component = component.plugin + "/" + component.entry->id;

@@ -1,6 +1,6 @@
 // One call that holds a component against its contract and the reference:
 //
-//     const Report report = verify({.plugin = "mine", .entry = descriptor.components[0], .host = &host}, {});
+//     const Report report = verify({"mine", descriptor.components[0], &manifest, &host}, {});
 //
 // For each case - shapes at the edges, strides, dtypes, masks, layouts, dropout, which gradients are asked for - the component is first asked
 // by `supports`; what it refuses is skipped and counted with its reasons, what it accepts must be right. How right is derived for each case:
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include <switchyard/conformance/report.h>
+#include <switchyard/interfaces/component_manifest.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/plugin_abi.h>
@@ -34,6 +35,7 @@ namespace switchyard::conformance {
 struct ComponentUnderTest {
     std::string plugin;
     const SwitchyardComponent* entry = nullptr;
+    const ComponentManifest* manifest = nullptr;  // what plugin.toml says of it; lives longer than the call
     const HostInfo* host = nullptr;  // lives longer than the call
     Options options;                 // defaults filled in
     std::string variant;             // asked for, or empty
@@ -56,7 +58,8 @@ struct VerifyOptions {
     std::function<void(const std::string&)> on_case;  // told each case's name before it runs
 };
 
-// Throws std::invalid_argument when the entry names no known kind or mode; whatever the component does becomes a fault.
+// Throws std::invalid_argument when entry or manifest are missing, or are of different components; whatever the
+// component does becomes a fault.
 Report verify(const ComponentUnderTest& component, const VerifyOptions& options);
 
 }  // namespace switchyard::conformance

@@ -1,15 +1,15 @@
-// What the source generated from a plugin.toml is made of: the entry of a component in the C descriptor, from
+// What the source generated from a plugin.toml is made of: the entry of a component in the C structure, from
 // a class, and the bytes of the section `switchyard_manifest`. A plugin's author does not include this file;
-// see docs/plugins.md.
+// see examples/plugin.
 //
 // A component is a class like
 //
 //     class MyAttention final : public switchyard::Attention {
 //     public:
 //         explicit MyAttention(const CreateInfo& info);
-//         static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options&
-//         options); AttentionOutputs forward(const AttentionInputs&, const AttentionParams&, Saved*)
-//         override;
+//         static Verdict supports(const AttentionRequest& request, const HostInfo& host,
+//                                 const Options& options);
+//         AttentionOutputs forward(const AttentionInputs&, const AttentionParams&, Saved*) override;
 //     };
 //
 // `supports` may take a fourth argument, std::string_view variant: the variant that was asked for, or empty.
@@ -65,19 +65,6 @@ struct Contract<Kind::data_loader> {
     using Request = DataLoaderRequest;
 };
 
-// What plugin.toml says of a component, as literals.
-struct ComponentFacts {
-    const char* id;
-    const char* summary;
-    const char* variants;
-    std::int32_t rank;
-    const char* gradient;
-    const char* random;
-    const char* accuracy;
-    double accuracy_bound;
-    const char* options_schema;
-};
-
 template <Kind kind, class Class>
 void call_supports(const SwitchyardSupports* arguments) {
     const auto& request = *static_cast<const typename Contract<kind>::Request*>(arguments->request);
@@ -92,7 +79,7 @@ void call_supports(const SwitchyardSupports* arguments) {
 }
 
 template <Kind kind, class Class>
-constexpr SwitchyardComponent component(const ComponentFacts& facts) {
+constexpr SwitchyardComponent component(const char* id) {
     using Interface = typename Contract<kind>::Interface;
     using Request = typename Contract<kind>::Request;
     static_assert(std::derived_from<Class, Interface>,
@@ -112,15 +99,7 @@ constexpr SwitchyardComponent component(const ComponentFacts& facts) {
     SwitchyardComponent entry{};
     entry.struct_size = sizeof(SwitchyardComponent);
     entry.kind = name(kind).data();
-    entry.id = facts.id;
-    entry.summary = facts.summary;
-    entry.variants = facts.variants;
-    entry.rank = facts.rank;
-    entry.gradient = facts.gradient;
-    entry.random = facts.random;
-    entry.accuracy = facts.accuracy;
-    entry.accuracy_bound = facts.accuracy_bound;
-    entry.options_schema = facts.options_schema;
+    entry.id = id;
     entry.supports = &call_supports<kind, Class>;
     entry.create = [](const void* info) -> void* {
         return static_cast<Interface*>(new Class(*static_cast<const CreateInfo*>(info)));

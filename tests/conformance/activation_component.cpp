@@ -131,7 +131,7 @@ private:
 
 }  // namespace
 
-const SwitchyardComponent activation_entry =
-    sdk::component<Kind::activation, ActivationSample>(facts("kernel", "counter"));
+const LocalComponent activation_entry =
+    local_component<Kind::activation, ActivationSample>(GradientMode::kernel, RandomSource::counter);
 
 }  // namespace switchyard::test

@@ -424,7 +424,7 @@ AttentionGrads AttentionSample::backward(const AttentionParams& params, const Sa
 
 }  // namespace
 
-const SwitchyardComponent attention_entry =
-    sdk::component<Kind::attention, AttentionSample>(facts("kernel", "counter", "plain"));
+const LocalComponent attention_entry =
+    local_component<Kind::attention, AttentionSample>(GradientMode::kernel, RandomSource::counter, {"plain"});
 
 }  // namespace switchyard::test

@@ -1,13 +1,13 @@
-// Entries for components that live in this test instead of a plugin, with an option "mutation" that makes them wrong in one way.
+// Components that live in this test instead of a plugin, with an option "mutation" that makes them wrong in one way.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <switchyard/conformance/verify.h>
 #include <switchyard/interfaces/component.h>
-#include <switchyard/sdk/plugin.h>
+
+#include <local_component.h>
 
 namespace switchyard::test {
 
@@ -26,19 +26,15 @@ inline const HostInfo& test_host() {
     return host;
 }
 
-inline conformance::ComponentUnderTest under_test(const SwitchyardComponent& entry,
+inline conformance::ComponentUnderTest under_test(const LocalComponent& sample,
                                                   const std::string& mutation = "") {
-    conformance::ComponentUnderTest component{"test", &entry, &test_host(), {}, ""};
-    component.options.set("mutation", mutation);
-    return component;
+    Options options;
+    options.set("mutation", mutation);
+    return sample.under_test(test_host(), options);
 }
 
-constexpr sdk::ComponentFacts facts(const char* gradient, const char* random, const char* variants = "") {
-    return {"sample", "a component of the tests", variants, 0, gradient, random, "exact", 0.0, "{}"};
-}
-
-// The entries, one a kind; each in the file of its name.
-extern const SwitchyardComponent attention_entry, normalization_entry, activation_entry, loss_entry,
+// One component a kind, each in the file of its name.
+extern const LocalComponent attention_entry, normalization_entry, activation_entry, loss_entry,
     optimizer_entry, data_loader_entry, precision_entry;
 
 }  // namespace switchyard::test

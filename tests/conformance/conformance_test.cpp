@@ -9,15 +9,16 @@
 using namespace switchyard;
 using conformance::Report;
 using conformance::VerifyOptions;
+using test::LocalComponent;
 
 namespace {
 
-Report run(const SwitchyardComponent& entry, const VerifyOptions& options, const std::string& mutation = "") {
-    return conformance::verify(test::under_test(entry, mutation), options);
+Report run(const LocalComponent& sample, const VerifyOptions& options, const std::string& mutation = "") {
+    return conformance::verify(test::under_test(sample, mutation), options);
 }
 
-void expect_right(const SwitchyardComponent& entry, std::int64_t least_cases) {
-    const Report report = run(entry, {});
+void expect_right(const LocalComponent& sample, std::int64_t least_cases) {
+    const Report report = run(sample, {});
     for (const auto& fault : report.faults)
         FAIL_CHECK(fault.code << " " << fault.where << ": " << fault.detail);
     INFO("worst " << report.worst_ratio << " " << report.worst_case);
@@ -34,7 +35,7 @@ TEST_CASE("a right activation passes every case") { expect_right(test::activatio
 TEST_CASE("a right loss passes every case") { expect_right(test::loss_entry, 400); }
 
 TEST_CASE("no two cases have one name") {
-    for (const auto* entry :
+    for (const auto* sample :
          {&test::attention_entry, &test::normalization_entry, &test::activation_entry, &test::loss_entry}) {
         std::set<std::string> names;
         VerifyOptions options;
@@ -43,7 +44,7 @@ TEST_CASE("no two cases have one name") {
             INFO(name);
             CHECK(names.insert(name).second);
         };
-        run(*entry, options);
+        run(*sample, options);
     }
 }
 
@@ -88,21 +89,23 @@ TEST_CASE("a run stops after as many faults as asked for") {
 }
 
 TEST_CASE("a reduced component is held to its own bound") {
-    SwitchyardComponent reduced = test::attention_entry;
-    reduced.accuracy = "reduced";
-    reduced.accuracy_bound = 0.05;
+    LocalComponent reduced = test::attention_entry;
+    reduced.manifest.accuracy = Accuracy::reduced;
+    reduced.manifest.accuracy_bound = 0.05;
     VerifyOptions options;
     options.filter = "none/mask/bf16";
     CHECK(run(reduced, options, "accumulates_in_storage_dtype").faults.empty());
-    reduced.accuracy_bound = 1e-4;
+    reduced.manifest.accuracy_bound = 1e-4;
     CHECK_FALSE(run(reduced, options).faults.empty());
 }
 
-TEST_CASE("an entry of unknown kind or mode is refused") {
-    SwitchyardComponent entry = test::attention_entry;
-    entry.kind = "atention";
-    CHECK_THROWS_WITH(run(entry, {}), "the component's kind is 'atention'");
-    entry.kind = "attention";
-    entry.gradient = "magic";
-    CHECK_THROWS_WITH(run(entry, {}), "the component's gradient mode is 'magic'");
+TEST_CASE("an entry and a manifest of different components are refused") {
+    LocalComponent mixed = test::attention_entry;
+    mixed.entry = test::loss_entry.entry;
+    CHECK_THROWS_WITH(run(mixed, {}),
+                      "verify: the entry is of loss 'local', its manifest of attention 'local'");
+    conformance::ComponentUnderTest half = test::under_test(mixed);
+    half.manifest = nullptr;
+    CHECK_THROWS_WITH(conformance::verify(half, {}),
+                      "verify: a component is its entry and its manifest; one of them is missing");
 }

@@ -151,7 +151,7 @@ private:
 
 }  // namespace
 
-const SwitchyardComponent data_loader_entry =
-    sdk::component<Kind::data_loader, DataLoaderSample>(facts("none", "none"));
+const LocalComponent data_loader_entry =
+    local_component<Kind::data_loader, DataLoaderSample>(GradientMode::none, RandomSource::none);
 
 }  // namespace switchyard::test

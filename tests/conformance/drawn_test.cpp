@@ -24,20 +24,20 @@ VerifyOptions drawing(std::int64_t count, std::uint64_t seed = 1) {
     return options;
 }
 
-std::vector<std::string> names_of(const SwitchyardComponent& entry, VerifyOptions options,
+std::vector<std::string> names_of(const test::LocalComponent& sample, VerifyOptions options,
                                   const std::string& mutation = "") {
     std::vector<std::string> names;
     options.on_case = [&](const std::string& name) { names.push_back(name); };
-    conformance::verify(test::under_test(entry, mutation), options);
+    conformance::verify(test::under_test(sample, mutation), options);
     return names;
 }
 
 }  // namespace
 
 TEST_CASE("right components pass what is drawn") {
-    for (const auto* entry : {&test::attention_entry, &test::normalization_entry, &test::activation_entry,
-                              &test::loss_entry, &test::optimizer_entry}) {
-        const Report report = conformance::verify(test::under_test(*entry), drawing(40, 3));
+    for (const auto* sample : {&test::attention_entry, &test::normalization_entry, &test::activation_entry,
+                               &test::loss_entry, &test::optimizer_entry}) {
+        const Report report = conformance::verify(test::under_test(*sample), drawing(40, 3));
         INFO(test::codes_of(report));
         CHECK(report.faults.empty());
         CHECK(report.drawn == 40);
@@ -163,7 +163,7 @@ TEST_CASE("drawn attentions reach every mask, layout, phase and switch, with eac
 
 TEST_CASE("mutants are caught by drawn cases alone") {
     struct Wrong {
-        const SwitchyardComponent& entry;
+        const test::LocalComponent& sample;
         const char* mutation;
     };
     const Wrong all[] = {
@@ -186,11 +186,11 @@ TEST_CASE("mutants are caught by drawn cases alone") {
         {test::optimizer_entry, "ignores_scale_tensor"},
         {test::optimizer_entry, "zero_weight_is_nan"},
     };
-    for (const auto& [entry, mutation] : all) {
+    for (const auto& [sample, mutation] : all) {
         VerifyOptions options = drawing(300);
         options.dtypes = {DType::float32};
         options.max_faults = 1;
         INFO(mutation);
-        CHECK_FALSE(conformance::verify(test::under_test(entry, mutation), options).faults.empty());
+        CHECK_FALSE(conformance::verify(test::under_test(sample, mutation), options).faults.empty());
     }
 }

@@ -108,6 +108,7 @@ private:
 
 }  // namespace
 
-const SwitchyardComponent loss_entry = sdk::component<Kind::loss, LossSample>(facts("kernel", "none"));
+const LocalComponent loss_entry =
+    local_component<Kind::loss, LossSample>(GradientMode::kernel, RandomSource::none);
 
 }  // namespace switchyard::test

@@ -19,11 +19,11 @@ struct Mutant {
 std::string codes_of(const conformance::Report& report);
 
 // One check for each mutant.
-void check_caught(const SwitchyardComponent& entry, const std::vector<Mutant>& mutants);
+void check_caught(const LocalComponent& component, const std::vector<Mutant>& mutants);
 
 template <std::size_t count>
-void expect_caught(const SwitchyardComponent& entry, const Mutant (&mutants)[count]) {
-    check_caught(entry, {mutants, mutants + count});
+void expect_caught(const LocalComponent& component, const Mutant (&mutants)[count]) {
+    check_caught(component, {mutants, mutants + count});
 }
 
 }  // namespace switchyard::test

@@ -156,7 +156,7 @@ NormalizationGrads NormalizationSample::backward(const NormalizationParams& para
 
 }  // namespace
 
-const SwitchyardComponent normalization_entry =
-    sdk::component<Kind::normalization, NormalizationSample>(facts("kernel", "counter"));
+const LocalComponent normalization_entry =
+    local_component<Kind::normalization, NormalizationSample>(GradientMode::kernel, RandomSource::counter);
 
 }  // namespace switchyard::test

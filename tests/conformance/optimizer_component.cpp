@@ -264,7 +264,7 @@ void OptimizerSample::load(const OptimizerState& state) {
 
 }  // namespace
 
-const SwitchyardComponent optimizer_entry =
-    sdk::component<Kind::optimizer, OptimizerSample>(facts("none", "none", "first,second"));
+const LocalComponent optimizer_entry = local_component<Kind::optimizer, OptimizerSample>(
+    GradientMode::none, RandomSource::none, {"first", "second"});
 
 }  // namespace switchyard::test

@@ -160,7 +160,7 @@ void PrecisionSample::load(const PrecisionState& state) {
 
 }  // namespace
 
-const SwitchyardComponent precision_entry =
-    sdk::component<Kind::precision, PrecisionSample>(facts("kernel", "none"));
+const LocalComponent precision_entry =
+    local_component<Kind::precision, PrecisionSample>(GradientMode::kernel, RandomSource::none);
 
 }  // namespace switchyard::test

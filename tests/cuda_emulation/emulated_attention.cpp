@@ -1,14 +1,14 @@
 #include "emulated_attention.h"
 
-#include <switchyard/sdk/plugin.h>
-
 #include "requests.h"
+
+#include <local_component.h>
 
 namespace switchyard::test {
 namespace {
 
-constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "kernel", "counter", "exact", 0.0, "{}"};
-const SwitchyardComponent entry = sdk::component<Kind::attention, EmulatedAttention>(facts);
+const auto component =
+    local_component<Kind::attention, EmulatedAttention>(GradientMode::kernel, RandomSource::counter);
 
 // With many multiprocessors short caches are split, too.
 constexpr flash_cuda::Queue queue{nullptr, 8};
@@ -46,8 +46,6 @@ const HostInfo& emulated_host() {
     return host;
 }
 
-conformance::ComponentUnderTest emulated_attention() {
-    return {"flash on emulated cuda", &entry, &emulated_host(), {}, ""};
-}
+conformance::ComponentUnderTest emulated_attention() { return component.under_test(emulated_host()); }
 
 }  // namespace switchyard::test

@@ -1,24 +1,22 @@
 #include "emulated_fused.h"
 
-#include <switchyard/sdk/plugin.h>
 #include <switchyard/sdk/serves.h>
 
 #include "cuda/activation/activation_on_device.h"
 #include "cuda/loss/loss_on_device.h"
 #include "cuda/normalization/norm_on_device.h"
 
+#include <local_component.h>
+
 namespace switchyard::test {
 namespace {
 
-constexpr sdk::ComponentFacts facts(const char* gradient, const char* random) {
-    return {"emulated", "", "", 0, gradient, random, "exact", 0.0, "{}"};
-}
-constexpr sdk::ComponentFacts of_step = facts("none", "none"), of_rows = facts("kernel", "counter"),
-                              of_loss = facts("kernel", "none");
-const SwitchyardComponent step_entry = sdk::component<Kind::optimizer, EmulatedStep>(of_step);
-const SwitchyardComponent norm_entry = sdk::component<Kind::normalization, EmulatedNormalization>(of_rows);
-const SwitchyardComponent activation_entry = sdk::component<Kind::activation, EmulatedActivation>(of_rows);
-const SwitchyardComponent loss_entry = sdk::component<Kind::loss, EmulatedLoss>(of_loss);
+using G = GradientMode;
+using R = RandomSource;
+const auto step = local_component<Kind::optimizer, EmulatedStep>(G::none, R::none);
+const auto norm = local_component<Kind::normalization, EmulatedNormalization>(G::kernel, R::counter);
+const auto activation = local_component<Kind::activation, EmulatedActivation>(G::kernel, R::counter);
+const auto loss = local_component<Kind::loss, EmulatedLoss>(G::kernel, R::none);
 
 constexpr device::Queue queue{nullptr, 1};
 
@@ -83,11 +81,11 @@ LossGrads EmulatedLoss::backward(const LossParams& params, const Saved& saved, c
 
 conformance::ComponentUnderTest emulated_fused(Kind kind) {
     static const HostInfo host;
-    const SwitchyardComponent* const entry = kind == Kind::normalization ? &norm_entry
-                                             : kind == Kind::activation  ? &activation_entry
-                                             : kind == Kind::loss        ? &loss_entry
-                                                                         : &step_entry;
-    return {"fused on emulated cuda", entry, &host, {}, ""};
+    const LocalComponent& component = kind == Kind::normalization ? norm
+                                      : kind == Kind::activation  ? activation
+                                      : kind == Kind::loss        ? loss
+                                                                  : step;
+    return component.under_test(host);
 }
 
 }  // namespace switchyard::test

@@ -8,13 +8,13 @@
 
 #include <switchyard/conformance/values.h>
 #include <switchyard/conformance/verify.h>
-#include <switchyard/sdk/plugin.h>
 
 #include "emulated_optim8bit.h"
 #include "grid_emulation.h"
 #include "optimizer.h"
 
 #include <faults.h>
+#include <local_component.h>
 #include <switchyard_test.h>
 
 namespace switchyard::test {
@@ -30,8 +30,13 @@ namespace {
 
 using namespace switchyard;
 
-constexpr sdk::ComponentFacts facts = {"emulated", "", "", 0, "none", "none", "reduced", 0.05, "{}"};
-const SwitchyardComponent entry = sdk::component<Kind::optimizer, test::EmulatedOptim8Bit>(facts);
+const test::LocalComponent component = [] {
+    auto made = test::local_component<Kind::optimizer, test::EmulatedOptim8Bit>(GradientMode::none,
+                                                                                RandomSource::none);
+    made.manifest.accuracy = Accuracy::reduced;
+    made.manifest.accuracy_bound = 0.05;
+    return made;
+}();
 
 struct Case {
     OptimizerKind algorithm;
@@ -185,8 +190,7 @@ TEST_CASE("8-bit steps pass the suite's cases on the emulated device") {
         conformance::VerifyOptions verify;
         verify.filter = part;
         verify.dtypes = {DType::float32, DType::bfloat16};
-        const auto report =
-            conformance::verify({"optim8bit on emulated cuda", &entry, &host, options, ""}, verify);
+        const auto report = conformance::verify(component.under_test(host, options), verify);
         INFO(part);
         CHECK(test::faults(report) == "");
         CHECK(report.cases > 0);

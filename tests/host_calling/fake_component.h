@@ -29,12 +29,12 @@ public:
     FakeComponent(const FakeComponent&) = delete;
     FakeComponent& operator=(const FakeComponent&) = delete;
 
-    host::ComponentManifest& manifest() { return manifest_; }
+    ComponentManifest& manifest() { return manifest_; }
     SwitchyardComponent& entry() { return entry_; }
     const host::LoadedComponent& loaded() const { return loaded_; }
 
 private:
-    host::ComponentManifest manifest_;
+    ComponentManifest manifest_;
     SwitchyardComponent entry_{};
     host::LoadedComponent loaded_;
 };

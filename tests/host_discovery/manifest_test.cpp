@@ -86,6 +86,10 @@ TEST_CASE("a bad manifest is told what is wrong with it") {
     std::string painted = component;
     CHECK(error_of(json_with(painted.replace(painted.find("\"s\""), 3, R"("s\u001b[2J")"))) ==
           "components[0].summary holds control characters");
+    std::string bound = component;
+    bound.replace(bound.find("exact"), 5, "reduced");
+    CHECK(error_of(json_with(bound)) ==
+          "components[0].accuracy_bound is above 0 where accuracy is 'reduced', and else 0");
     std::string option = component;
     option.replace(option.find("\"options\":{}"), 12,
                    R"("options":{"k":{"type":"integer","default":"x","help":"h"}})");

@@ -53,7 +53,7 @@ TEST_CASE("a plugin.toml becomes a source with both faces of the plugin") {
 TEST_CASE("texts with quotes, backslashes and other alphabets are kept") {
     std::string toml = head + component;
     toml.replace(toml.find("summary = \"s\""), 13, R"(summary = "a \"quoted\" \\ été")");
-    CHECK_THAT(make(toml).output, contains(R"("a \"quoted\" \\ été")"));
+    CHECK_THAT(make(toml).output, contains(R"(\"summary\":\"a \\\"quoted\\\" \\\\ été\")"));
 }
 
 TEST_CASE("each mistake is told with its place, and nothing is written") {

@@ -63,8 +63,8 @@ TEST_CASE("a file that was only touched is remembered, one that has changed is n
     write_file(place.plugin, changed(place.plugin, "\"version\":\"1.2.3\"", "\"version\":\"1.2.4\""));
     const PluginRecord newer = place.find();
     CHECK_FALSE(newer.probe->from_cache);
-    CHECK(newer.failure()->reason.find("in descriptor: its descriptor says something else than its manifest "
-                                       "about version, expected '1.2.4', got '1.2.3'") == 0);
+    CHECK(newer.usable());
+    CHECK(newer.manifest->version == "1.2.4");
 }
 
 TEST_CASE("a second library beside it that appears or changes makes it be probed again") {
@@ -135,7 +135,7 @@ TEST_CASE("known plugins are listed without a single probe") {
     const std::string folder = temporary_dir("many");
     const std::string cache = folder + "/cache";
     fs::create_directory(folder + "/plugins");
-    // Several names, so that none is a duplicate; the descriptor keeps its own, so each probe is refused, and that is remembered.
+    // Several names, so that none is a duplicate.
     for (int i = 10; i < 16; ++i) {
         const std::string name = "test_g" + std::to_string(i) + "x";
         write_file(folder + "/plugins/lib" + name + ".so",

@@ -18,7 +18,8 @@ conformance::Report verify(const host::LoadedComponent& loaded, const conformanc
                            const std::string& variant = "", const Options& changed = {}) {
     Options component = test::default_options(loaded);
     for (const auto& [name, value] : changed.values()) component.set(name, value);
-    return conformance::verify({loaded.plugin, loaded.entry, &test::laptop(), component, variant}, options);
+    return conformance::verify(
+        {loaded.plugin, loaded.entry, loaded.manifest, &test::laptop(), component, variant}, options);
 }
 
 }  // namespace
@@ -67,15 +68,16 @@ TEST_CASE("chunked attention is right whatever the chunks") {
 // a weight that began at 0 goes the other way, and thousands of steps in 16 bits without master weights.
 TEST_CASE("8-bit AdamW stays within 5 %, and 8-bit Lion where its weights do not begin at 0") {
     const auto loaded = test::component(Kind::optimizer, "optim8bit", "optim8bit");
-    REQUIRE(loaded.entry->accuracy_bound == 0.1);
-    SwitchyardComponent held = *loaded.entry;
+    REQUIRE(loaded.manifest->accuracy_bound == 0.1);
+    ComponentManifest held = *loaded.manifest;
     held.accuracy_bound = 0.05;
     for (const std::string algorithm : {"adamw", "lion"}) {
         conformance::VerifyOptions options;
         options.filter = "optimizer/" + algorithm + "/";
         options.drawn = 60;
         const auto report = conformance::verify(
-            {loaded.plugin, &held, &test::laptop(), test::default_options(loaded), ""}, options);
+            {loaded.plugin, loaded.entry, &held, &test::laptop(), test::default_options(loaded), ""},
+            options);
         INFO(options.filter);
         CHECK(report.cases > 100);
         for (const auto& fault : report.faults) {

@@ -182,8 +182,9 @@ TEST_CASE("no padded place is read: neither what lies around nor what was never 
         conformance::VerifyOptions options;
         options.dtypes = {DType::float32, DType::bfloat16};
         options.filter = "attention/packed";
-        CHECK(conformance::verify({plugin, loaded.entry, &test::laptop(), test::default_options(loaded), ""},
-                                  options)
+        CHECK(conformance::verify(
+                  {plugin, loaded.entry, loaded.manifest, &test::laptop(), test::default_options(loaded), ""},
+                  options)
                   .faults.empty());
     }
     const auto loaded = test::component(Kind::attention, "flash", "flash");
@@ -192,7 +193,8 @@ TEST_CASE("no padded place is read: neither what lies around nor what was never 
     options.filter = "key_lengths";
     options.nan_in_key_padding = true;
     const auto report = conformance::verify(
-        {"flash", loaded.entry, &test::laptop(), test::default_options(loaded), ""}, options);
+        {"flash", loaded.entry, loaded.manifest, &test::laptop(), test::default_options(loaded), ""},
+        options);
     CHECK(report.faults.empty());
     CHECK(report.cases > 20);
 }

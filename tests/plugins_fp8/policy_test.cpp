@@ -99,8 +99,8 @@ TEST_CASE("every recipe is what the contract says, with all layers in float8") {
         for (const auto& [name, value] : options.values()) component.set(name, value);
         conformance::VerifyOptions verified;
         verified.dtypes = {DType::float32};
-        const auto report =
-            conformance::verify({loaded.plugin, loaded.entry, &test::laptop(), component, ""}, verified);
+        const auto report = conformance::verify(
+            {loaded.plugin, loaded.entry, loaded.manifest, &test::laptop(), component, ""}, verified);
         INFO(component.string("recipe") << ", a scale for each " << component.string("scale"));
         std::string faults;
         for (const auto& fault : report.faults) faults += fault.where + ": " + fault.detail + "\n";

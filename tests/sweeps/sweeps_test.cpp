@@ -47,8 +47,9 @@ void sweep(Kind kind, const conformance::VerifyOptions& options, std::int64_t le
     std::int64_t components = 0;
     for (const auto& loaded : test::all_components()) {
         if (loaded.manifest->kind != kind || test::needs_a_device(loaded)) continue;
-        const auto report = conformance::verify(
-            {loaded.plugin, loaded.entry, &test::laptop(), test::default_options(loaded), ""}, options);
+        const auto report = conformance::verify({loaded.plugin, loaded.entry, loaded.manifest,
+                                                 &test::laptop(), test::default_options(loaded), ""},
+                                                options);
         INFO(report.component << ", seed " << options.drawn_seed);
         CHECK(test::faults(report) == "");
         CHECK(report.cases >= least);

@@ -22,12 +22,6 @@ namespace {
 
 constexpr const char* descriptor_symbol = "switchyard_plugin_v1";
 
-GateOutcome passed(Gate gate) { return {gate, true, {}, {}, {}, {}}; }
-
-GateOutcome refused(Gate gate, std::string reason, std::string hint) {
-    return {gate, false, std::move(reason), {}, {}, std::move(hint)};
-}
-
 // Boost.DLL puts the loader's words between these.
 std::string loader_message(const std::string& text) {
     constexpr std::string_view begin = "(dlerror system message: ";
@@ -51,36 +45,29 @@ GateOutcome open_library(const std::string& path, boost::dll::shared_library& li
                 return explain_dlopen_error(path, loader_message(error.what()));
             }
         });
-        if (error) return refused(Gate::load, error->reason, error->hint);
+        if (error) return refused(Gate::load, error->reason, {}, {}, error->hint);
     } catch (const PluginError& error) {
-        return refused(Gate::load, error.text, hint);
+        return refused(Gate::load, error.text, {}, {}, hint);
     }
     if (library.has(descriptor_symbol)) return passed(Gate::load);
-    return refused(Gate::load, "exports no symbol " + std::string(descriptor_symbol),
+    return refused(Gate::load, "exports no symbol " + std::string(descriptor_symbol), {}, {},
                    "build it with switchyard_add_plugin");
 }
 
-GateOutcome check(const SwitchyardPlugin& descriptor, const Manifest& manifest) {
-    const auto problem = check_descriptor(descriptor, manifest);
-    if (!problem) return passed(Gate::descriptor);
-    return {Gate::descriptor,  false,        problem->reason,
-            problem->expected, problem->got, "build it again with switchyard_add_plugin"};
-}
-
-GateOutcome initialize(const SwitchyardPlugin& descriptor) {
+GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
     if (descriptor.init == nullptr) return passed(Gate::init);
     std::array<char, 512> error{};
     try {
-        const int result = guarded({descriptor.name, "", "init"}, [&] {
+        const int result = guarded({plugin.c_str(), "", "init"}, [&] {
             return descriptor.init(services(), error.data(), static_cast<std::uint32_t>(error.size()));
         });
         if (result == 0) return passed(Gate::init);
         error.back() = '\0';
-        return refused(
-            Gate::init,
-            error[0] == '\0' ? "its init returned " + std::to_string(result) : std::string(error.data()), {});
+        return refused(Gate::init, error[0] == '\0' ? "its init returned " + std::to_string(result)
+                                                    : std::string(error.data()));
     } catch (const PluginError& thrown) {
-        return refused(Gate::init, "its init threw: " + thrown.text, "report it to the plugin's vendor");
+        return refused(Gate::init, "its init threw: " + thrown.text, {}, {},
+                       "report it to the plugin's vendor");
     }
 }
 
@@ -105,9 +92,9 @@ LoadedPlugin load_now(const std::string& path, const Manifest& manifest, const E
     if (!pass(open_library(path, *library))) return plugin;
     enter(Gate::descriptor);
     const auto& descriptor = library->get<const SwitchyardPlugin>(descriptor_symbol);
-    if (!pass(check(descriptor, manifest))) return plugin;
+    if (!pass(check_descriptor(descriptor, manifest))) return plugin;
     enter(Gate::init);
-    if (pass(initialize(descriptor))) plugin.descriptor = &descriptor;
+    if (pass(initialize(descriptor, manifest.name))) plugin.descriptor = &descriptor;
     return plugin;
 }
 

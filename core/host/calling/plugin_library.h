@@ -1,5 +1,4 @@
-// The gates that need LibTorch: loading a plugin into this process, comparing its descriptor with its
-// manifest, init.
+// The gates that need LibTorch: loading a plugin into this process, checking what it exports, init.
 #pragma once
 
 #include <functional>

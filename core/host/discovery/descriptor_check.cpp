@@ -1,113 +1,66 @@
 #include <switchyard/host/discovery/descriptor_check.h>
 
-#include <vector>
-
-#include <switchyard/base/joined.h>
-
 namespace switchyard::host {
 
 namespace {
 
-std::string shown(double value) { return std::to_string(value); }
-std::string shown(int value) { return std::to_string(value); }
-std::string shown(std::string_view value) { return "'" + std::string(value).append("'"); }
-
-// Collects the first difference.
-class Comparison {
-public:
-    void text(const std::string& field, std::string_view expected, const char* got) {
-        if (got == nullptr)
-            note(field + " is a null pointer", shown(expected), "null");
-        else if (expected != got)
-            differs(field, shown(expected), shown(std::string_view(got)));
-    }
-    template <class Number>
-    void number(const std::string& field, Number expected, Number got) {
-        if (expected != got) differs(field, shown(expected), shown(got));
-    }
-    void note(const std::string& reason, const std::string& expected, const std::string& got) {
-        if (!first) first = DescriptorProblem{reason, expected, got};
-    }
-    std::optional<DescriptorProblem> first;
-
-private:
-    void differs(const std::string& field, const std::string& expected, const std::string& got) {
-        note("its descriptor says something else than its manifest about " + field, expected, got);
-    }
-};
-
-bool same(const OptionSpec& a, const OptionSpec& b) {
-    return a.name == b.name && a.type == b.type && a.default_value == b.default_value && a.min == b.min &&
-           a.max == b.max && a.choices == b.choices && a.help == b.help;
+GateOutcome wrong(std::string reason, std::string expected, std::string got) {
+    return refused(Gate::descriptor, std::move(reason), std::move(expected), std::move(got),
+                   "build it again with switchyard_add_plugin");
 }
 
-bool same(const OptionSchema& a, const OptionSchema& b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (!same(a[i], b[i])) return false;
-    }
-    return true;
+std::string version(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+std::string title(std::string_view kind, std::string_view id) {
+    return std::string(kind).append(" '").append(id).append("'");
 }
 
-void compare_component(const SwitchyardComponent& entry, const ComponentManifest& component,
-                       const std::string& where, Comparison& compare) {
-    if (entry.struct_size < sizeof(SwitchyardComponent)) {
-        return compare.note(where + " is smaller than this version of the interface has it",
-                            shown(static_cast<int>(sizeof(SwitchyardComponent))),
-                            shown(static_cast<int>(entry.struct_size)));
+GateOutcome check_component(const SwitchyardComponent* entry, const ComponentManifest& component,
+                            const std::string& where) {
+    const std::string expected = title(name(component.kind), component.id);
+    if (entry == nullptr) return wrong(where + " is a null pointer", expected, "null");
+    if (entry->struct_size < sizeof(SwitchyardComponent)) {
+        return wrong(where + " is smaller than this version of the interface has it",
+                     std::to_string(sizeof(SwitchyardComponent)), std::to_string(entry->struct_size));
     }
-    compare.text(where + ".kind", name(component.kind), entry.kind);
-    compare.text(where + ".id", component.id, entry.id);
-    compare.text(where + ".summary", component.summary, entry.summary);
-    compare.text(where + ".variants", base::joined(component.variants, ","), entry.variants);
-    compare.number(where + ".rank", component.rank, static_cast<int>(entry.rank));
-    compare.text(where + ".gradient", name(component.gradient), entry.gradient);
-    compare.text(where + ".random", name(component.random), entry.random);
-    compare.text(where + ".accuracy", name(component.accuracy), entry.accuracy);
-    compare.number(where + ".accuracy_bound", component.accuracy_bound, entry.accuracy_bound);
-    const auto options = parse_option_schema(entry.options_schema == nullptr ? "" : entry.options_schema);
-    if (!options.schema || !same(*options.schema, component.options)) {
-        compare.note("its descriptor says something else than its manifest about " + where + ".options", {},
-                     options.error);
-    }
-    if (entry.supports == nullptr || entry.create == nullptr || entry.destroy == nullptr) {
-        compare.note(where + " lacks supports, create or destroy", "three functions", "a null pointer");
-    }
+    if (entry->kind == nullptr || entry->id == nullptr)
+        return wrong(where + " lacks its kind or id", expected, "a null pointer");
+    if (name(component.kind) != entry->kind || component.id != entry->id)
+        return wrong(where + " is not the one that its manifest names", expected,
+                     title(entry->kind, entry->id));
+    if (entry->supports == nullptr || entry->create == nullptr || entry->destroy == nullptr)
+        return wrong(where + " lacks supports, create or destroy", "three functions", "a null pointer");
+    return passed(Gate::descriptor);
 }
 
 }  // namespace
 
-std::optional<DescriptorProblem> check_descriptor(const SwitchyardPlugin& descriptor,
-                                                  const Manifest& manifest) {
+GateOutcome check_descriptor(const SwitchyardPlugin& descriptor, const Manifest& manifest) {
     if (descriptor.magic != SWITCHYARD_PLUGIN_MAGIC) {
-        return DescriptorProblem{"what it exports as switchyard_plugin_v1 is no plugin's descriptor",
-                                 "SWYPLNV1 at its beginning", "something else"};
+        return wrong("what it exports as switchyard_plugin_v1 is no plugin's descriptor",
+                     "SWYPLNV1 at its beginning", "something else");
     }
-    Comparison compare;
-    compare.number("abi_major", manifest.abi_major, static_cast<int>(descriptor.abi_major));
-    compare.number("abi_minor", manifest.abi_minor, static_cast<int>(descriptor.abi_minor));
+    if (descriptor.abi_major != SWITCHYARD_ABI_MAJOR || descriptor.abi_minor > SWITCHYARD_ABI_MINOR) {
+        return wrong("its descriptor is of another version of the plugin interface",
+                     version(SWITCHYARD_ABI_MAJOR, SWITCHYARD_ABI_MINOR),
+                     version(descriptor.abi_major, descriptor.abi_minor));
+    }
     if (descriptor.struct_size < sizeof(SwitchyardPlugin)) {
-        compare.note("its descriptor is smaller than this version of the interface has it",
-                     shown(static_cast<int>(sizeof(SwitchyardPlugin))),
-                     shown(static_cast<int>(descriptor.struct_size)));
+        return wrong("its descriptor is smaller than this version of the interface has it",
+                     std::to_string(sizeof(SwitchyardPlugin)), std::to_string(descriptor.struct_size));
     }
-    if (compare.first) return compare.first;
-    compare.text("name", manifest.name, descriptor.name);
-    compare.text("version", manifest.version, descriptor.version);
-    compare.text("vendor", manifest.vendor, descriptor.vendor);
-    compare.text("license", manifest.license, descriptor.license);
-    compare.text("summary", manifest.summary, descriptor.summary);
-    compare.text("fingerprint", manifest.fingerprint_text, descriptor.fingerprint);
-    compare.number("the number of components", static_cast<int>(manifest.components.size()),
-                   static_cast<int>(descriptor.component_count));
-    for (std::size_t i = 0; !compare.first && i < manifest.components.size(); ++i) {
-        const std::string where = "component[" + std::to_string(i) + "]";
-        if (descriptor.components == nullptr || descriptor.components[i] == nullptr)
-            compare.note(where + " is a null pointer", "a component", "null");
-        else
-            compare_component(*descriptor.components[i], manifest.components[i], where, compare);
+    if (descriptor.component_count != manifest.components.size()) {
+        return wrong("its descriptor has another number of components than its manifest",
+                     std::to_string(manifest.components.size()), std::to_string(descriptor.component_count));
     }
-    return compare.first;
+    if (descriptor.components == nullptr)
+        return wrong("its descriptor lacks its components", "a list", "a null pointer");
+    for (std::size_t i = 0; i < manifest.components.size(); ++i) {
+        GateOutcome outcome = check_component(descriptor.components[i], manifest.components[i],
+                                              "component[" + std::to_string(i) + "]");
+        if (!outcome.passed) return outcome;
+    }
+    return passed(Gate::descriptor);
 }
 
 }  // namespace switchyard::host

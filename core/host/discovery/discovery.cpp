@@ -28,13 +28,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-GateOutcome passed(Gate gate) { return {gate, true, {}, {}, {}, {}}; }
-
-GateOutcome refused(Gate gate, std::string reason, std::string expected = {}, std::string got = {},
-                    std::string hint = {}) {
-    return {gate, false, std::move(reason), std::move(expected), std::move(got), std::move(hint)};
-}
-
 std::chrono::milliseconds standard_deadline() {
     constexpr std::chrono::milliseconds standard{20000};
     const char* variable = std::getenv("SWITCHYARD_PROBE_TIMEOUT_MS");

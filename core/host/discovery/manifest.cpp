@@ -124,6 +124,8 @@ ComponentManifest component_from(const Json& value, const std::string& where) {
     const Json& accuracy_bound = member(value, "accuracy_bound", in);
     if (!accuracy_bound.is_number()) throw Invalid(in + "accuracy_bound is no number");
     component.accuracy_bound = accuracy_bound.get<double>();
+    if ((component.accuracy == Accuracy::reduced) != (component.accuracy_bound > 0.0))
+        throw Invalid(in + "accuracy_bound is above 0 where accuracy is 'reduced', and else 0");
     component.options = schema_from(member(value, "options", in), in);
     return component;
 }
@@ -178,14 +180,12 @@ Manifest read_section(std::string_view section) {
     const std::string_view content = section.substr(header, size);
     const auto empty_line = content.find("\n\n");
     if (empty_line == std::string_view::npos) throw Invalid("no empty line ends its fingerprint");
-    const std::string_view fingerprint_text = content.substr(0, empty_line + 1);
-    const auto fingerprint = parse_fingerprint(fingerprint_text);
+    const auto fingerprint = parse_fingerprint(content.substr(0, empty_line + 1));
     if (!fingerprint) throw Invalid("its fingerprint has a line that is not key=value, or a key twice");
     const auto json = base::parse_json(content.substr(empty_line + 2));
     if (!json.fault.empty()) throw Invalid("its JSON cannot be read: " + json.fault);
     Manifest manifest = manifest_from(json.value);
     manifest.fingerprint = *fingerprint;
-    manifest.fingerprint_text = fingerprint_text;
     return manifest;
 }
 
@@ -201,16 +201,6 @@ const ComponentManifest* Manifest::find(Kind kind, std::string_view id) const {
 ManifestResult parse_manifest(std::string_view section) {
     try {
         return {read_section(section), {}};
-    } catch (const Invalid& error) {
-        return {std::nullopt, error.what()};
-    }
-}
-
-OptionSchemaResult parse_option_schema(std::string_view text) {
-    try {
-        const auto json = base::parse_json(text);
-        if (!json.fault.empty()) throw Invalid(json.fault);
-        return {schema_from(json.value, ""), {}};
     } catch (const Invalid& error) {
         return {std::nullopt, error.what()};
     }

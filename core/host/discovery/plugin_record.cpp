@@ -7,6 +7,12 @@
 
 namespace switchyard::host {
 
+GateOutcome passed(Gate gate) { return {gate, true, {}, {}, {}, {}}; }
+
+GateOutcome refused(Gate gate, std::string reason, std::string expected, std::string got, std::string hint) {
+    return {gate, false, std::move(reason), std::move(expected), std::move(got), std::move(hint)};
+}
+
 const GateOutcome* PluginRecord::failure() const {
     const auto found =
         std::find_if(gates.begin(), gates.end(), [](const GateOutcome& gate) { return !gate.passed; });

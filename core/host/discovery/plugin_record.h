@@ -40,6 +40,10 @@ struct GateOutcome {
     std::string hint;      // what to do; may be empty
 };
 
+GateOutcome passed(Gate gate);
+GateOutcome refused(Gate gate, std::string reason, std::string expected = {}, std::string got = {},
+                    std::string hint = {});
+
 struct PluginRecord {
     std::string path;    // of the library, absolute
     std::string origin;  // the entry of the search path: "SWITCHYARD_PLUGIN_PATH", "plugins.paths", ...

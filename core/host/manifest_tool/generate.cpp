@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/base/joined.h>
 #include <switchyard/interfaces/plugin_abi.h>
 
 namespace switchyard::host {
@@ -71,17 +70,9 @@ std::string literal(const std::string& text) {
 }
 
 std::string entry(const ComponentManifest& component, const ComponentSource& source, std::size_t index) {
-    std::ostringstream out;
-    out.precision(17);
-    out << "constexpr SwitchyardComponent component_" << index
-        << " = switchyard::sdk::component<switchyard::Kind::" << name(component.kind) << ", "
-        << source.class_name << ">({\n    " << literal(component.id) << ", " << literal(component.summary)
-        << ",\n    " << literal(base::joined(component.variants, ",")) << ", " << component.rank << ", "
-        << literal(std::string(name(component.gradient))) << ", "
-        << literal(std::string(name(component.random))) << ", "
-        << literal(std::string(name(component.accuracy))) << ", " << component.accuracy_bound << ",\n    "
-        << literal(json_of(component.options).dump()) << "});\n";
-    return out.str();
+    return "constexpr SwitchyardComponent component_" + std::to_string(index) +
+           " = switchyard::sdk::component<switchyard::Kind::" + std::string(name(component.kind)) + ", " +
+           source.class_name + ">(" + literal(component.id) + ");\n";
 }
 
 }  // namespace
@@ -110,11 +101,8 @@ std::string generate_source(const PluginToml& plugin, const std::string& librari
         << "SWITCHYARD_EXPORT const SwitchyardPlugin switchyard_plugin_v1;\n"
         << "const SwitchyardPlugin switchyard_plugin_v1 = {\n    SWITCHYARD_PLUGIN_MAGIC, "
            "sizeof(SwitchyardPlugin), SWITCHYARD_ABI_MAJOR, "
-        << "SWITCHYARD_ABI_MINOR,\n    " << literal(manifest.name) << ", " << literal(manifest.version)
-        << ", " << literal(manifest.vendor) << ", " << literal(manifest.license) << ",\n    "
-        << literal(manifest.summary) << ", fingerprint.bytes.data(), " << plugin.sources.size()
-        << ", components, " << (plugin.init.class_name.empty() ? "nullptr" : "&" + plugin.init.class_name)
-        << "};\n";
+        << "SWITCHYARD_ABI_MINOR,\n    " << plugin.sources.size() << ", components, "
+        << (plugin.init.class_name.empty() ? "nullptr" : "&" + plugin.init.class_name) << "};\n";
     return out.str();
 }
 

@@ -1,4 +1,4 @@
-// The C++ source that gives a plugin its two faces: the descriptor and the section `switchyard_manifest`.
+// The C++ source that gives a plugin the structure that it exports and its section `switchyard_manifest`.
 #pragma once
 
 #include <string>

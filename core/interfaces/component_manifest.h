@@ -1,0 +1,25 @@
+// What a component's author says about it in plugin.toml: the one form of these facts, for whoever needs them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard {
+
+struct ComponentManifest {
+    Kind kind = Kind::attention;
+    std::string id;                     // unique among the plugin's components of that kind
+    std::string summary;                // one line for people
+    std::vector<std::string> variants;  // that can be asked for by name
+    int rank = 0;                       // `auto` before anything was measured: the highest that conforms
+    GradientMode gradient = GradientMode::none;
+    RandomSource random = RandomSource::none;
+    Accuracy accuracy = Accuracy::exact;
+    double accuracy_bound = 0.0;  // of `reduced`: relative root-mean-square error against float64; else 0
+    OptionSchema options;
+};
+
+}  // namespace switchyard

@@ -1,4 +1,4 @@
-// What a component's author says about it in plugin.toml: the one form of these facts, for whoever needs them.
+// What plugin.toml says of a component: the one form of these facts, for whoever needs them.
 #pragma once
 
 #include <string>

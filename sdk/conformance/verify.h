@@ -58,8 +58,8 @@ struct VerifyOptions {
     std::function<void(const std::string&)> on_case;  // told each case's name before it runs
 };
 
-// Throws std::invalid_argument when entry or manifest are missing, or are of different components; whatever the
-// component does becomes a fault.
+// Throws std::invalid_argument when entry or manifest are missing, or are of different components; whatever
+// the component does becomes a fault.
 Report verify(const ComponentUnderTest& component, const VerifyOptions& options);
 
 }  // namespace switchyard::conformance

@@ -42,8 +42,8 @@ TEST_CASE("a good plugin passes every gate that is tried") {
     CHECK(record.usable());
     CHECK(explain(record).empty());
     CHECK(record.content_hash.size() == 32);
-    CHECK(record.gates.size() == 8);
-    CHECK(record.gates.back().gate == Gate::libraries);
+    CHECK(record.gates.size() == 7);
+    CHECK(record.gates.back().gate == Gate::cpu_features);
     CHECK(record.display_name() == "test_good");
 }
 
@@ -168,14 +168,19 @@ TEST_CASE("features that the processor lacks are named, for this machine and for
 }
 
 TEST_CASE("a missing library and a version that is too new are told before anything runs") {
-    CHECK(explain(judged(bad_plugin("lacks_library"))) ==
+    CHECK(explain(probed(bad_plugin("lacks_library"))) ==
           bad_plugin("lacks_library") +
-              ": refused at gate libraries: needs libtest_lacking.so, which was not found; install it, or "
-              "put its "
-              "folder into LD_LIBRARY_PATH");
-    const Judged newer = judge_changed(std::string("\0GLIBC_2.", 9), std::string("\0GLIBC_9.", 9));
-    CHECK(newer.gate() == "libraries");
-    CHECK_THAT(newer.reason(), contains("needs GLIBC_9."));
+              ": refused at gate probe: before anything of it ran: needs libtest_lacking.so, which was not "
+              "found; install it, or put its folder into LD_LIBRARY_PATH");
+    const std::string newer = temporary_dir("judge") / "libx.so";
+    write_file(newer, changed(good_plugin(), std::string("\0GLIBC_2.", 9), std::string("\0GLIBC_9.", 9)));
+    const PluginRecord record = probed(newer);
+    REQUIRE(record.failure() != nullptr);
+    CHECK(record.failure()->gate == Gate::probe);
+    CHECK_THAT(record.failure()->reason, contains("before anything of it ran: needs GLIBC_9."));
+    CHECK_THAT(record.failure()->reason, contains(", which /"));
+    CHECK_THAT(record.failure()->reason, contains(".so.6 does not have"));
+    CHECK(record.failure()->hint == "rebuild it on this system, or on an older one");
 }
 
 TEST_CASE("of two plugins of one name the first in search order counts, and both paths are named") {

@@ -18,7 +18,7 @@ TEST_CASE("the loader's messages are told in plain words") {
         {"libfoo.so.1: cannot open shared object file: No such file or directory",
          "needs libfoo.so.1, which was not found"},
         {"/lib/libc.so.6: version `GLIBC_2.99' not found (required by /p/libx.so)",
-         "needs the version GLIBC_2.99 of a library that is older here"},
+         "needs GLIBC_2.99, which /lib/libc.so.6 does not have"},
         {"/p/libx.so: cannot allocate memory in static TLS block",
          "the loader refuses it: cannot allocate memory in static TLS block"},
         {"something new", "the loader refuses it: something new"},

@@ -35,7 +35,7 @@ std::string error_of(const std::string& json) { return parse_manifest(section_of
 }  // namespace
 
 TEST_CASE("a plugin's manifest says what its plugin.toml says") {
-    const ElfResult elf = read_elf(good_plugin(), {.section = manifest_section});
+    const ElfResult elf = read_elf(good_plugin(), manifest_section);
     const ManifestResult result = parse_manifest(elf.image.section.value());
     REQUIRE(result.manifest.has_value());
     const Manifest& manifest = *result.manifest;

@@ -1,5 +1,5 @@
 // switchyard-manifest: every mistake in a plugin.toml is told with its place, and nothing is written. To add a mistake: a row.
-#include <switchyard/host/discovery/library_search.h>
+#include <switchyard/host/mapped_files.h>
 
 #include "fixture.h"
 
@@ -16,9 +16,7 @@ const std::string component =
     "[[component]]\nkind = \"loss\"\nid = \"a\"\nclass = \"A\"\nheader = \"a.h\"\nsummary = \"s\"\ngradient "
     "= \"kernel\"\n";
 
-std::string libtorch() {
-    return std::filesystem::path(LibrarySearch(probe_program()).loaded("libc10.so")).parent_path();
-}
+std::string libtorch() { return std::filesystem::path(path_of("libc10.so", mapped_files())).parent_path(); }
 
 std::string quoted(const std::string& path) { return std::string("'").append(path).append("'"); }
 

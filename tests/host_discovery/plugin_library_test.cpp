@@ -115,7 +115,7 @@ TEST_CASE("the registry loads a plugin when a component of it is asked for") {
     options.run_probes = false;
     Registry registry(discover(options, this_host(Look::cpu_only)));
     REQUIRE(registry.records().size() == 2);
-    CHECK(registry.records()[0].gates.back().gate == Gate::libraries);
+    CHECK(registry.records()[0].gates.back().gate == Gate::cpu_features);
     const auto kernel = registry.find(Kind::attention, "test_good", "by_kernel");
     REQUIRE(kernel.has_value());
     CHECK(kernel->plugin == "test_good");
@@ -124,11 +124,14 @@ TEST_CASE("the registry loads a plugin when a component of it is asked for") {
     CHECK(std::string(kernel->entry->id) == "by_kernel");
     CHECK(registry.records()[0].gates.back().gate == Gate::init);
     CHECK(registry.load(registry.records()[0]).size() == 5);
-    CHECK(registry.records()[0].gates.size() == 11);
+    CHECK(registry.records()[0].gates.size() == 10);
     CHECK_FALSE(registry.find(Kind::loss, "test_good", "by_kernel").has_value());
     CHECK_FALSE(registry.find(Kind::attention, "nobody", "by_kernel").has_value());
     CHECK_FALSE(registry.find(Kind::activation, "test_lacks_library", "relu").has_value());
-    CHECK(registry.find("test_lacks_library")->failure()->gate == Gate::libraries);
+    const GateOutcome* lacking = registry.find("test_lacks_library")->failure();
+    REQUIRE(lacking != nullptr);
+    CHECK(lacking->gate == Gate::load);
+    CHECK(lacking->reason == "needs libtest_lacking.so, which was not found");
 }
 
 TEST_CASE("a component of a loaded plugin answers") {

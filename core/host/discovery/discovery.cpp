@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -15,10 +13,11 @@
 #include <switchyard/host/discovery/elf_image.h>
 #include <switchyard/host/discovery/exposed_file.h>
 #include <switchyard/host/discovery/host_fingerprint.h>
-#include <switchyard/host/discovery/library_search.h>
 #include <switchyard/host/machine/cpu_features.h>
 #include <switchyard/host/machine/nvidia_driver.h>
+#include <switchyard/host/mapped_files.h>
 #include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/probe/probe_environment.h>
 #include <switchyard/host/probe/probe_runner.h>
 #include <switchyard/interfaces/plugin_abi.h>
 
@@ -28,22 +27,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::chrono::milliseconds standard_deadline() {
-    constexpr std::chrono::milliseconds standard{20000};
-    const char* variable = std::getenv("SWITCHYARD_PROBE_TIMEOUT_MS");
-    if (variable == nullptr) return standard;
-    std::int64_t value = 0;
-    const std::string_view text = variable;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() && value > 0
-               ? std::chrono::milliseconds(value)
-               : standard;
-}
-
 // Everything but the library that a probe's result depends on.
 std::string host_key(const Fingerprint& fingerprint, const std::string& probe_program,
                      const HostInfo& machine) {
-    std::string text = file_identity(probe_program) + "\n" + machine.cpu_model + "\n" + nvidia_state() + "\n";
+    std::string text = file_identity(probe_program) + "\n" + machine.cpu_model + "\n" + nvidia_state() +
+                       "\n" + loader_variables();
     for (const std::string& feature : machine.cpu_features) text += feature + " ";
     for (const auto& [key, value] : fingerprint) text += "\n" + key + "=" + value;
     return text_hash(text);
@@ -55,9 +43,8 @@ public:
         : options_(options),
           host_(host),
           probe_program_(options.probe_program.empty() ? standard_probe_program() : options.probe_program),
-          libraries_(probe_program_),
           cache_(options.cache_folder.value_or(standard_cache_folder())),
-          program_(read_host_fingerprint(probe_program_, libraries_, cache_)) {
+          program_(read_host_fingerprint(probe_program_, mapped_files(), cache_)) {
         describe_this_cpu(machine_);
         host_key_ = host_key(program_.fingerprint, probe_program_, machine_);
     }
@@ -104,8 +91,7 @@ private:
                           pass(disabled_gate(*record.manifest)) && pass(duplicate_gate(record)) &&
                           pass(fingerprint_gate(*record.manifest)) && pass(architecture_gate(image)) &&
                           pass(cpu_gate(*record.manifest));
-        LibraryCheck needs;
-        if (good && pass(libraries_gate(path, image, needs))) look_up(record, needs);
+        if (good) look_up(record);
         records_.push_back(std::move(record));
     }
 
@@ -125,7 +111,7 @@ private:
 
     template <class Pass>
     static bool manifest_gate(PluginRecord& record, ElfImage& image, const Pass& pass) {
-        const ElfResult elf = read_elf(record.path, {.section = manifest_section});
+        const ElfResult elf = read_elf(record.path, manifest_section);
         if (elf.error == ElfError::other_class) {
             return pass(refused(Gate::architecture, elf.message, "a 64-bit library for x86-64", {},
                                 "build it for this machine"));
@@ -222,24 +208,9 @@ private:
         return passed(Gate::cpu_features);
     }
 
-    GateOutcome libraries_gate(const std::string& path, const ElfImage& image, LibraryCheck& needs) {
-        needs = libraries_.check(path, image);
-        if (needs.problems.empty()) return passed(Gate::libraries);
-        GateOutcome outcome = refused(Gate::libraries, {}, needs.problems.front().expected,
-                                      needs.problems.front().got, needs.problems.front().hint);
-        for (const LibraryProblem& problem : needs.problems)
-            outcome.reason += (outcome.reason.empty() ? "" : "; ") + problem.reason;
-        return outcome;
-    }
-
     // What is known already is taken; the others wait for the probe.
-    void look_up(PluginRecord& record, const LibraryCheck& needs) {
-        CacheKey key{record.path, {}, host_key_, {}};
-        for (const std::string& file : needs.files)
-            key.dependencies += file + " " + file_identity(file) + "\n";
-        const fs::path path(record.path);
-        key.dependencies +=
-            file_identity((path.parent_path() / (path.stem().string() + "_cuda.so")).string());
+    void look_up(PluginRecord& record) {
+        CacheKey key{record.path, {}, host_key_};
         auto known = cache_.find(key);
         record.content_hash = key.content;
         if (!options_.run_probes) return;
@@ -260,7 +231,7 @@ private:
 
     void probe_all() {
         const auto deadline =
-            options_.probe_deadline.count() > 0 ? options_.probe_deadline : standard_deadline();
+            options_.probe_deadline.count() > 0 ? options_.probe_deadline : standard_probe_deadline();
         std::vector<ProbeReport> reports(waiting_.size());
         std::atomic<std::size_t> next{0};
         const auto work = [&] {
@@ -274,7 +245,8 @@ private:
         work();
         for (std::thread& thread : threads) thread.join();
         for (std::size_t i = 0; i < waiting_.size(); ++i) {
-            // Where nothing of the plugin has run, nothing was learned about it.
+            // Where nothing of the plugin has run, nothing was learned about it, and what the loader misses
+            // may be there the next time.
             const bool learned = !reports[i].failure || reports[i].failure->phase != ProbePhase::start;
             if (learned) cache_.store(waiting_[i].key, reports[i]);
             finish(records_[waiting_[i].record], std::move(reports[i]));
@@ -285,7 +257,6 @@ private:
     const HostInfo& host_;
     HostInfo machine_;  // processors of the one that this runs on
     std::string probe_program_;
-    LibrarySearch libraries_;
     ProbeCache cache_;
     HostFingerprint program_;
     std::string host_key_;

@@ -17,7 +17,7 @@ namespace switchyard::host {
 struct DiscoveryOptions {
     SearchPath path = standard_search_path();
     std::vector<std::string> disabled;  // plugins.disabled
-    bool run_probes = true;             // false: neither run nor looked up; records end at Gate::libraries
+    bool run_probes = true;             // false: neither run nor looked up; records end at Gate::cpu_features
     bool ignore_cache = false;          // probe again, whatever is known
     std::optional<std::string> cache_folder;      // nullopt: the usual place; empty: no cache
     std::string probe_program;                    // empty: the one that belongs to this program

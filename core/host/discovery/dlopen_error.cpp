@@ -38,8 +38,9 @@ LoadError explain_dlopen_error(const std::string& path, const std::string& messa
             return {"needs " + library + ", which was not found",
                     "install it, or put its folder into LD_LIBRARY_PATH"};
     }
-    if (const std::string version = after(message, "version `", "'"); !version.empty()) {
-        return {"needs the version " + version + " of a library that is older here",
+    if (const std::string version = after(message, ": version `", "'"); !version.empty()) {
+        return {"needs " + version + ", which " + message.substr(0, message.find(": version `")) +
+                    " does not have",
                 "rebuild it on this system, or on an older one"};
     }
     const bool named = message.compare(0, path.size() + 2, path + ": ") == 0;

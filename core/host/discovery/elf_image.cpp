@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 namespace switchyard::host {
 
@@ -104,103 +105,6 @@ std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
     return a + b;
 }
 
-// Addresses of the dynamic section are those in memory; the segments say where in the file they are.
-class Segments {
-public:
-    explicit Segments(std::vector<Elf64_Phdr> headers) : headers_(std::move(headers)) {}
-    const std::vector<Elf64_Phdr>& all() const { return headers_; }
-    std::uint64_t offset_of(std::uint64_t address) const {
-        for (const Elf64_Phdr& segment : headers_) {
-            if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
-            if (address - segment.p_vaddr < segment.p_filesz)
-                return sum(segment.p_offset, address - segment.p_vaddr);
-        }
-        throw Malformed("is damaged: an address of its dynamic section lies in no segment");
-    }
-
-private:
-    std::vector<Elf64_Phdr> headers_;
-};
-
-struct DynamicTable {
-    std::vector<Elf64_Dyn> entries;
-    std::uint64_t strings = 0;  // offset in the file
-    std::uint64_t value(std::int64_t tag) const {
-        for (const Elf64_Dyn& entry : entries) {
-            if (entry.d_tag == tag) return entry.d_un.d_val;
-        }
-        return 0;
-    }
-};
-
-DynamicTable read_dynamic_table(const Reader& file, const Segments& segments) {
-    DynamicTable table;
-    for (const Elf64_Phdr& segment : segments.all()) {
-        if (segment.p_type != PT_DYNAMIC) continue;
-        table.entries = file.table<Elf64_Dyn>(segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn),
-                                              "its dynamic section");
-        break;
-    }
-    const auto end = std::find_if(table.entries.begin(), table.entries.end(),
-                                  [](const Elf64_Dyn& e) { return e.d_tag == DT_NULL; });
-    table.entries.erase(end, table.entries.end());
-    if (!table.entries.empty()) table.strings = segments.offset_of(table.value(DT_STRTAB));
-    return table;
-}
-
-void read_version_needs(const Reader& file, const Segments& segments, const DynamicTable& table,
-                        ElfImage& image) {
-    if (table.value(DT_VERNEED) == 0) return;
-    std::uint64_t at = segments.offset_of(table.value(DT_VERNEED));
-    std::uint64_t steps = 0;
-    for (std::uint64_t i = 0; i < std::min(table.value(DT_VERNEEDNUM), most_entries); ++i) {
-        const auto need = file.read<Elf64_Verneed>(at, "its version needs");
-        const std::string library = file.string(sum(table.strings, need.vn_file), "a version need");
-        std::uint64_t version_at = sum(at, need.vn_aux);
-        for (std::uint64_t j = 0; j < need.vn_cnt; ++j) {
-            if (++steps > most_entries) throw Malformed("is damaged: it has too many version needs");
-            const auto version = file.read<Elf64_Vernaux>(version_at, "its version needs");
-            if ((version.vna_flags & VER_FLG_WEAK) == 0) {
-                image.version_needs.push_back(
-                    {library, file.string(sum(table.strings, version.vna_name), "a version need")});
-            }
-            if (version.vna_next == 0) break;
-            version_at = sum(version_at, version.vna_next);
-        }
-        if (need.vn_next == 0) break;
-        at = sum(at, need.vn_next);
-    }
-}
-
-void read_version_definitions(const Reader& file, const Segments& segments, const DynamicTable& table,
-                              ElfImage& image) {
-    if (table.value(DT_VERDEF) == 0) return;
-    std::uint64_t at = segments.offset_of(table.value(DT_VERDEF));
-    for (std::uint64_t i = 0; i < std::min(table.value(DT_VERDEFNUM), most_entries); ++i) {
-        const auto definition = file.read<Elf64_Verdef>(at, "its version definitions");
-        const auto first = file.read<Elf64_Verdaux>(sum(at, definition.vd_aux), "its version definitions");
-        image.version_definitions.push_back(
-            file.string(sum(table.strings, first.vda_name), "a version definition"));
-        if (definition.vd_next == 0) break;
-        at = sum(at, definition.vd_next);
-    }
-}
-
-void read_dynamic(const Reader& file, const Segments& segments, const ElfWanted& wanted, ElfImage& image) {
-    const DynamicTable table = read_dynamic_table(file, segments);
-    for (const Elf64_Dyn& entry : table.entries) {
-        const auto text = [&] {
-            return file.string(sum(table.strings, entry.d_un.d_val), "its dynamic section");
-        };
-        if (entry.d_tag == DT_NEEDED) image.needed.push_back(text());
-        if (entry.d_tag == DT_SONAME) image.soname = text();
-        if (entry.d_tag == DT_RPATH) image.rpath = text();
-        if (entry.d_tag == DT_RUNPATH) image.runpath = text();
-    }
-    read_version_needs(file, segments, table, image);
-    if (wanted.version_definitions) read_version_definitions(file, segments, table, image);
-}
-
 std::string hexadecimal(std::string_view bytes) {
     std::string text;
     for (const char c : bytes) {
@@ -211,8 +115,8 @@ std::string hexadecimal(std::string_view bytes) {
     return text;
 }
 
-std::string read_build_id(const Reader& file, const Segments& segments) {
-    for (const Elf64_Phdr& segment : segments.all()) {
+std::string read_build_id(const Reader& file, const std::vector<Elf64_Phdr>& segments) {
+    for (const Elf64_Phdr& segment : segments) {
         if (segment.p_type != PT_NOTE) continue;
         std::uint64_t at = segment.p_offset;
         const std::uint64_t end = sum(at, segment.p_filesz);
@@ -258,7 +162,7 @@ ElfResult failed(ElfError error, std::string message) { return {{}, error, std::
 
 }  // namespace
 
-ElfResult read_elf(const std::string& path, const ElfWanted& wanted) {
+ElfResult read_elf(const std::string& path, std::string_view section) {
     const Reader file(path);
     if (file.error() != 0)
         return failed(ElfError::unreadable,
@@ -279,11 +183,9 @@ ElfResult read_elf(const std::string& path, const ElfWanted& wanted) {
         result.image.shared = header.e_type == ET_DYN;
         if (header.e_phentsize != sizeof(Elf64_Phdr))
             throw Malformed("is damaged: its program headers have another size");
-        const Segments segments(
-            file.table<Elf64_Phdr>(header.e_phoff, header.e_phnum, "its program headers"));
-        result.image.build_id = read_build_id(file, segments);
-        if (!wanted.section.empty()) result.image.section = read_section(file, header, wanted.section);
-        read_dynamic(file, segments, wanted, result.image);
+        result.image.build_id = read_build_id(
+            file, file.table<Elf64_Phdr>(header.e_phoff, header.e_phnum, "its program headers"));
+        if (!section.empty()) result.image.section = read_section(file, header, section);
     } catch (const Malformed& error) {
         result.error = ElfError::malformed;
         result.message = error.what();

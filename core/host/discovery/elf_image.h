@@ -2,39 +2,22 @@
 //
 // Every offset and size that comes from the file is checked against the file's size in 64-bit arithmetic
 // before anything is read with pread, and every count is bounded, so that a truncated, damaged or hostile
-// file ends in an error text and nothing else. Source: System V ABI, "Object Files" (gabi 4.3); symbol
-// versions: LSB Core 5.0, chapter 10.7; build id: GNU binutils, ld --build-id.
+// file ends in an error text and nothing else. Source: System V ABI, "Object Files" (gabi 4.3); build id: GNU
+// binutils, ld --build-id.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace switchyard::host {
-
-// One version of one library that a file needs: {"libstdc++.so.6", "GLIBCXX_3.4.30"}.
-struct VersionNeed {
-    std::string library;
-    std::string version;
-};
 
 struct ElfImage {
     std::uint16_t machine = 0;  // e_machine
     bool shared = false;        // ET_DYN
     std::string build_id;       // hexadecimal, empty if there is none
-    std::string soname;
-    std::string rpath, runpath;  // as written, with $ORIGIN
-    std::vector<std::string> needed;
-    std::vector<VersionNeed> version_needs;
-    std::vector<std::string> version_definitions;  // only if asked for
-    std::optional<std::string> section;            // content of the section asked for, if there is one
-};
-
-struct ElfWanted {
-    std::string_view section;  // name of a section to read, at most 1 MiB
-    bool version_definitions = false;
+    std::optional<std::string> section;  // content of the section asked for, if there is one
 };
 
 enum class ElfError : std::uint8_t {
@@ -52,7 +35,8 @@ struct ElfResult {
         message;  // if there is an error: what, in words that follow the file's name ("is truncated: ...")
 };
 
-ElfResult read_elf(const std::string& path, const ElfWanted& wanted = {});
+// `section`: the name of one to read, of at most 1 MiB; empty: none.
+ElfResult read_elf(const std::string& path, std::string_view section = {});
 
 inline constexpr std::uint16_t elf_machine_x86_64 = 62;
 

@@ -1,13 +1,14 @@
 // The fingerprint of the program that will load plugins.
 //
-// What is fixed when it is compiled stands in the section `switchyard_fingerprint` of the probe program, which is built with the same headers
-// and flags as whatever loads plugins; the build ids are those of the LibTorch that the loader finds for it now. So no LibTorch is needed to know it.
+// What is fixed when it is compiled stands in the section `switchyard_fingerprint` of the probe program, which
+// is built with the same headers and flags as whatever loads plugins. The build ids are those of the LibTorch
+// that is mapped: into this process, or, where it has none, into the probe program, whose answer is remembered.
 #pragma once
 
 #include <string>
 
 #include <switchyard/host/discovery/fingerprint.h>
-#include <switchyard/host/discovery/library_search.h>
+#include <switchyard/host/mapped_files.h>
 #include <switchyard/host/probe/probe_cache.h>
 
 namespace switchyard::host {
@@ -23,7 +24,8 @@ struct HostFingerprint {
 // The probe program that belongs to this one; empty if there is none.
 std::string standard_probe_program();
 
-HostFingerprint read_host_fingerprint(const std::string& probe_program, const LibrarySearch& libraries,
+// `mapped`: mapped_files() of this process.
+HostFingerprint read_host_fingerprint(const std::string& probe_program, FileIdentities mapped,
                                       const ProbeCache& cache);
 
 }  // namespace switchyard::host

@@ -24,7 +24,6 @@ enum class Gate : std::uint8_t {
     fingerprint,
     architecture,
     cpu_features,
-    libraries,
     probe,
     load,
     descriptor,
@@ -50,7 +49,7 @@ struct PluginRecord {
     std::optional<Manifest> manifest;  // there if Gate::manifest was passed
     std::vector<GateOutcome> gates;    // in order; ends with the first that was not passed
     std::optional<ProbeReport> probe;  // there if the probe ran or its result was known
-    std::string content_hash;          // of the library; there if Gate::libraries was passed
+    std::string content_hash;          // of the library; there if the gates before the probe were passed
 
     // Every gate so far was passed, and there was one.
     bool usable() const;
@@ -64,15 +63,15 @@ struct PluginRecord {
     std::string display_name() const;
 };
 
-// "/path/libx.so: refused at gate libraries: needs libfoo.so.1, which was not found; expected ..., got ...;
-// hint" Empty if the record is usable.
+// "/path/libx.so: refused at gate architecture: is built for another processor; expected ..., got ...; hint"
+// Empty if the record is usable.
 std::string explain(const PluginRecord& record);
 
 }  // namespace switchyard::host
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 12> names<host::Gate>{
-    "path",         "manifest",  "disabled", "duplicate", "fingerprint", "architecture",
-    "cpu_features", "libraries", "probe",    "load",      "descriptor",  "init"};
+inline constexpr std::array<std::string_view, 11> names<host::Gate>{
+    "path",         "manifest", "disabled", "duplicate",  "fingerprint", "architecture",
+    "cpu_features", "probe",    "load",     "descriptor", "init"};
 }  // namespace switchyard

@@ -1,7 +1,6 @@
 #include <switchyard/host/probe/probe_cache.h>
 
-#include <sys/stat.h>
-
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -10,6 +9,7 @@
 #include <switchyard/base/read_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/discovery/elf_image.h>
+#include <switchyard/host/mapped_files.h>
 
 namespace switchyard::host {
 
@@ -19,11 +19,16 @@ using base::text_of;
 
 namespace {
 
-constexpr int format = 1;
+constexpr int format = 2;
 
 Json read_entry(const std::string& path) {
     Json entry = base::parse_json(base::text_if_readable(path, base::limits::json_bytes), path).value;
     return base::member(entry, "format") == format ? entry : Json::object();
+}
+
+bool unchanged(const FileIdentities& files) {
+    return std::all_of(files.begin(), files.end(),
+                       [](const auto& file) { return file_identity(file.first) == file.second; });
 }
 
 std::string variable(const char* name) {
@@ -32,15 +37,6 @@ std::string variable(const char* name) {
 }
 
 }  // namespace
-
-std::string file_identity(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return {};
-    const std::int64_t nanoseconds =
-        std::int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec;
-    return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" +
-           std::to_string(status.st_size) + ":" + std::to_string(nanoseconds);
-}
 
 std::string standard_cache_folder() {
     if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) return folder;
@@ -65,9 +61,8 @@ std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
     key.content = same_file ? text_of(entry, "content") : content_hash(key.library);
     if (key.content.empty() || text_of(entry, "content") != key.content) return std::nullopt;
     if (text_of(entry, "library") != key.library || text_of(entry, "host") != key.host) return std::nullopt;
-    if (text_of(entry, "dependencies") != key.dependencies) return std::nullopt;
     auto report = parse_probe_report(text_of(entry, "report"));
-    if (!report) return std::nullopt;
+    if (!report || !unchanged(report->files)) return std::nullopt;
     report->from_cache = true;
     if (!same_file) store(key, *report);  // touched or copied, not changed
     return report;
@@ -76,9 +71,8 @@ std::optional<ProbeReport> ProbeCache::find(CacheKey& key) const {
 void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
     if (folder_.empty() || key.content.empty()) return;
     const Json entry = {
-        {"format", format},         {"library", key.library}, {"identity", file_identity(key.library)},
-        {"content", key.content},   {"host", key.host},       {"dependencies", key.dependencies},
-        {"report", to_json(report)}};
+        {"format", format},       {"library", key.library}, {"identity", file_identity(key.library)},
+        {"content", key.content}, {"host", key.host},       {"report", to_json(report)}};
     write(file_of(key.library, key.host), entry.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

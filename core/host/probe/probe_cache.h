@@ -1,8 +1,11 @@
-// What earlier probes found out, so that listing plugins starts no process: one JSON file for each library and host.
+// What earlier probes found out, so that listing plugins starts no process: one JSON file for each library and
+// host.
 //
-// A result is valid as long as the library's content is the same, and what it depends on (`dependencies`), and the host (`host`, which is part
-// of the file's name: a home folder that several machines share serves them all). Whether the content is the same is told by the file's identity
-// (device, inode, size, time of change), or else by its hash. Files that cannot be read are as good as not there, and are written again.
+// A result is valid as long as the library's content is the same, and the files that it brought along
+// (ProbeReport::files), and the host (`host`, which is part of the file's name: a home folder that several
+// machines share serves them all). Whether the content is the same is told by the file's identity (device,
+// inode, size, time of change), or else by its hash. Files that cannot be read are as good as not there, and
+// are written again.
 #pragma once
 
 #include <optional>
@@ -12,17 +15,13 @@
 
 namespace switchyard::host {
 
-// "DEVICE:INODE:SIZE:NANOSECONDS" of a file; empty if it cannot be told.
-std::string file_identity(const std::string& path);
-
 // $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
 std::string standard_cache_folder();
 
 struct CacheKey {
-    std::string library;       // path
-    std::string content;       // content_hash of it; find() fills it in
-    std::string host;          // all that a result depends on beside the library
-    std::string dependencies;  // the same of files that the library brings along
+    std::string library;  // path
+    std::string content;  // content_hash of it; find() fills it in
+    std::string host;     // all that a result depends on beside the library and what it brings along
 };
 
 class ProbeCache {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 
 namespace switchyard::host {
@@ -50,6 +51,15 @@ std::vector<std::string> probe_environment(const char* const* environment) {
         if (is_passed_on(*at, listed)) kept.emplace_back(*at);
     }
     return kept;
+}
+
+std::string loader_variables() {
+    std::string text;
+    for (const char* variable : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
+        const char* value = std::getenv(variable);
+        text += std::string(variable) + "=" + (value == nullptr ? "" : value) + "\n";
+    }
+    return text;
 }
 
 }  // namespace switchyard::host

@@ -12,4 +12,7 @@ namespace switchyard::host {
 // separated by commas, for plugins that do not start without them.
 std::vector<std::string> probe_environment(const char* const* environment);
 
+// What this process's environment says about where the dynamic loader looks, as text to compare.
+std::string loader_variables();
+
 }  // namespace switchyard::host

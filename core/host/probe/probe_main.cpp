@@ -1,11 +1,14 @@
 // switchyard-probe LIBRARY [--report-fd N] [--memory BYTES] [--processor-time SECONDS]: loads one plugin as
 // the host does, asks and calls each of its components, and writes a report (probe_report.h) to descriptor N,
 // or to standard output. Run for every plugin that is not known yet; a person may run it, too. It limits
-// itself, and ends what the plugin started (kept_process.h).
+// itself, and ends what the plugin started (kept_process.h). With '' for LIBRARY it tells which libraries it
+// has itself.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -15,6 +18,7 @@
 #include <switchyard/host/discovery/elf_image.h>
 #include <switchyard/host/discovery/host_fingerprint.h>
 #include <switchyard/host/machine/host_info.h>
+#include <switchyard/host/mapped_files.h>
 #include <switchyard/host/probe/component_probe.h>
 #include <switchyard/host/probe/kept_process.h>
 #include <switchyard/host/stdout_aside.h>
@@ -37,6 +41,9 @@ public:
     Report(int fd, bool by_program) : fd_(fd), by_program_(by_program) {}
     void enter(ProbePhase phase, const std::string& component) const {
         if (by_program_) write_line("phase\t" + std::string(name(phase)) + "\t" + component);
+    }
+    void loaded(const ProbeReport& report) const {
+        if (by_program_) write_line("loaded\t" + to_json(report));
     }
     void finish(const ProbeReport& report) const {
         write_line((by_program_ ? "report\t" : "") + to_json(report));
@@ -68,9 +75,32 @@ ProbedHosts hosts_to_ask() {
     return hosts;
 }
 
+bool is_mapped(const std::string& library) {
+    const FileIdentities files = mapped_files();
+    return std::any_of(files.begin(), files.end(),
+                       [itself = file_identity(library)](const auto& file) { return file.second == itself; });
+}
+
+// What is mapped beyond `own` and the library itself, and the plugin's second library (cuda/part.h).
+FileIdentities brought_along(const std::string& library, const FileIdentities& own) {
+    FileIdentities files = mapped_files();
+    std::erase_if(files, [&, itself = file_identity(library)](const auto& file) {
+        return own.count(file.first) != 0 || file.second == itself;
+    });
+    const std::filesystem::path path(library);
+    const std::string second = path.parent_path() / (path.stem().string() + "_cuda.so");
+    files[second] = file_identity(second);
+    return files;
+}
+
 ProbeReport probe(const std::string& path, const Report& report) {
     ProbeReport result;
-    const ElfResult elf = read_elf(path, {.section = manifest_section});
+    const FileIdentities own = mapped_files();
+    if (path.empty()) {
+        result.files = own;
+        return result;
+    }
+    const ElfResult elf = read_elf(path, manifest_section);
     const ManifestResult manifest = parse_manifest(elf.image.section.value_or(""));
     if (!manifest.manifest) {
         result.failure = ProbeFailure{
@@ -80,14 +110,20 @@ ProbeReport probe(const std::string& path, const Report& report) {
             {}};
         return result;
     }
-    const LoadedPlugin plugin =
-        load_plugin(path, *manifest.manifest, [&](Gate gate) { report.enter(phase_of(gate), ""); });
+    const LoadedPlugin plugin = load_plugin(path, *manifest.manifest, [&](Gate gate) {
+        if (gate == Gate::descriptor) {
+            result.files = brought_along(path, own);
+            report.loaded(result);
+        }
+        report.enter(phase_of(gate), "");
+    });
     if (plugin.descriptor == nullptr) {
         const GateOutcome& gate = plugin.gates.back();
+        const bool refused = gate.gate == Gate::load && !is_mapped(path);
         std::string text = gate.reason;
         if (!gate.expected.empty()) text += ", expected " + gate.expected;
         if (!gate.got.empty()) text += ", got " + gate.got;
-        result.failure = ProbeFailure{phase_of(gate.gate), {}, text, gate.hint};
+        result.failure = ProbeFailure{refused ? ProbePhase::start : phase_of(gate.gate), {}, text, gate.hint};
         return result;
     }
     const ProbedHosts hosts = hosts_to_ask();
@@ -98,6 +134,7 @@ ProbeReport probe(const std::string& path, const Report& report) {
             probe_component(component, hosts,
                             [&](ProbePhase phase, const std::string& title) { report.enter(phase, title); }));
     }
+    result.files = brought_along(path, own);  // with what was loaded on being called
     report.enter(ProbePhase::done, "");
     return result;
 }

@@ -115,6 +115,7 @@ std::string to_json(const ProbeReport& report) {
     for (const ComponentProbe& component : report.components) components.push_back(json_of(component));
     const Json value = {{"failure", json_of(report.failure)},
                         {"components", components},
+                        {"files", report.files},
                         {"milliseconds", report.milliseconds},
                         {"output", report.output}};
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -127,6 +128,12 @@ std::optional<ProbeReport> parse_probe_report(std::string_view text) {
         report.failure = failure_from(base::needed(value, "failure"));
         for (const Json& component : needed_list(value, "components"))
             report.components.push_back(component_from(component));
+        const Json& files = base::needed(value, "files");
+        if (!files.is_object()) throw base::InputError("\"files\" is no object");
+        for (const auto& [path, identity] : files.items()) {
+            if (!identity.is_string()) throw base::InputError("\"files\" holds what is no text");
+            report.files[path] = identity.get<std::string>();
+        }
         report.milliseconds = needed_integer(value, "milliseconds");
         report.output = needed_text(value, "output");
         return report;

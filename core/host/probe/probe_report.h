@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/host/mapped_files.h>
 #include <switchyard/interfaces/types.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard::host {
 
-// In this order. `start`: nothing of the plugin has run yet.
+// In this order. `start`: nothing of the plugin has run, or the loader refused to load it.
 enum class ProbePhase : std::uint8_t {
     start,
     load,
@@ -58,6 +59,9 @@ struct ComponentProbe {
 struct ProbeReport {
     std::optional<ProbeFailure> failure;  // the plugin must not be loaded
     std::vector<ComponentProbe> components;
+    // What the plugin brought along: libraries that were mapped with it, and its second one for CUDA, whose
+    // identity is empty where there is none. Empty if it was not loaded.
+    FileIdentities files;
     std::int64_t milliseconds = 0;
     std::string output;  // the last KiB that the plugin printed
     bool from_cache = false;

@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include <switchyard/host/probe/probe_environment.h>
@@ -154,6 +157,18 @@ ProbeReport could_not_start(const std::string& program, int error) {
 }
 
 }  // namespace
+
+std::chrono::milliseconds standard_probe_deadline() {
+    constexpr std::chrono::milliseconds standard{20000};
+    const char* variable = std::getenv("SWITCHYARD_PROBE_TIMEOUT_MS");
+    if (variable == nullptr) return standard;
+    std::int64_t value = 0;
+    const std::string_view text = variable;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && value > 0
+               ? std::chrono::milliseconds(value)
+               : standard;
+}
 
 ProbeReport run_probe(const ProbeRun& run) {
     const auto begin = Clock::now();

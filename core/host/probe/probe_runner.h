@@ -11,10 +11,13 @@
 
 namespace switchyard::host {
 
+// SWITCHYARD_PROBE_TIMEOUT_MS, or 20 s.
+std::chrono::milliseconds standard_probe_deadline();
+
 struct ProbeRun {
     std::string program;  // libexec/switchyard/switchyard-probe
-    std::string library;
-    std::chrono::milliseconds deadline{20000};
+    std::string library;  // empty: no plugin, only what the program itself has mapped
+    std::chrono::milliseconds deadline = standard_probe_deadline();
     ProcessLimits limits{};
 };
 
@@ -22,8 +25,9 @@ struct ProbeRun {
 // process with posix_spawn: the caller may have threads, and LibTorch loaded. Thread-safe.
 ProbeReport run_probe(const ProbeRun& run);
 
-// What the probe program writes, line by line, to the descriptor given as --report-fd: "phase<TAB>PHASE<TAB>COMPONENT" before it enters a
-// phase, at the end "report<TAB>JSON".
+// What the probe program writes, line by line, to the descriptor given as --report-fd:
+// "phase<TAB>PHASE<TAB>COMPONENT" before it enters a phase, "loaded<TAB>JSON", a report of what is known once
+// the plugin is loaded, and at the end "report<TAB>JSON".
 struct ProbeTranscript {
     std::string lines;
     std::string output;  // the last KiB that the plugin printed

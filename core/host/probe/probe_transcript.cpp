@@ -85,10 +85,10 @@ ProbeReport read_transcript(const ProbeTranscript& transcript) {
         if (what == "phase") {
             last.phase = parse<ProbePhase>(take(line, '\t')).value_or(last.phase);
             last.component = line;
-        } else if (what == "report") {
+        } else if (what == "loaded" || what == "report") {
             const auto parsed = parse_probe_report(line);
-            complete = parsed.has_value();
-            if (complete) report = *parsed;
+            complete = parsed.has_value() && what == "report";
+            if (parsed) report = *parsed;
         }
     }
     report.output = transcript.output;

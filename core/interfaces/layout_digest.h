@@ -144,9 +144,9 @@ constexpr void digest_requests(LayoutDigest& digest) {
                     offsetof(L, projection_bias), offsetof(L, label_smoothing), offsetof(L, z_loss),
                     offsetof(L, per_row), offsetof(L, logits_given_up)});
     using O = OptimizerRequest;
-    digest.type<O>("OptimizerRequest", {offsetof(O, algorithm), offsetof(O, gradient_dtype),
-                                        offsetof(O, master_weights), offsetof(O, clip), offsetof(O, unscale),
-                                        offsetof(O, sharded), offsetof(O, parameters), offsetof(O, tensors)});
+    digest.type<O>("OptimizerRequest",
+                   {offsetof(O, algorithm), offsetof(O, gradient_dtype), offsetof(O, master_weights),
+                    offsetof(O, clip), offsetof(O, unscale), offsetof(O, parameters), offsetof(O, tensors)});
     digest.type<PrecisionRequest>("PrecisionRequest", {offsetof(PrecisionRequest, loss_scaling)});
     using D = DataLoaderRequest;
     digest.type<D>("DataLoaderRequest",
@@ -222,10 +222,8 @@ constexpr void digest_activation_and_loss(LayoutDigest& digest) {
 
 constexpr void digest_optimizer(LayoutDigest& digest) {
     using P = Parameter;
-    digest.type<P>("Parameter", {offsetof(P, name), offsetof(P, value), offsetof(P, gradient),
-                                 offsetof(P, master), offsetof(P, shard)});
-    digest.type<Shard>("Shard", {offsetof(Shard, begin), offsetof(Shard, end), offsetof(Shard, rank),
-                                 offsetof(Shard, world_size)});
+    digest.type<P>("Parameter",
+                   {offsetof(P, name), offsetof(P, value), offsetof(P, gradient), offsetof(P, master)});
     using H = HyperParameters;
     digest.type<H>("HyperParameters",
                    {offsetof(H, lr), offsetof(H, beta1), offsetof(H, beta2), offsetof(H, eps),

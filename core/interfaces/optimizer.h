@@ -17,8 +17,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/component.h>
-#include <switchyard/interfaces/gradient_hooks.h>
-#include <switchyard/interfaces/sharding.h>
 
 namespace switchyard {
 
@@ -27,7 +25,6 @@ struct Parameter {
     at::Tensor value;     // updated in place
     at::Tensor gradient;  // shape of value; undefined: the parameter is skipped in this step
     at::Tensor master;    // float32 copy that the step updates and rounds into value, or undefined
-    Shard shard;
 };
 
 struct HyperParameters {

@@ -78,7 +78,6 @@ struct OptimizerRequest : Request {  // dtype: of the parameters
     bool master_weights = false;  // float32 copies of low-precision parameters
     bool clip = false;            // clipping by global norm folded into the step
     bool unscale = false;         // division by the loss scale folded into the step
-    bool sharded = false;         // state is held by one of several ranks (sharding.h)
     std::int64_t parameters = 0;  // number of values, 0 if unknown
     std::int64_t tensors = 0;
 };

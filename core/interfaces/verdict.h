@@ -38,7 +38,6 @@ enum class Code : std::uint16_t {
     Library,
     Memory,
     Fusion,
-    Sharding,
     Internal
 };
 
@@ -47,7 +46,7 @@ inline std::string_view name(Code code) {
     constexpr std::string_view texts[] = {
         "device",   "dtype",       "layout",  "phase",    "mask",        "shape",    "head_dim",  "heads",
         "sequence", "width",       "dropout", "gradient", "determinism", "accuracy", "algorithm", "option",
-        "variant",  "cpu_feature", "library", "memory",   "fusion",      "sharding", "internal"};
+        "variant",  "cpu_feature", "library", "memory",   "fusion",      "internal"};
     const auto index = static_cast<std::size_t>(code);
     return index < std::size(texts) ? texts[index] : std::string_view{"unknown"};
 }

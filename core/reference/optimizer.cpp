@@ -42,9 +42,6 @@ void check_parameter(const Parameter& parameter) {
     if (!parameter.value.defined()) invalid(who + "has no value");
     if (parameter.value.is_sparse()) invalid(who + "is sparse");
     if (!parameter.value.is_floating_point()) invalid(who + "is not of a floating dtype");
-    if (parameter.shard.world_size > 1 || parameter.shard.begin != 0 || parameter.shard.end >= 0) {
-        invalid(who + "is sharded, which the reference does not serve");
-    }
 }
 
 void check_gradient(const Parameter& parameter) {

@@ -55,8 +55,8 @@ template <class R, class F>
 void visit_optimizer(R& request, F&& f) {
     auto& r = as<OptimizerRequest>(request);
     f("algorithm", r.algorithm), f("gradient_dtype", r.gradient_dtype), f("master_weights", r.master_weights);
-    f("clip", r.clip), f("unscale", r.unscale), f("sharded", r.sharded);
-    f("parameters", r.parameters), f("tensors", r.tensors);
+    f("clip", r.clip), f("unscale", r.unscale), f("parameters", r.parameters);
+    f("tensors", r.tensors);
 }
 
 template <class R, class F>

@@ -80,8 +80,7 @@ std::string not_measured_because(Kind kind, const Request& request) {
         return "losses of single rows are not measured";
     if (kind == Kind::optimizer) {
         const auto& optimizer = static_cast<const OptimizerRequest&>(request);
-        if (optimizer.sharded || optimizer.gradient_dtype != optimizer.dtype)
-            return "this form of parameters is not measured";
+        if (optimizer.gradient_dtype != optimizer.dtype) return "this form of parameters is not measured";
     }
     return "";
 }

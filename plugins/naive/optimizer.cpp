@@ -13,7 +13,6 @@ Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo
     require_native(verdict, request, host);
     REQUIRE(verdict, is_native_float(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
-    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
 }
 

@@ -49,7 +49,6 @@ Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo& hos
             name(request.dtype));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, bfloat16 or float16", name(request.gradient_dtype));
-    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
 }
 

@@ -109,7 +109,6 @@ Verdict TorchOptimizer::supports(const OptimizerRequest& request, const HostInfo
             name(request.dtype), "keep float32 master weights");
     REQUIRE(verdict, is_native_float(request.gradient_dtype), Code::DType, "gradient_dtype",
             "float32, float64, bfloat16 or float16", name(request.gradient_dtype));
-    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
 }
 

@@ -257,7 +257,7 @@ void time_bitsandbytes(const char* library, host::Registry& optim8bit, const Hos
     OptimizerRequest request;
     request.device = Device::cuda;
     const auto ours = make_8bit(optim8bit, host, request);
-    std::vector<ParameterGroup> groups = {{"all", {}, {{"p", w, g, {}, {}}}}};
+    std::vector<ParameterGroup> groups = {{"all", {}, {{"p", w, g, {}}}}};
     ours->bind(groups);
     int step = 0;
     const at::Tensor sorted = std::get<0>(book.sort(-1));

@@ -41,7 +41,7 @@ CodeBook published(const char* name) {
 }
 
 std::vector<ParameterGroup> one(const at::Tensor& value, const std::string& name = "w") {
-    return {{"all", {}, {{name, value, {}, {}, {}}}}};
+    return {{"all", {}, {{name, value, {}, {}}}}};
 }
 
 Options options_of(std::int64_t min_size, bool stochastic = false, std::int64_t seed = 0) {

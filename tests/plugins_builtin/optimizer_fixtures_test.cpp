@@ -51,7 +51,7 @@ double worst_of(Optimizer& optimizer, const test::FixtureCase& c) {
     std::vector<ParameterGroup> groups{{"first", hyper, {}}, {"second", hyper, {}}};
     for (int i = 0; i < 2; ++i) {
         const auto number = std::to_string(i);
-        groups[i].parameters.push_back({"w" + number, c["start" + number].to(at::kFloat), {}, {}, {}});
+        groups[i].parameters.push_back({"w" + number, c["start" + number].to(at::kFloat), {}, {}});
     }
     optimizer.bind(groups);
     StepParams params;

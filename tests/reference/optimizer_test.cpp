@@ -33,8 +33,8 @@ HyperParameters hyper_of(const nlohmann::json& numbers) {
 std::vector<ParameterGroup> groups_of(const test::FixtureCase& c, at::ScalarType type) {
     const HyperParameters hyper = hyper_of(c.numbers);
     std::vector<ParameterGroup> groups{{"first", hyper, {}}, {"second", hyper, {}}};
-    groups[0].parameters.push_back({"w0", c["start0"].to(type, false, true), {}, {}, {}});
-    groups[1].parameters.push_back({"w1", c["start1"].to(type, false, true), {}, {}, {}});
+    groups[0].parameters.push_back({"w0", c["start0"].to(type, false, true), {}, {}});
+    groups[1].parameters.push_back({"w1", c["start1"].to(type, false, true), {}, {}});
     return groups;
 }
 
@@ -218,11 +218,11 @@ TEST_CASE("a state that does not fit is named and changes nothing") {
 TEST_CASE("groups that cannot be bound are named") {
     reference::OptimizerSteps steps(OptimizerKind::adamw);
     CHECK_THROWS_WITH(steps.bind({{"decay", {}, {}}}), "optimizer: group 'decay' has no parameters");
-    const Parameter w{"w", test::normal({2}, 1), {}, {}, {}};
+    const Parameter w{"w", test::normal({2}, 1), {}, {}};
     CHECK_THROWS_WITH(steps.bind({{"all", {}, {w, w}}}), "optimizer: two parameters are called 'w'");
-    CHECK_THROWS_WITH(steps.bind({{"all", {}, {{"ids", at::empty({2}, at::kLong), {}, {}, {}}}}}),
+    CHECK_THROWS_WITH(steps.bind({{"all", {}, {{"ids", at::empty({2}, at::kLong), {}, {}}}}}),
                       "optimizer: parameter 'ids' is not of a floating dtype");
-    CHECK_THROWS_WITH(steps.bind({{"all", {}, {{"s", test::normal({2, 2}, 1).to_sparse(), {}, {}, {}}}}}),
+    CHECK_THROWS_WITH(steps.bind({{"all", {}, {{"s", test::normal({2, 2}, 1).to_sparse(), {}, {}}}}}),
                       "optimizer: parameter 's' is sparse");
     std::vector<ParameterGroup> groups{{"all", {}, {w}}};
     steps.bind(groups);
@@ -235,7 +235,7 @@ TEST_CASE("muon steps other tensors than matrices as adamw") {
         HyperParameters hyper;
         hyper.weight_decay = 0.1;
         return std::vector<ParameterGroup>{
-            {"all", hyper, {{"b", test::normal({5}, 1), test::normal({5}, 2), {}, {}}}}};
+            {"all", hyper, {{"b", test::normal({5}, 1), test::normal({5}, 2), {}}}}};
     };
     auto first = groups(), second = groups();
     reference::OptimizerSteps muon(OptimizerKind::muon), adamw(OptimizerKind::adamw);

@@ -67,8 +67,7 @@ std::string run_loss(Loss& loss, const LossRequest& request) {
 std::string run_optimizer(Optimizer& optimizer, const OptimizerRequest& request) {
     // A matrix, for algorithms that take nothing else.
     const at::Tensor value = at::ones({2, 2}, to_scalar_type(request.dtype));
-    Parameter parameter{
-        "probe", value, at::full({2, 2}, 0.5, to_scalar_type(request.gradient_dtype)), {}, {}};
+    Parameter parameter{"probe", value, at::full({2, 2}, 0.5, to_scalar_type(request.gradient_dtype)), {}};
     std::vector<ParameterGroup> groups{{"probe", {}, {parameter}}};
     optimizer.bind(groups);
     optimizer.step(groups, {});

@@ -59,7 +59,6 @@ Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo
     REQUIRE(verdict, request.device != Device::cuda || !options.boolean("stochastic_rounding"), Code::Option,
             "stochastic_rounding", "false on cuda, where the kernels round to the nearest", "true",
             "set optimizer.options.fused.stochastic_rounding = false, or run.device = \"cpu\"");
-    REQUIRE(verdict, !request.sharded, Code::Sharding, "sharded", "false", "true");
     return verdict;
 }
 

@@ -24,7 +24,8 @@ FileIdentities mapped_files() {
     const auto note = [](dl_phdr_info* info, std::size_t, void* into) {
         // Without a slash are the program itself and what the kernel brings along.
         if (std::string_view(info->dlpi_name).find('/') != std::string_view::npos) {
-            const std::string path = fs::absolute(info->dlpi_name).string();
+            std::error_code ignored;  // a working folder that is gone
+            const std::string path = fs::absolute(info->dlpi_name, ignored).string();
             (*static_cast<FileIdentities*>(into))[path] = file_identity(path);
         }
         return 0;

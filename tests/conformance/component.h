@@ -1,5 +1,5 @@
-// Components that live in this test instead of a plugin, with an option "mutation" that makes them wrong in one
-// way.
+// Components that live in this test instead of a plugin, with an option "mutation" that makes them wrong in
+// one way.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Which libraries a process has, a plugin brings along, and which LibTorch the program has; what is said where
-// one is missing. To add a library that a plugin brings along: as libtest_lacking.so in tests/plugins.
+// Which libraries a process has, a plugin brings along, and which LibTorch the program has; what is said
+// where one is missing. To add a library that a plugin brings along: as libtest_lacking.so in tests/plugins.
 #include <cstdlib>
 
 #include <switchyard/host/discovery/host_fingerprint.h>

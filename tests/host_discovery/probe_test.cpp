@@ -175,6 +175,9 @@ TEST_CASE("the end of a probe is told from its last phase and how it ended") {
         read_transcript(transcript("phase\tload\t\nloaded\t" + to_json(loaded) + "\n" + in_create, SIGBUS));
     CHECK_THAT(words(crashed), contains("in create of loss 'x': crashed with SIGBUS"));
     CHECK(crashed.files == loaded.files);
+    const ProbeReport at_load = read_transcript(transcript("phase\tload\t\n", SIGSEGV));
+    CHECK(at_load.files.empty());
+    CHECK_THAT(at_load.failure->hint, contains("`switchyard plugins doctor --fresh` tries again"));
     const std::string report = "report\t" + to_json(ProbeReport{}) + "\n";
     CHECK_FALSE(read_transcript(transcript(in_create + report, exited(0))).failure.has_value());
     CHECK(words(read_transcript(transcript(in_create + report, SIGSEGV)))

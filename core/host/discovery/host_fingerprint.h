@@ -1,8 +1,9 @@
 // The fingerprint of the program that will load plugins.
 //
-// What is fixed when it is compiled stands in the section `switchyard_fingerprint` of the probe program, which
-// is built with the same headers and flags as whatever loads plugins. The build ids are those of the LibTorch
-// that is mapped: into this process, or, where it has none, into the probe program, whose answer is remembered.
+// What is fixed when it is compiled stands in the section `switchyard_fingerprint` of the probe program,
+// which is built with the same headers and flags as whatever loads plugins. The build ids are those of the
+// LibTorch that is mapped: into this process, or, where it has none, into the probe program, whose answer is
+// remembered.
 #pragma once
 
 #include <string>

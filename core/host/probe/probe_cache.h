@@ -1,11 +1,13 @@
-// What earlier probes found out, so that listing plugins starts no process: one JSON file for each library and
-// host.
+// What earlier probes found out, so that listing plugins starts no process: one JSON file for each library
+// and host.
 //
 // A result is valid as long as the library's content is the same, and the files that it brought along
 // (ProbeReport::files), and the host (`host`, which is part of the file's name: a home folder that several
 // machines share serves them all). Whether the content is the same is told by the file's identity (device,
 // inode, size, time of change), or else by its hash. Files that cannot be read are as good as not there, and
-// are written again.
+// are written again. What a plugin brought along is not known if it ended while it was loaded: such a
+// failure is remembered until the library itself changes, or somebody probes again (`plugins doctor
+// --fresh`).
 #pragma once
 
 #include <optional>

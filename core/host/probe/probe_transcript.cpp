@@ -67,7 +67,8 @@ std::string advice(ProbePhase phase, const ProbeTranscript& transcript) {
                " MiB of memory; let it take what it needs when it is first called";
     if (phase == ProbePhase::start) return "run the probe program by hand to see why";
     if (phase == ProbePhase::load)
-        return "look at its static objects and constructor functions, which run when it is loaded";
+        return "look at its static objects and constructor functions, which run when it is loaded; "
+               "`switchyard plugins doctor --fresh` tries again";
     if (phase == ProbePhase::done)
         return "look at its static objects and threads, which end with the process";
     return "report it to the plugin's vendor";

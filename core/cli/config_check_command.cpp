@@ -9,8 +9,10 @@
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
+#include <switchyard/cli/plugins_text.h>
 #include <switchyard/cli/start_check.h>
 #include <switchyard/config/show.h>
+#include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
 namespace {
@@ -23,6 +25,26 @@ std::string told_in_part(const std::vector<std::string>& problems) {
     return problems.size() > 1 ? text + counted(problems.size(), "error") + "\n" : text;
 }
 
+// What training would come upon, or what somebody else's machine may have.
+void note(const Job& job, const HostInfo& host) {
+    const auto& config = job.config;
+    const auto noted = [&](const char* key, const std::string& text) {
+        std::cerr << ("note: " + config.where(key) + ": " + key + ": " + text + "\n");
+    };
+    std::cerr << refused_libraries(job.records);
+    for (const auto& disabled : config.plugins.disabled) {
+        const bool found = std::any_of(job.records.begin(), job.records.end(), [&](const auto& record) {
+            return record.manifest && record.manifest->name == disabled;
+        });
+        if (!found) noted("plugins.disabled", "no plugin that was found is called " + base::quoted(disabled));
+    }
+    if (config.run.device != Device::cpu && host.first(config.run.device) == nullptr)
+        noted("run.device", "this host has no " + std::string(name(config.run.device)) +
+                                " device: `switchyard plan --host` plans for one that has");
+    if (config.data.train.empty())
+        std::cerr << "note: data.train names no file: it can be planned and timed, but not trained\n";
+}
+
 }  // namespace
 
 Action setup_config_check(CLI::App& command) {
@@ -32,8 +54,7 @@ Action setup_config_check(CLI::App& command) {
         const auto job = load_job_by_manifests(*options);
         const auto problems = start_problems(job);
         if (!problems.empty()) throw Failure(told_in_part(problems));
-        if (job.config.data.train.empty())
-            std::cerr << "note: data.train names no file: it can be planned and timed, but not trained\n";
+        note(job, host::this_host(host::Look::with_devices));
         std::cout << base::printable(options->config) << ": no mistakes ("
                   << counted(job.files.size(), "file") << " read, fingerprint "
                   << config::fingerprint(job.config) << ")\n";

@@ -13,6 +13,7 @@
 #include <switchyard/cli/option_checks.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plan_text.h>
+#include <switchyard/cli/plugins_text.h>
 #include <switchyard/host/machine/host_info.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/lock.h>
@@ -36,15 +37,6 @@ HostInfo host_named(const std::string& wanted) {
     auto described = host::describe(wanted);
     if (!described.host) throw Failure(described.error);
     return std::move(*described.host);
-}
-
-// Libraries of which not even the manifest could be read are nobody's candidates.
-std::string refused_libraries(const std::vector<host::PluginRecord>& records) {
-    std::string text;
-    for (const auto& record : records) {
-        if (!record.manifest) text += "\n" + host::explain(record);
-    }
-    return text.empty() ? "" : "\nFound, but no candidates for anything:" + text + "\n";
 }
 
 void need_plugins(const Job& job) {

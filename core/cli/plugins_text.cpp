@@ -71,6 +71,14 @@ Json json_of(const host::GateOutcome& gate) {
 
 }  // namespace
 
+std::string refused_libraries(const std::vector<host::PluginRecord>& records) {
+    std::string text;
+    for (const auto& record : records) {
+        if (!record.manifest) text += "\n" + host::explain(record);
+    }
+    return text.empty() ? "" : "\nFound, but no candidates for anything:" + text + "\n";
+}
+
 std::string state_of(const host::PluginRecord& record) {
     const auto* failure = record.failure();
     return failure == nullptr ? "usable" : "refused: " + std::string(name(failure->gate));

@@ -104,6 +104,27 @@ TEST_CASE("a good configuration is said to have no mistakes") {
     }
 }
 
+TEST_CASE("what this machine lacks for a configuration is noted by config check") {
+    const auto check = [](const std::string& set) {
+        auto outcome = run({"config", "check", "configs/auto-gpt.toml", "--set", set});
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK_THAT(outcome.out, contains("no mistakes"));
+        return outcome.err;
+    };
+    CHECK_THAT(check("plugins.paths=[\"/nowhere/at/all\"]"),
+               contains("/nowhere/at/all: refused at gate path: does not exist; correct the path"));
+    CHECK_THAT(check("plugins.disabled=[\"flash\", \"flush\"]"),
+               contains("note: --set #1: plugins.disabled: no plugin that was found is called flush\n") &&
+                   !contains("called flash\n"));
+    // No device is visible to the test, whatever the machine has.
+    const auto cuda = run({"config", "check", "configs/auto-gpt.toml", "--set", "run.device=cuda"},
+                          {{{"CUDA_VISIBLE_DEVICES", ""}}});
+    CHECK(cuda.code == 0);
+    CHECK_THAT(cuda.err, contains("note: --set #1: run.device: this host has no cuda device: `switchyard plan "
+                                  "--host` plans for one that has\n"));
+}
+
 TEST_CASE("what training would refuse when it starts is found by config check") {
     const auto job = write_temporary("job.toml", R"([task]
 kind = "classification"

@@ -1,5 +1,5 @@
-// Legend:  B sequences of a block  H heads  K kv heads  G = H / K  N queries  M keys  D head_dim  E
-// v_head_dim
+// Legend:  B sequences of a block  H heads  K kv heads  G = H / K  N queries  M keys  D head_dim
+//          E v_head_dim
 #include <switchyard/reference/attention.h>
 
 #include <algorithm>

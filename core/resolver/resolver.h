@@ -2,8 +2,10 @@
 //
 // A slot's `backend` is the name of one component, an ordered list of names, or "auto".
 //   name   that component serves the request, or the plan has an error with all its reasons: nothing else is
-//   tried. list   the first that serves it. auto   the best of those that serve it, as the chooser says (measured.h, or by rank);
-//   never one of Accuracy::reduced unless the slot allows it.
+//          tried.
+//   list   the first that serves it.
+//   auto   the best of those that serve it, as the chooser says (measured.h, or by rank); never one of
+//          Accuracy::reduced unless the slot allows it.
 // Writing a reduced component's name is allowing it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Legend:  B batch  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim  T total queries  S
-// total keys
+// Legend:  B batch  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim
+//          T total queries  S total keys
 #include "attention.h"
 
 #include <algorithm>

@@ -103,7 +103,7 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
-    static const std::regex plugin("(plugins|sdk/template|examples/plugin|tests/plugins)/.*");
+    static const std::regex plugin("(plugins|examples/plugin|tests/plugins)/.*");
     static const std::regex other("(core|sdk)/([^/]+)/.*");
     std::smatch match;
     if (std::regex_match(path, match, plugin)) return "plugin";

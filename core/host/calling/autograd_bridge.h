@@ -2,13 +2,13 @@
 //
 // By the component's gradient mode, when an input requires a gradient and grad mode is on:
 //   kernel          forward runs without grad and fills Saved; the node keeps Saved's tensors as autograd's
-//   saved variables (an in-place
-//                   change before backward is an error, nothing is kept alive twice, all is released with the
-//                   graph) and calls the component's backward. Under create_graph the gradients carry a node
-//                   that throws: a second derivative is an error.
+//                   saved variables (an in-place change before backward is an error, nothing is kept alive
+//                   twice, all is released with the graph) and calls the component's backward. Under
+//                   create_graph the gradients carry a node that throws: a second derivative is an error.
 //   differentiable  forward runs as it is, autograd follows it.
 //   recompute       forward runs without grad; backward runs the reference on the same inputs and
-//   differentiates that (twice, if asked). none            an error.
+//                   differentiates that (twice, if asked).
+//   none            an error.
 // When no gradient is needed forward runs with `saved == nullptr`, and no node is made.
 //
 // All calls of the component run under the guard, on whichever thread autograd uses.

@@ -10,8 +10,9 @@
 //     init_header = "set_up.h"
 //
 //     [[component]]
-//     kind = "attention"                 # attention, normalization, activation, loss, optimizer, precision,
-//     data_loader id = "mine" class = "MyAttention"              # derives from the interface of its kind
+//     kind = "attention"                 # a name of interfaces/types.h (Kind)
+//     id = "mine"
+//     class = "MyAttention"              # derives from the interface of its kind
 //     header = "my_attention.h"          # where the class is
 //     summary = "One line for people"
 //     gradient = "kernel"                # kernel, differentiable, recompute, none

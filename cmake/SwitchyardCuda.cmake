@@ -5,6 +5,24 @@
 set(SWITCHYARD_CUDA AUTO CACHE STRING "Build CUDA parts: AUTO (where nvcc is found), ON (fail without), OFF")
 set_property(CACHE SWITCHYARD_CUDA PROPERTY STRINGS AUTO ON OFF)
 
+set(SWITCHYARD_CUDA_FOR ALL CACHE STRING
+  "CUDA architectures: ALL that kernels are written for, or HOST: that of this machine's device, or one where there is none")
+set_property(CACHE SWITCHYARD_CUDA_FOR PROPERTY STRINGS ALL HOST)
+
+# sm_90a gives Hopper's own instructions (wgmma, TMA).
+function(switchyard_cuda_architectures result)
+  set(architectures "80-real;90a-real")
+  if(SWITCHYARD_CUDA_FOR STREQUAL "HOST")
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE capability ERROR_QUIET RESULT_VARIABLE failed)
+    set(architectures "90a-real")
+    if(NOT failed AND capability MATCHES "^([0-9]+)\\.([0-9])" AND NOT capability MATCHES "^9\\.0")
+      set(architectures "${CMAKE_MATCH_1}${CMAKE_MATCH_2}-real")
+    endif()
+  endif()
+  set(${result} "${architectures}" PARENT_SCOPE)
+endfunction()
+
 # The major version of the CUDA runtime that LibTorch needs, read from the names inside the smallest library that does.
 function(switchyard_libtorch_cuda_major result)
   file(STRINGS "${SWITCHYARD_LIBTORCH_LIB}/libc10_cuda.so" names REGEX "libcudart[-.0-9a-f]*\\.so\\.[0-9]+")
@@ -17,9 +35,8 @@ endfunction()
 
 # A macro, since enable_language() has to be called from the top of a file.
 macro(switchyard_enable_cuda)
-  # The architectures that kernels are written for; sm_90a gives Hopper's own instructions (wgmma, TMA).
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING "CUDA architectures")
+    switchyard_cuda_architectures(CMAKE_CUDA_ARCHITECTURES)
   endif()
   if(NOT CMAKE_CUDA_HOST_COMPILER)
     set(CMAKE_CUDA_HOST_COMPILER "${CMAKE_CXX_COMPILER}")

@@ -141,7 +141,7 @@ std::string fit_line(std::string text, const Cells& cells,
     return trimmed(std::move(text));
 }
 
-ordered_json number(double value) {
+ordered_json number_json(double value) {
     return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
 }
 
@@ -156,7 +156,7 @@ ordered_json values_json(const ValueRange& values) {
             {"zeros", values.zeros},
             {"nan", values.nans},
             {"infinite", values.infinities},
-            {"smallest", number(values.smallest)},
+            {"smallest", number_json(values.smallest)},
             {"largest", values.any() ? ordered_json(values.largest) : ordered_json(nullptr)},
             {"formats", formats}};
 }

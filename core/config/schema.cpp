@@ -8,6 +8,7 @@
 #include <switchyard/base/joined.h>
 #include <switchyard/config/check_value.h>
 #include <switchyard/config/reader.h>
+#include <switchyard/config/show.h>
 #include <switchyard/config/table.h>
 
 namespace switchyard::config {
@@ -49,21 +50,17 @@ void write_entry(std::ostream& out, const Field& field, std::string_view name, c
     if (!field.help.empty()) out << "      " << field.help << '\n';
 }
 
-nlohmann::json json_of(const Value& value) {
-    return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
-}
-
 nlohmann::json json_of(const Field& field, const Value& standard) {
     const auto& [low, high, low_open, high_open, count, choices] = field.shape.limits;
     nlohmann::json entry{{"key", field.key},
                          {"type", type_name(field.shape.type)},
                          {"help", field.help},
                          {"per_layer", field.notes.per_layer}};
-    entry["default"] = field.notes.derived.empty() ? json_of(standard) : nlohmann::json(nullptr);
+    entry["default"] = field.notes.derived.empty() ? value_json(standard) : nlohmann::json(nullptr);
     if (!field.notes.derived.empty()) entry["derived"] = field.notes.derived;
     for (std::size_t i = 0; i < field.notes.usual.size(); ++i) {
         entry["usual"][std::string(names<ModelType>[i])] =
-            json_of(default_value(field, static_cast<ModelType>(i)));
+            value_json(default_value(field, static_cast<ModelType>(i)));
     }
     if (low) entry[low_open ? "above" : "min"] = *low;
     if (high) entry[high_open ? "below" : "max"] = *high;

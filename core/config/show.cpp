@@ -62,10 +62,6 @@ void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
     }
 }
 
-nlohmann::json json_of(const Value& value) {
-    return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
-}
-
 // All keys, those of options too, with what they hold, in the order of the tables.
 template <class Visit>
 void for_each_value(const Config& config, Visit visit) {
@@ -82,6 +78,10 @@ void for_each_value(const Config& config, Visit visit) {
 }
 
 }  // namespace
+
+nlohmann::json value_json(const Value& value) {
+    return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
+}
 
 void show(std::ostream& out, const Config& config, bool origin) {
     std::vector<Line> lines;
@@ -110,13 +110,13 @@ void show(std::ostream& out, const Config& config, bool origin) {
 nlohmann::json show_json(const Config& config) {
     nlohmann::json values = nlohmann::json::object();
     for_each_value(config, [&](const std::string& key, const Value& value) {
-        values[key] = {{"value", json_of(value)}, {"origin", config.where(key)}};
+        values[key] = {{"value", value_json(value)}, {"origin", config.where(key)}};
     });
     nlohmann::json layers = nlohmann::json::array();
     for (const auto& rule : config.layers) {
         nlohmann::json changed = nlohmann::json::object();
         for (const auto& assignment : rule.values) {
-            changed[full_key(assignment)] = {{"value", json_of(assignment.value)},
+            changed[full_key(assignment)] = {{"value", value_json(assignment.value)},
                                              {"origin", to_string(assignment.origin)}};
         }
         layers.push_back(

@@ -9,8 +9,11 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <switchyard/config/config.h>
+#include <switchyard/config/value.h>
 
 namespace switchyard::config {
+
+nlohmann::json value_json(const Value& value);
 
 // Every value; with `origin` each with a comment that says where it came from.
 void show(std::ostream& out, const Config& config, bool origin);

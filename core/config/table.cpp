@@ -11,9 +11,7 @@ namespace {
 constexpr double widest = 1 << 20;
 constexpr double longest = 1 << 28;
 
-Limits at_least(double low) { return {.low = low}; }
 Limits above(double low) { return {.low = low, .low_open = true}; }
-Limits within(double low, double high) { return {.low = low, .high = high}; }
 Limits one_of(std::vector<std::string_view> choices) { return {.choices = std::move(choices)}; }
 Limits share(std::size_t count = 0) { return {.low = 0, .high = 1, .high_open = true, .count = count}; }
 
@@ -37,9 +35,10 @@ Section runtime_section() {
                             "who hands out CPU memory: the caching, counting allocator, or the C library");
     rows.add<&R::threads>("threads", "threads of CPU operations; 0: all cores the process may use",
                           within(0, 1024), {.also = "num_threads n_threads"});
-    rows.add<&R::auto_choice>("auto",
-                              "what backend = \"auto\" goes by: the time that was measured on this host, or the "
-                              "rank that plugins declare; with run.deterministic always the rank");
+    rows.add<&R::auto_choice>(
+        "auto",
+        "what backend = \"auto\" goes by: the time that was measured on this host, or the "
+        "rank that plugins declare; with run.deterministic always the rank");
     return rows.section;
 }
 
@@ -188,9 +187,8 @@ Section precision_section() {
         "compute_dtype",
         "dtype that attention, normalization, activation and loss are planned for; auto: as the policy says",
         one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "autocast amp"});
-    rows.add<&P::loss_scaling>("loss_scaling",
-                               "the policy scales the loss; auto: where its range needs that", {},
-                               {.also = "loss_scale"});
+    rows.add<&P::loss_scaling>("loss_scaling", "the policy scales the loss; auto: where its range needs that",
+                               {}, {.also = "loss_scale"});
     return rows.section;
 }
 

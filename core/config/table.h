@@ -26,6 +26,9 @@ struct Limits {
     std::vector<std::string_view> choices{};
 };
 
+inline Limits at_least(double low) { return {.low = low}; }
+inline Limits within(double low, double high) { return {.low = low, .high = high}; }
+
 // What a value may be.
 struct Shape {
     Type type = Type::text;

@@ -8,9 +8,6 @@ namespace {
 constexpr double most_steps = 1e12;
 constexpr double most_epochs = 1e6;
 
-Limits at_least(double low) { return {.low = low}; }
-Limits within(double low, double high) { return {.low = low, .high = high}; }
-
 }  // namespace
 
 Section task_section() {
@@ -107,20 +104,21 @@ Section train_section() {
                           {}, {.also = "pretrained init_from", .path = true});
     rows.add<&T::recompute>(
         "recompute",
-        "what runs again in backward instead of being kept: less memory for more time, the same gradients", {},
-        {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
+        "what runs again in backward instead of being kept: less memory for more time, the same gradients",
+        {}, {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
     rows.add<&T::recompute_every>("recompute_every", "recompute in every n-th layer only", within(1, 1000));
     rows.add<&T::cuda_graph>(
         "cuda_graph",
         "on cuda: capture whole steps into graphs, one for each shape of batches, and replay them; "
         "a job whose steps cannot be captured is refused with the reason",
         {}, {.also = "cuda_graphs use_cuda_graph"});
-    rows.add<&T::nonfinite>(
-        "nonfinite",
-        "where a loss or gradient is not finite: stop with an error, skip the step, or rewind to the last checkpoint "
-        "and go on with the data after it; what a loss scale skips is its own",
-        {}, {.also = "nan on_nan skip_nonfinite terminate_on_nan"});
-    rows.add<&T::max_rewinds>("max_rewinds", "rewinds of a run before it stops with an error", within(1, 1000));
+    rows.add<&T::nonfinite>("nonfinite",
+                            "where a loss or gradient is not finite: stop with an error, skip the step, or "
+                            "rewind to the last checkpoint "
+                            "and go on with the data after it; what a loss scale skips is its own",
+                            {}, {.also = "nan on_nan skip_nonfinite terminate_on_nan"});
+    rows.add<&T::max_rewinds>("max_rewinds", "rewinds of a run before it stops with an error",
+                              within(1, 1000));
     rows.add<&T::log_every>("log_every", "steps between two lines of metrics", at_least(1));
     rows.add<&T::eval_every>("eval_every", "steps between two evaluations; 0: at the end only", at_least(0));
     rows.add<&T::checkpoint_every>("checkpoint_every",

@@ -1,5 +1,6 @@
 // Legend:  B sequences  N longest sequence  T tokens of all sequences
 #include <switchyard/reference/collate.h>
+#include <switchyard/reference/require.h>
 
 #include <algorithm>
 #include <sstream>
@@ -13,15 +14,6 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 using Rows = std::vector<const Numbers*>;
-
-template <class... Parts>
-void require(bool condition, const Parts&... parts) {
-    if (condition) return;
-    std::ostringstream text;
-    text << "data loader: ";
-    (text << ... << parts);
-    throw std::invalid_argument(text.str());
-}
 
 at::TensorOptions of_type(at::ScalarType type) { return at::TensorOptions().dtype(type); }
 
@@ -44,19 +36,21 @@ Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) 
 }
 
 void check_sample(const Sample& sample, std::int64_t index, const Examples& examples, bool labels_per_token) {
-    require(sample.segments.empty() || sample.segments.size() == sample.ids.size(), "sample ", index, " has ",
-            sample.segments.size(), " segments for ", sample.ids.size(), " ids");
+    require("data loader", sample.segments.empty() || sample.segments.size() == sample.ids.size(), "sample ",
+            index, " has ", sample.segments.size(), " segments for ", sample.ids.size(), " ids");
     const std::size_t labels = labels_per_token ? labelled_of(sample).size() : 1;
-    require(sample.labels.empty() || sample.labels.size() == labels, "sample ", index, " has ",
+    require("data loader", sample.labels.empty() || sample.labels.size() == labels, "sample ", index, " has ",
             sample.labels.size(), " labels, expected ", labels);
-    require(sample.segments.empty() == examples.segments->segments.empty() || sample.ids.empty(), "sample ",
+    require("data loader",
+            sample.segments.empty() == examples.segments->segments.empty() || sample.ids.empty(), "sample ",
             index, sample.segments.empty() ? " has no segments" : " has segments",
             ", unlike the first of its batch");
-    require(sample.target_ids.empty() == examples.target->target_ids.empty(), "sample ", index,
+    require("data loader", sample.target_ids.empty() == examples.target->target_ids.empty(), "sample ", index,
             sample.target_ids.empty() ? " has no target" : " has a target",
             ", unlike the first of its batch");
-    require(sample.labels.empty() == examples.labels->labels.empty() || labels == 0, "sample ", index,
-            sample.labels.empty() ? " has no labels" : " has labels", ", unlike the first of its batch");
+    require("data loader", sample.labels.empty() == examples.labels->labels.empty() || labels == 0, "sample ",
+            index, sample.labels.empty() ? " has no labels" : " has labels",
+            ", unlike the first of its batch");
 }
 
 std::int64_t cut(std::size_t length, const LoaderParams& params) {
@@ -66,18 +60,20 @@ std::int64_t cut(std::size_t length, const LoaderParams& params) {
 
 void check_documents(const Sample& sample, std::int64_t index, const LoaderParams& params) {
     if (sample.documents.empty()) return;
-    require(params.layout == Layout::packed, "sample ", index,
+    require("data loader", params.layout == Layout::packed, "sample ", index,
             " is made of documents, which the padded layout cannot keep apart; expected the packed layout");
-    require(sample.target_ids.empty(), "sample ", index, " is made of documents and has a target");
-    require(sample.labels.empty() || sample.labels.size() == sample.ids.size(), "sample ", index,
-            " is made of documents and has ", sample.labels.size(), " labels, expected one for each token");
+    require("data loader", sample.target_ids.empty(), "sample ", index,
+            " is made of documents and has a target");
+    require("data loader", sample.labels.empty() || sample.labels.size() == sample.ids.size(), "sample ",
+            index, " is made of documents and has ", sample.labels.size(),
+            " labels, expected one for each token");
     std::int64_t total = 0;
     for (const auto length : sample.documents) {
-        require(length > 0, "sample ", index, " has a document of ", length, " tokens");
+        require("data loader", length > 0, "sample ", index, " has a document of ", length, " tokens");
         total += length;
     }
-    require(total == static_cast<std::int64_t>(sample.ids.size()), "sample ", index, " has documents of ",
-            total, " tokens together, but ", sample.ids.size(), " ids");
+    require("data loader", total == static_cast<std::int64_t>(sample.ids.size()), "sample ", index,
+            " has documents of ", total, " tokens together, but ", sample.ids.size(), " ids");
 }
 
 Numbers part_of(const Numbers& whole, std::int64_t begin, std::int64_t end) {
@@ -224,10 +220,10 @@ Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, 
 }
 
 void check_loader(const SampleSource& source, const LoaderParams& params) {
-    require(source.size() > 0, "the data set is empty");
-    require(params.batch_size > 0, "batch_size must be 1 or more, got ", params.batch_size);
-    require(params.world_size > 0 && params.rank >= 0 && params.rank < params.world_size, "rank ",
-            params.rank, " is not one of ", params.world_size, " ranks");
+    require("data loader", source.size() > 0, "the data set is empty");
+    require("data loader", params.batch_size > 0, "batch_size must be 1 or more, got ", params.batch_size);
+    require("data loader", params.world_size > 0 && params.rank >= 0 && params.rank < params.world_size,
+            "rank ", params.rank, " is not one of ", params.world_size, " ranks");
 }
 
 }  // namespace switchyard::reference

@@ -12,7 +12,7 @@
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/planned_job.h>
 #include <switchyard/compare/arms/own_arm.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 namespace switchyard::cli {
 namespace {
@@ -66,7 +66,7 @@ Json answer(const Json& message, Prepared& prepared) {
 
 int serve() {
     // What a plugin prints must not stand between the answers.
-    const int descriptor = host::put_stdout_aside_for_good();
+    const int descriptor = host::redirect_stdout_for_good();
     std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
     if (answers == nullptr) return Exit::run_failed;
     Prepared prepared;

@@ -42,7 +42,7 @@ void tell(const Measurements& measurements, std::size_t classes, double seconds)
     std::cerr << "auto: timed the candidates for " << counted(classes, "kind")
               << " of request on this host in " << spent
               << (measurements.not_remembered().empty()
-                      ? "; remembered in " + measurements.remembered().folder()
+                      ? "; remembered in " + measurements.measurement_cache().folder()
                       : "; could not be remembered: " + measurements.not_remembered())
               << '\n';
 }
@@ -52,7 +52,7 @@ void tell(const Measurements& measurements, std::size_t classes, double seconds)
 std::string rank_because(const config::Config& config, const HostInfo& host) {
     if (host.described) return host.name + " is only described";
     if (config.run.deterministic) return "run.deterministic";
-    return config.runtime.auto_choice == config::AutoChoice::rank ? "runtime.auto" : "";
+    return config.runtime.auto_choice == config::AutoChoice::priority ? "runtime.auto" : "";
 }
 
 void set_threads(std::int64_t threads) {
@@ -72,7 +72,7 @@ std::vector<OpenChoice> open_choices(const config::Config& config, host::Registr
             auto& choice = open.emplace_back(OpenChoice{use, {}});
             for (const auto* candidate : conformant) choice.candidates.push_back(*candidate);
         }
-        return resolver::by_rank(use, conformant);
+        return resolver::by_priority(use, conformant);
     };
     (void)model::make_plan(config, registry, host, options);
     return open;
@@ -80,11 +80,11 @@ std::vector<OpenChoice> open_choices(const config::Config& config, host::Registr
 
 Measurements::Measurements(const config::Config& config, const HostInfo& host)
     : host_(host),
-      remembered_(
+      measurement_cache_(
           host::standard_cache_folder(),
           host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))) {
-    chooser_.measurements = remembered_.load(notes_);
-    chooser_.host = remembered_.host();
+    chooser_.measurements = measurement_cache_.load(notes_);
+    chooser_.host = measurement_cache_.host();
 }
 
 const resolver::Measurement* Measurements::find(const OpenChoice& choice) const {
@@ -97,9 +97,9 @@ bool Measurements::measure(const OpenChoice& choice, host::Registry& registry, b
     if (known && (!again || measured_now_.contains(shape_class))) return false;
     compare::HostStopwatch stopwatch;
     auto measurement = compare::measure(choice.use, choice.candidates, registry, host_, stopwatch);
-    measurement.host = remembered_.host();
+    measurement.host = measurement_cache_.host();
     measurement.date = today();
-    if (const auto error = remembered_.store(measurement)) not_remembered_ = *error;
+    if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
     std::erase_if(chooser_.measurements, [&](const auto& each) { return each.shape_class == shape_class; });
     chooser_.measurements.push_back(std::move(measurement));
     measured_now_.insert(shape_class);

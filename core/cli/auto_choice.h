@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/cli/remembered.h>
+#include <switchyard/cli/measurement_cache.h>
 #include <switchyard/config/config.h>
 #include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/interfaces/host_info.h>
@@ -16,10 +16,10 @@
 
 namespace switchyard::cli {
 
-// What is done about a slot with `auto` whose candidates have not been measured: `measure` them now, or `leave` it to the rank.
+// What is done about a slot with `auto` whose candidates have not been measured: `measure` them now, or `leave` it to the priority.
 enum class Missing { measure, leave };
 
-// Why `auto` goes by rank under that configuration, whatever has been measured: "runtime.auto"; empty: it does not.
+// Why `auto` goes by priority under that configuration, whatever has been measured: "runtime.auto"; empty: it does not.
 std::string rank_because(const config::Config& config, const HostInfo& host);
 
 // Sets LibTorch's threads as [runtime] says (0: as many as at the start of the process). Measurements are of that many.
@@ -47,14 +47,14 @@ public:
     const resolver::Measurement* find(const OpenChoice& choice) const;
     resolver::Chooser chooser() const { return chooser_; }
 
-    const Remembered& remembered() const { return remembered_; }
+    const MeasurementCache& measurement_cache() const { return measurement_cache_; }
     const std::vector<std::string>& notes() const { return notes_; }
     // Why something could not be remembered; empty: all could.
     const std::string& not_remembered() const { return not_remembered_; }
 
 private:
     const HostInfo& host_;
-    Remembered remembered_;
+    MeasurementCache measurement_cache_;
     std::vector<std::string> notes_;
     std::string not_remembered_;
     std::set<std::string> measured_now_;  // classes

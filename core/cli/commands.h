@@ -32,7 +32,7 @@ Action setup_model(CLI::App& command);
 Action setup_train(CLI::App& command);
 Action setup_predict(CLI::App& command);
 Action setup_generate(CLI::App& command);
-Action setup_check(CLI::App& command);
+Action setup_diagnose(CLI::App& command);
 Action setup_precision(CLI::App& command);
 
 }  // namespace switchyard::cli

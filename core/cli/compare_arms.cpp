@@ -112,13 +112,13 @@ private:
         if (!config) return problem;
         if (!first_) {
             first_ = true;
-            checked_.lender = static_cast<std::size_t>(&arm - checked_.arms.data());
+            checked_.reference_arm = static_cast<std::size_t>(&arm - checked_.arms.data());
             checked_.config = std::move(*config);
             return "";
         }
         arm.differs = compare::unfair_differences(checked_.config, *config);
         if (arm.differs.empty() || request_.force) return "";
-        return "is no fair comparison with \"" + checked_.arms[checked_.lender].name + "\":\n    " +
+        return "is no fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
                joined(arm.differs, "\n    ") + "\n--force compares them nevertheless, and marks it";
     }
 

@@ -18,8 +18,8 @@ struct ArmsRequest {
 
 struct CheckedArms {
     std::vector<compare::ArmSpec> arms;
-    config::Config config;   // of the first own arm
-    std::size_t lender = 0;  // that one
+    config::Config config;          // of the first own arm
+    std::size_t reference_arm = 0;  // that one
 };
 
 // Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not there, unfair comparisons.

@@ -122,7 +122,7 @@ private:
         settings.time_ms = options_.seconds * 1e3;
         settings.timeout_ms = options_.timeout * 1e3;
         settings.seed = options_.order;
-        settings.lender = checked_.lender;
+        settings.reference_arm = checked_.reference_arm;
         settings.seeds = options_.seeds;
         if (!options_.loss_equivalence.empty()) {
             settings.loss_margin.emplace();

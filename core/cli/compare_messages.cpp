@@ -48,7 +48,7 @@ Json schedule_json(const config::Config& config, std::int64_t steps) {
     const auto& t = config.train;
     return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},
             {"steps", steps},
-            {"warmup_share", t.warmup_share},
+            {"warmup_ratio", t.warmup_ratio},
             {"final_factor", t.final_factor}};
 }
 
@@ -103,7 +103,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     std::vector<std::string> overrides;
     // How long a timed run is, is not known to any arm: a rate that follows the steps would fall to nothing.
     if (what.seed < 0 && steps == 0 && (external_ || config.data.train.empty()))
-        overrides = {"train.schedule=constant", "train.warmup_share=0"};
+        overrides = {"train.schedule=constant", "train.warmup_ratio=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
     overrides.insert(overrides.end(), arm.overrides.begin(), arm.overrides.end());
     if (what.seed >= 0) {
@@ -115,7 +115,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["overrides"] = overrides;
     message["cycle"] = cycle(what);
     message["lengths"] = options_.lengths;
-    if (what.arm == arms_.lender) {
+    if (what.arm == arms_.reference_arm) {
         message["amplification"] = what.seed < 0;
         if (external_) {
             std::filesystem::create_directories(lent(what.seed) + "/weights");

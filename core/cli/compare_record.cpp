@@ -47,7 +47,7 @@ report::ArmRecord arm_record(const compare::ArmResult& arm) {
     for (std::size_t i = 0; i < arm.blocks.size(); ++i) {
         const auto& block = arm.blocks[i];
         if (block && if_finite(block->sample.ms))
-            (block->sample.spoilt ? record.spoilt : record.blocks)
+            (block->sample.outlier ? record.outliers : record.blocks)
                 .push_back({static_cast<double>(i + 1), block->sample.ms});
     }
     return record;

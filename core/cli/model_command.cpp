@@ -58,8 +58,7 @@ int show_model(const ModelOptions& options) {
                               {"batch", {{"size", batch.size}, {"length", batch.max_length}}}});
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << table.render() << "\nforward and kept: for one batch of " << batch.size << " x "
-              << batch.max_length
-              << " tokens; kept: for backward, without fusion, in "
+              << batch.max_length << " tokens; kept: for backward, without fusion, in "
               << name(job.config.precision.parameter_dtype.value_or(DType::float32))
               << ". A training step takes about three times the forward.\n";
     return Exit::fine;

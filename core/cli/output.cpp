@@ -14,7 +14,7 @@
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
 #include <switchyard/cli/option_checks.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 namespace switchyard::cli {
 namespace {
@@ -74,7 +74,7 @@ void add_json(CLI::App& command, JsonOption& option) {
         ->type_name("FILE");
 }
 
-void keep_stdout_for_json() { json_descriptor() = host::put_stdout_aside_for_good(); }
+void keep_stdout_for_json() { json_descriptor() = host::redirect_stdout_for_good(); }
 
 void write_file(const std::string& path, const std::string& text) {
     std::cout.flush();  // which `path` may be, too

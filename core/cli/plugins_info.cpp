@@ -38,8 +38,8 @@ std::string limits_of(const OptionSpec& spec) {
 void print(const ComponentManifest& component, const host::ComponentProbe* probe) {
     std::cout << "\n  " << paint(Color::bold, std::string(name(component.kind)) + " " + component.id);
     if (!component.summary.empty()) std::cout << ": " << component.summary;
-    std::cout << "\n    rank " << component.rank << ", gradient " << name(component.gradient) << ", random "
-              << name(component.random) << ", accuracy " << name(component.accuracy);
+    std::cout << "\n    priority " << component.priority << ", gradient " << name(component.gradient)
+              << ", random " << name(component.random) << ", accuracy " << name(component.accuracy);
     if (component.accuracy == Accuracy::reduced)
         std::cout << " (bound " << text_of(OptionValue(component.accuracy_bound)) << ")";
     std::cout << '\n';

@@ -27,7 +27,7 @@ Json json_of(const ComponentManifest& component) {
             {"id", component.id},
             {"summary", component.summary},
             {"variants", component.variants},
-            {"rank", component.rank},
+            {"priority", component.priority},
             {"gradient", std::string(name(component.gradient))},
             {"random", std::string(name(component.random))},
             {"accuracy", std::string(name(component.accuracy))},

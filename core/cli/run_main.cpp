@@ -7,7 +7,7 @@
 #include <switchyard/cli/compare_command.h>
 #include <switchyard/cli/program.h>
 #include <switchyard/host/calling/crash_handler.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 int main(int argc, char** argv) {
     switchyard::base::guard_terminal();
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     attach(commands, "train", cli::setup_train);
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
-    attach(commands, "check", cli::setup_check);
+    attach(commands, "diagnose", cli::setup_diagnose);
     attach(commands, "config check", cli::setup_config_check);
     attach(commands, "model", cli::setup_model);
     attach(commands, "precision", cli::setup_precision);
@@ -32,6 +32,6 @@ int main(int argc, char** argv) {
             throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +
                                "\" use `switchyard`");
         });
-    host::put_stdout_aside_for_good();  // static objects of plugins may print, too
+    host::redirect_stdout_for_good();  // static objects of plugins may print, too
     return code;
 }

@@ -20,12 +20,8 @@ ordered_json interval_json(const std::vector<double>& values) {
 }
 
 ordered_json rows_json(const data::RowCounts& rows) {
-    return {{"read", rows.read},
-            {"used", rows.used},
-            {"truncated", rows.truncated},
-            {"skipped", rows.skipped},
-            {"empty", rows.empty},
-            {"invalid_utf8", rows.invalid_utf8},
+    return {{"read", rows.read},        {"used", rows.used},   {"truncated", rows.truncated},
+            {"skipped", rows.skipped},  {"empty", rows.empty}, {"invalid_utf8", rows.invalid_utf8},
             {"with_nul", rows.with_nul}};
 }
 
@@ -87,31 +83,31 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         tokens += step.tokens;
     }
     const double seconds = std::max(milliseconds, 1e-9) / 1000.0;  // no division by zero
-    ordered_json summary{{"status", status_of(result.outcome)},
-                         {"steps", result.progression.step},
-                         {"process_steps", result.steps.size()},
-                         {"wall_seconds", wall_seconds},
-                         {"train_seconds", milliseconds / 1000.0},
-                         {"samples_per_second", static_cast<double>(samples) / seconds},
-                         {"tokens_per_second", static_cast<double>(tokens) / seconds},
-                         {"step_ms", interval_json(times)},
-                         {"peak_memory_bytes", memory.peak},
-                         {"memory",
-                          {{"parameters", memory.parameters},
-                           {"gradients", memory.gradients},
-                           {"optimizer", memory.optimizer},
-                           {"masters", memory.masters},
-                           {"other", std::max<std::int64_t>(0, memory.peak - memory.parameters -
-                                                                   memory.gradients - memory.optimizer -
-                                                                   memory.masters)}}},
-                         {"train_loss", last_loss(result.steps)},
-                         {"eval", nullptr},
-                         {"skipped_steps", result.progression.skipped_steps},
-                         {"nonfinite_steps", result.progression.nonfinite_steps},
-                         {"rewinds", rewinds_json(result.rewinds)},
-                         {"executed", compare::executed_json(session.executed())},
-                         {"rows", rows_json(session.data().train_rows)},
-                         {"eval_rows", rows_json(session.data().eval_rows)}};
+    ordered_json summary{
+        {"status", status_of(result.outcome)},
+        {"steps", result.progression.step},
+        {"process_steps", result.steps.size()},
+        {"wall_seconds", wall_seconds},
+        {"train_seconds", milliseconds / 1000.0},
+        {"samples_per_second", static_cast<double>(samples) / seconds},
+        {"tokens_per_second", static_cast<double>(tokens) / seconds},
+        {"step_ms", interval_json(times)},
+        {"peak_memory_bytes", memory.peak},
+        {"memory",
+         {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"masters", memory.masters},
+          {"other", std::max<std::int64_t>(0, memory.peak - memory.parameters - memory.gradients -
+                                                  memory.optimizer - memory.masters)}}},
+        {"train_loss", last_loss(result.steps)},
+        {"eval", nullptr},
+        {"skipped_steps", result.progression.skipped_steps},
+        {"nonfinite_steps", result.progression.nonfinite_steps},
+        {"rewinds", rewinds_json(result.rewinds)},
+        {"executed", compare::executed_json(session.executed())},
+        {"rows", rows_json(session.data().train_rows)},
+        {"eval_rows", rows_json(session.data().eval_rows)}};
     if (result.graphs.any()) {
         summary["cuda_graph"] = {{"captures", result.graphs.captures},
                                  {"replays", result.graphs.replays},

@@ -50,7 +50,8 @@ public:
 
     int run() {
         if (const auto why = rank_because(job_.config, host_); !why.empty())
-            throw Failure(place_of(why) + why + ": auto goes by rank here, and nothing is measured for it");
+            throw Failure(place_of(why) + why +
+                          ": auto goes by priority here, and nothing is measured for it");
         const auto begun = std::chrono::steady_clock::now();
         auto open = open_choices(job_.config, registry_, host_);
         const auto plan = checked_plan();
@@ -61,7 +62,7 @@ public:
         for (const auto& choice : open) {
             const bool fresh = measurements.measure(choice, registry_, command_.again);
             measured_ += fresh ? 1 : 0;
-            remembered_ += fresh ? 0 : 1;
+            measurement_cache_ += fresh ? 0 : 1;
             fresh_.push_back(fresh);
         }
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
@@ -166,7 +167,7 @@ private:
         const auto& chosen = *row.chosen;
         if (candidate.name == chosen.plugin + "/" + chosen.component)
             return paint(Color::green, "chosen") +
-                   (row.how.find(": by rank") == std::string::npos ? "" : " by rank");
+                   (row.how.find(": by priority") == std::string::npos ? "" : " by priority");
         if (!candidate.timed()) return paint(Color::red, "out: ") + candidate.failure;
         for (const auto& outcome : row.candidates) {
             if (candidate.name == outcome.plugin + "/" + outcome.component)
@@ -206,7 +207,7 @@ private:
             if (!row.use.config.automatic() || !wanted(row.use.slot)) continue;
             const auto why = why_not_measured(row);
             if (!why.empty() && told.insert(row.use.slot + why).second)
-                text += row.use.slot + " goes by rank: " + why + "\n";
+                text += row.use.slot + " goes by priority: " + why + "\n";
         }
         return text;
     }
@@ -218,10 +219,10 @@ private:
                    " leaves a choice between components to auto\n";
         char spent[32];
         std::snprintf(spent, sizeof spent, "%.1f s", seconds);
-        return counted(measured_, "slot") + " measured in " + spent + ", " + std::to_string(remembered_) +
-               " known before" +
+        return counted(measured_, "slot") + " measured in " + spent + ", " +
+               std::to_string(measurement_cache_) + " known before" +
                (measurements.not_remembered().empty()
-                    ? "; remembered in " + measurements.remembered().folder()
+                    ? "; remembered in " + measurements.measurement_cache().folder()
                     : "") +
                '\n';
     }
@@ -240,14 +241,15 @@ private:
                              {"known_before", !fresh_[i]},
                              {"measured", resolver::to_json(*measurements.find(open[i]))}});
         }
-        return {{"folder", measurements.remembered().folder()}, {"seconds", seconds}, {"slots", slots}};
+        return {
+            {"folder", measurements.measurement_cache().folder()}, {"seconds", seconds}, {"slots", slots}};
     }
 
     const TuneCommand& command_;
     HostInfo host_;
     Job job_;
     host::Registry registry_;
-    std::size_t measured_ = 0, remembered_ = 0;
+    std::size_t measured_ = 0, measurement_cache_ = 0;
     std::vector<bool> fresh_;  // by open choice: measured now
 };
 

@@ -31,7 +31,7 @@ GivenOptions::GivenOptions(const std::vector<std::string>& texts, const Componen
 }
 
 void GivenOptions::complain(const std::string& place, const std::string& key, const std::string& message,
-                             const std::string& expected, const std::string& hint) {
+                            const std::string& expected, const std::string& hint) {
     config::Problem problem;
     problem.file = place;
     problem.key = key;
@@ -67,7 +67,7 @@ void GivenOptions::read(const std::string& text, const std::string& place, const
 
 // For each of the components that declares it: a name without a component may stand for several.
 void GivenOptions::take(const config::Node& option, const std::string& path, const std::string& place,
-                         const Components& components) {
+                        const Components& components) {
     std::set<std::string> known;
     bool declared = false;
     for (const auto* component : components) {
@@ -87,8 +87,7 @@ void GivenOptions::take(const config::Node& option, const std::string& path, con
                 complain(place, path, "is given twice", "", "");
         }
     }
-    if (!declared)
-        complain(place, path, "no such option", one_of(known), suggestion(option.name, known));
+    if (!declared) complain(place, path, "no such option", one_of(known), suggestion(option.name, known));
 }
 
 Options GivenOptions::of(const ComponentManifest& component) const {

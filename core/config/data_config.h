@@ -30,8 +30,8 @@ enum class Targets : std::uint8_t { texts, spans };
 struct DataConfig {
     // Files: text, tsv, csv, jsonl or Orange's tab by their names, plain, gzip or bzip2; a folder: all files in it.
     std::vector<std::string> train;
-    std::vector<std::string> eval;  // empty: a part of `train`, see eval_share
-    double eval_share = 0.1;        // share of the texts that are held out, chosen by a hash of the text
+    std::vector<std::string> eval;  // empty: a part of `train`, see eval_fraction
+    double eval_fraction = 0.1;     // share of the texts that are held out, chosen by a hash of the text
     std::string text_column = "text";
     std::string pair_column;  // a second text for each sample; empty: none
     std::string label_column = "label";

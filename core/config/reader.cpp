@@ -135,8 +135,7 @@ private:
 
     void make_absolute(std::string& path) const {
         namespace fs = std::filesystem;
-        if (!path.empty())
-            path = (fs::current_path() / source_.directory / path).lexically_normal().string();
+        if (!path.empty()) path = (fs::current_path() / source_.directory / path).lexically_normal().string();
     }
 
     void make_absolute(Value& value) const {

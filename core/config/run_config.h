@@ -15,8 +15,8 @@ namespace switchyard::config {
 // LibTorch.
 enum class Allocator : std::uint8_t { caching, malloc };
 
-// What `backend = "auto"` goes by among the components that serve a request: their speed on this host, or the rank that their plugins declare.
-enum class AutoChoice : std::uint8_t { measured, rank };
+// What `backend = "auto"` goes by among the components that serve a request: their speed on this host, or the priority that their plugins declare.
+enum class AutoChoice : std::uint8_t { measured, priority };
 
 struct RunConfig {
     std::int64_t seed = 0;
@@ -54,5 +54,5 @@ namespace switchyard {
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Allocator>{"caching", "malloc"};
 template <>
-inline constexpr std::array<std::string_view, 2> names<config::AutoChoice>{"measured", "rank"};
+inline constexpr std::array<std::string_view, 2> names<config::AutoChoice>{"measured", "priority"};
 }  // namespace switchyard

@@ -38,7 +38,7 @@ Section runtime_section() {
     rows.add<&R::auto_choice>(
         "auto",
         "what backend = \"auto\" goes by: the time that was measured on this host, or the "
-        "rank that plugins declare; with run.deterministic always the rank");
+        "priority that plugins declare; with run.deterministic always the priority");
     return rows.section;
 }
 

@@ -31,11 +31,11 @@ Section data_section() {
         "files or folders to learn from: .txt, .smi, .tsv, .csv, .jsonl or .tab, plain, .gz or .bz2; "
         "relative to the file that names them",
         {}, {.also = "files train_files", .path = true});
-    rows.add<&D::eval>("eval", "files to evaluate on; none: a part of data.train, see eval_share", {},
+    rows.add<&D::eval>("eval", "files to evaluate on; none: a part of data.train, see eval_fraction", {},
                        {.also = "validation valid dev test", .path = true});
-    rows.add<&D::eval_share>("eval_share",
-                             "share of the texts held out by a hash of the text, where eval names no file",
-                             within(0, 0.9));
+    rows.add<&D::eval_fraction>("eval_fraction",
+                                "share of the texts held out by a hash of the text, where eval names no file",
+                                within(0, 0.9), {.also = "eval_share validation_split"});
     rows.add<&D::text_column>("text_column", "column of the text; \"#0\" is the first", {}, {.also = "text"});
     rows.add<&D::pair_column>("pair_column", "column of a second text; empty: none");
     rows.add<&D::label_column>("label_column", "column of the label, its name or its number", {},
@@ -94,8 +94,8 @@ Section train_section() {
                                           {.also = "gradient_accumulation_steps accumulate"});
     rows.add<&T::schedule>("schedule", "of the learning rate after the warm-up", {},
                            {.also = "lr_scheduler lr_schedule"});
-    rows.add<&T::warmup_share>("warmup_share", "share of the steps in which the learning rate rises linearly",
-                               within(0, 1), {.also = "warmup warmup_ratio"});
+    rows.add<&T::warmup_ratio>("warmup_ratio", "share of the steps in which the learning rate rises linearly",
+                               within(0, 1), {.also = "warmup warmup_share warmup_proportion"});
     rows.add<&T::final_factor>("final_factor", "of the learning rate at the end, for linear and cosine",
                                within(0, 1));
     rows.add<&T::weights>("weights",

@@ -53,7 +53,7 @@ namespace switchyard::config {
 
 // The linear layer that makes a task's logits, as its parameters are named.
 inline std::string head_of(const TaskConfig& task) {
-    if (task.predicts_words()) return std::string(name(task.kind)) + ".out";
+    if (task.predicts_words()) return "lm_head";
     return task.kind == TaskKind::next_sentence ? "next_sentence" : "classifier";
 }
 

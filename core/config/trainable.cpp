@@ -68,8 +68,8 @@ std::string phases_problem(const Config& config) {
 }
 
 std::string held_out_problem(const Config& config) {
-    if (!config.data.eval.empty() || config.data.eval_share > 0.0) return "";
-    return told_at(config, "data.eval_share") +
+    if (!config.data.eval.empty() || config.data.eval_fraction > 0.0) return "";
+    return told_at(config, "data.eval_fraction") +
            "no text was held out for evaluation; raise it or name files in data.eval";
 }
 

@@ -32,7 +32,7 @@ void warn(const char* key, const std::vector<std::int64_t>& counts, const std::v
 
 // [CLS] a [SEP], or [CLS] a [SEP] b [SEP] cut from the longer of the two first, as BERT does.
 struct Encoded {
-    std::vector<std::int64_t> ids, segments;
+    std::vector<std::int64_t> ids, token_type_ids;
     bool cut = false;
 };
 
@@ -50,19 +50,19 @@ Encoded encode_pair(const Tokenizer& tokenizer, const std::string& first, const 
     ids.push_back(tokenizer.specials().bos);
     ids.insert(ids.end(), a.begin(), a.end());
     ids.push_back(tokenizer.specials().eos);
-    result.segments.assign(ids.size(), 0);
+    result.token_type_ids.assign(ids.size(), 0);
     ids.insert(ids.end(), b.begin(), b.end());
     ids.push_back(tokenizer.specials().eos);
-    result.segments.resize(ids.size(), 1);
+    result.token_type_ids.resize(ids.size(), 1);
     return result;
 }
 
 }  // namespace
 
-void ClassificationData::add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& segments,
-                             std::int64_t label) {
+void ClassificationData::add(const std::vector<std::int64_t>& ids,
+                             const std::vector<std::int64_t>& token_type_ids, std::int64_t label) {
     texts_.add(ids);
-    segments_.insert(segments_.end(), segments.begin(), segments.end());
+    segments_.insert(segments_.end(), token_type_ids.begin(), token_type_ids.end());
     labels_.push_back(static_cast<std::int32_t>(label));
 }
 
@@ -71,8 +71,8 @@ Sample ClassificationData::get(std::int64_t index, std::int64_t) const {
     Sample sample;
     sample.ids.assign(ids.begin(), ids.end());
     if (!segments_.empty())
-        sample.segments.assign(segments_.begin() + texts_.begin(index),
-                               segments_.begin() + texts_.end(index));
+        sample.token_type_ids.assign(segments_.begin() + texts_.begin(index),
+                                     segments_.begin() + texts_.end(index));
     sample.labels = {labels_[static_cast<std::size_t>(index)]};
     return sample;
 }
@@ -105,7 +105,7 @@ Splits read_classification(const config::DataConfig& data, const std::vector<std
             encoded = encode_pair(tokenizer, row.values[1], row.values[2], max_length);
         }
         ++(to_eval ? eval_counts : train_counts)[static_cast<std::size_t>(*label)];
-        (to_eval ? eval : train)->add(encoded.ids, encoded.segments, *label);
+        (to_eval ? eval : train)->add(encoded.ids, encoded.token_type_ids, *label);
         return RowUse{true, encoded.cut, "", {}};
     };
     read_splits(request, use, splits);

@@ -14,7 +14,7 @@ namespace switchyard::data {
 
 class ClassificationData final : public SampleSource {
 public:
-    void add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& segments,
+    void add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& token_type_ids,
              std::int64_t label);
 
     std::int64_t size() const override { return texts_.size(); }

@@ -20,18 +20,18 @@ public:
         : request_(request), data_(request.data), use_(use), splits_(splits) {}
 
     void read(const char* key, const std::vector<std::string>& paths, const std::vector<std::string>& targets,
-              double eval_share) {
+              double eval_fraction) {
         key_ = key;
         if (request_.parallel) {
             for (std::size_t i = 0; i < paths.size(); ++i) {
-                begin(paths[i], eval_share);
+                begin(paths[i], eval_fraction);
                 end(read_line_pairs(rows_of(paths[i]), targets[i]));
             }
             return;
         }
         for (const auto& named : paths) {
             for (const auto& path : files_of(named)) {
-                begin(path, eval_share);
+                begin(path, eval_fraction);
                 end(request_.documents ? read_documents(rows_of(path), data_.documents)
                                        : read_formatted_rows(rows_of(path)));
             }
@@ -44,9 +44,9 @@ public:
     }
 
 private:
-    void begin(const std::string& path, double eval_share) {
+    void begin(const std::string& path, double eval_fraction) {
         path_ = path;
-        eval_share_ = eval_share;
+        eval_share_ = eval_fraction;
         rows_ = 0;
     }
     void end(const RowsRead& read) {
@@ -172,7 +172,7 @@ void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
         if (!splits.problems.empty()) return;
     }
     Reader reader(request, use, splits);
-    reader.read("data.train", data.train, data.target_train, data.eval.empty() ? data.eval_share : 0.0);
+    reader.read("data.train", data.train, data.target_train, data.eval.empty() ? data.eval_fraction : 0.0);
     reader.read("data.eval", data.eval, data.target_eval, 1.0);
     reader.tell_rest();
     warn("data.train", splits.train_rows, splits.warnings);
@@ -193,7 +193,7 @@ void require_samples(const config::DataConfig& data, Splits& splits) {
     if (splits.eval->size() == 0) {
         splits.problems.push_back(
             data.eval.empty()
-                ? "data.eval_share: no text was held out for evaluation; raise it or name files "
+                ? "data.eval_fraction: no text was held out for evaluation; raise it or name files "
                   "in data.eval"
                 : "data.eval: no row can be used for evaluation");
     }

@@ -12,8 +12,8 @@ namespace switchyard {
 
 // One side of a batch: the only one of an encoder or a decoder, or one of the two of a sequence-to-sequence model.
 struct TokenBatch {
-    at::Tensor ids;       // int64 [batch, seq] or [total]; padded places hold the pad id
-    at::Tensor segments;  // int64, shape of ids, or undefined: token types (BERT's sentence A and B)
+    at::Tensor ids;             // int64 [batch, seq] or [total]; padded places hold the pad id
+    at::Tensor token_type_ids;  // int64, shape of ids, or undefined: token types (BERT's sentence A and B)
     Tokens tokens;
     std::int64_t count = 0;  // real tokens
 };

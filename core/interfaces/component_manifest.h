@@ -14,7 +14,7 @@ struct ComponentManifest {
     std::string id;                     // unique among the plugin's components of that kind
     std::string summary;                // one line for people
     std::vector<std::string> variants;  // that can be asked for by name
-    int rank = 0;                       // `auto` before anything was measured: the highest that conforms
+    int priority = 0;                   // `auto` before anything was measured: the highest that conforms
     GradientMode gradient = GradientMode::none;
     RandomSource random = RandomSource::none;
     Accuracy accuracy = Accuracy::exact;

@@ -142,7 +142,7 @@ constexpr void digest_requests(LayoutDigest& digest) {
     digest.type<L>("LossRequest",
                    {offsetof(L, rows), offsetof(L, classes), offsetof(L, width), offsetof(L, projection),
                     offsetof(L, projection_bias), offsetof(L, label_smoothing), offsetof(L, z_loss),
-                    offsetof(L, per_row), offsetof(L, logits_given_up)});
+                    offsetof(L, per_row), offsetof(L, may_overwrite_logits)});
     using O = OptimizerRequest;
     digest.type<O>("OptimizerRequest",
                    {offsetof(O, algorithm), offsetof(O, gradient_dtype), offsetof(O, master_weights),
@@ -212,7 +212,7 @@ constexpr void digest_activation_and_loss(LayoutDigest& digest) {
     using P = LossParams;
     digest.type<P>("LossParams",
                    {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
-                    offsetof(P, label_smoothing), offsetof(P, z_loss), offsetof(P, logits_given_up)});
+                    offsetof(P, label_smoothing), offsetof(P, z_loss), offsetof(P, may_overwrite_logits)});
     digest.type<LossOutputs>("LossOutputs", {offsetof(LossOutputs, loss), offsetof(LossOutputs, count)});
     digest.type<LossNeeds>("LossNeeds",
                            {offsetof(LossNeeds, x), offsetof(LossNeeds, weight), offsetof(LossNeeds, bias)});
@@ -253,7 +253,7 @@ constexpr void digest_precision_and_loader(LayoutDigest& digest) {
     digest.type<PrecisionState>("PrecisionState")
         .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
     using S = Sample;
-    digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, segments), offsetof(S, target_ids),
+    digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, token_type_ids), offsetof(S, target_ids),
                               offsetof(S, labels), offsetof(S, documents)});
     using P = LoaderParams;
     digest.type<P>("LoaderParams", {offsetof(P, batch_size), offsetof(P, max_length), offsetof(P, pad_id),
@@ -263,7 +263,7 @@ constexpr void digest_precision_and_loader(LayoutDigest& digest) {
                                 {offsetof(LoaderPosition, epoch), offsetof(LoaderPosition, batch)});
     using T = TokenBatch;
     digest.type<T>("TokenBatch",
-                   {offsetof(T, ids), offsetof(T, segments), offsetof(T, tokens), offsetof(T, count)});
+                   {offsetof(T, ids), offsetof(T, token_type_ids), offsetof(T, tokens), offsetof(T, count)});
     digest.type<Batch>("Batch", {offsetof(Batch, source), offsetof(Batch, target), offsetof(Batch, labels),
                                  offsetof(Batch, samples)});
 }

@@ -39,7 +39,7 @@ struct LossParams {
 
     // Nobody reads the logits x after this call but its own backward, and nobody has saved them: a component that is given a Saved may write to their memory,
     // in forward or in backward, and return it as their gradient. The graph can then be gone through once. Off, or with a weight: x stays as it is.
-    bool logits_given_up = false;
+    bool may_overwrite_logits = false;
 };
 
 struct LossOutputs {

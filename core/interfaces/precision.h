@@ -51,7 +51,7 @@ public:
     using Component::Component;
 
     // dtype in which parameters of this class are stored, and in which its operations read their inputs. Constant for the life of the policy.
-    // `layer`: "encoder.3", "encoder", "model"; for a loss the linear layer that makes its logits ("classifier", "causal_lm.out").
+    // `layer`: "encoder.3", "encoder", "model"; for a loss the linear layer that makes its logits ("classifier", "lm_head").
     virtual DType storage(OpClass op, const std::string& layer) const = 0;
     virtual DType compute(OpClass op, const std::string& layer) const = 0;
 

@@ -68,8 +68,8 @@ struct LossRequest : Request {
     bool projection_bias = false;
     double label_smoothing = 0.0;
     double z_loss = 0.0;
-    bool per_row = false;          // losses of the rows, not their sum or mean
-    bool logits_given_up = false;  // calls may give up their logits: LossParams::logits_given_up
+    bool per_row = false;               // losses of the rows, not their sum or mean
+    bool may_overwrite_logits = false;  // calls may give up their logits: LossParams::may_overwrite_logits
 };
 
 struct OptimizerRequest : Request {  // dtype: of the parameters

@@ -99,7 +99,7 @@ std::string contradiction(const config::Config& config, const std::vector<Candid
     auto freed = config;
     freed.precision.parameter_dtype.reset();
     freed.precision.loss_scaling.reset();
-    const auto row = resolve_as(freed, candidates, host, {resolver::by_rank, false});
+    const auto row = resolve_as(freed, candidates, host, {resolver::by_priority, false});
     if (!row.chosen) return "";
     const auto& served = static_cast<const PrecisionRequest&>(*row.chosen->request);
     std::string text;

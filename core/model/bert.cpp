@@ -117,7 +117,7 @@ TaskResult Bert::task(const ForwardContext& context, const Batch& batch, const L
     const auto dtype = to_scalar_type(loss_.dtype(context.phase));
     const host::PlaceScope place([] { return "loss"; });
     result.loss = loss_[context.phase]({result.logits.to(dtype), {}, {}, result.targets}, loss);
-    if (loss.logits_given_up) result.logits.reset();
+    if (loss.may_overwrite_logits) result.logits.reset();
     return result;
 }
 

@@ -48,10 +48,10 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
     auto x = at::embedding(words_, batch.ids);
     if (positions_.defined())
         x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
-    // Without segments every token is of the first one.
+    // Without token_type_ids every token is of the first one.
     if (segments_.defined())
-        x = x.add(batch.segments.defined() ? at::embedding(segments_, batch.segments)
-                                           : segments_.select(0, 0));
+        x = x.add(batch.token_type_ids.defined() ? at::embedding(segments_, batch.token_type_ids)
+                                                 : segments_.select(0, 0));
     if (norm_.weight.defined()) {
         const host::PlaceScope place([&] { return norm_.name; });
         NormalizationParams params;

@@ -12,7 +12,7 @@ namespace switchyard::model {
 
 class Embeddings {
 public:
-    // BERT adds positions and segments, normalizes and drops; others as their position kind says.
+    // BERT adds positions and token_type_ids, normalizes and drops; others as their position kind says.
     explicit Embeddings(Builder& builder);
 
     // [batch, seq, hidden] or [total, hidden]. Throws std::invalid_argument naming the length for a sequence longer than the positions.

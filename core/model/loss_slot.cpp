@@ -15,7 +15,7 @@ Slot<LossOp> loss_slot(Builder& builder) {
             r.width = r.projection ? config.model.hidden_size : 0;
             r.label_smoothing = phase == Phase::train ? slot.label_smoothing : 0.0;
             r.z_loss = phase == Phase::train ? slot.z_loss : 0.0;
-            r.logits_given_up = r.needs_grad && !r.projection;
+            r.may_overwrite_logits = r.needs_grad && !r.projection;
             return r;
         });
 }

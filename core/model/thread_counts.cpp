@@ -10,11 +10,11 @@
 #include <switchyard/host/calling/binding.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/questions.h>
 
 namespace switchyard::model {
 namespace {
@@ -24,7 +24,7 @@ constexpr const char* silent = "it does not say that they are the same with any 
 template <class Interface>
 std::string ask(const host::LoadedComponent& loaded, host::BindingInfo info) {
     const host::Binding<Interface> binding(loaded, std::move(info));
-    const char* const answer = static_cast<const host::BindingBase&>(binding).answer(thread_counts_question);
+    const char* const answer = static_cast<const host::BindingBase&>(binding).answer(thread_counts_property);
     return answer == nullptr ? silent : answer;
 }
 

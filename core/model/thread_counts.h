@@ -6,7 +6,7 @@
 
 namespace switchyard::model {
 
-// Makes every component that was chosen for a CPU, as the model would, and asks it (thread_counts_question);
+// Makes every component that was chosen for a CPU, as the model would, and asks it (thread_counts_property);
 // a note for each row whose component does not promise it, or around which the core does what LibTorch's
 // operators sum up. Batches are a function of seed and epoch by contract: nobody asks for them.
 void note_thread_counts(resolver::Plan& plan, host::Registry& registry, const HostInfo& host);

@@ -53,7 +53,7 @@ TaskResult WordHead::loss(const ForwardContext& context, const LabelledRows& row
     } else {
         result.logits = logits(rows.x);
         result.loss = op({result.logits.to(dtype), {}, {}, rows.targets}, params);
-        if (params.logits_given_up) result.logits.reset();
+        if (params.may_overwrite_logits) result.logits.reset();
     }
     return result;
 }

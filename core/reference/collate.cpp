@@ -23,7 +23,7 @@ const Numbers& labelled_of(const Sample& sample) {
 
 // Those of a batch that the others must be like: where something is said of each token, an empty sample says nothing.
 struct Examples {
-    const Sample *target, *segments, *labels;
+    const Sample *target, *token_type_ids, *labels;
 };
 
 Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) {
@@ -36,14 +36,17 @@ Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) 
 }
 
 void check_sample(const Sample& sample, std::int64_t index, const Examples& examples, bool labels_per_token) {
-    require("data loader", sample.segments.empty() || sample.segments.size() == sample.ids.size(), "sample ",
-            index, " has ", sample.segments.size(), " segments for ", sample.ids.size(), " ids");
+    require("data loader", sample.token_type_ids.empty() || sample.token_type_ids.size() == sample.ids.size(),
+            "sample ", index, " has ", sample.token_type_ids.size(), " token_type_ids for ",
+            sample.ids.size(), " ids");
     const std::size_t labels = labels_per_token ? labelled_of(sample).size() : 1;
     require("data loader", sample.labels.empty() || sample.labels.size() == labels, "sample ", index, " has ",
             sample.labels.size(), " labels, expected ", labels);
     require("data loader",
-            sample.segments.empty() == examples.segments->segments.empty() || sample.ids.empty(), "sample ",
-            index, sample.segments.empty() ? " has no segments" : " has segments",
+            sample.token_type_ids.empty() == examples.token_type_ids->token_type_ids.empty() ||
+                sample.ids.empty(),
+            "sample ", index,
+            sample.token_type_ids.empty() ? " has no token_type_ids" : " has token_type_ids",
             ", unlike the first of its batch");
     require("data loader", sample.target_ids.empty() == examples.target->target_ids.empty(), "sample ", index,
             sample.target_ids.empty() ? " has no target" : " has a target",
@@ -89,7 +92,7 @@ void add_documents(const Sample& sample, std::int64_t index, const LoaderParams&
         const auto end = std::min(begin + length, kept);
         if (begin >= end) return;
         parts.push_back({part_of(sample.ids, begin, end),
-                         part_of(sample.segments, begin, end),
+                         part_of(sample.token_type_ids, begin, end),
                          {},
                          part_of(sample.labels, begin, end),
                          {}});
@@ -148,14 +151,15 @@ Tokens describe(const Numbers& lengths, Layout layout, std::int64_t longest, std
     return tokens;
 }
 
-TokenBatch join_side(const Rows& ids, const Rows& segments, const LoaderParams& params) {
+TokenBatch join_side(const Rows& ids, const Rows& token_type_ids, const LoaderParams& params) {
     Numbers lengths;
     for (const auto* row : ids) lengths.push_back(cut(row->size(), params));
     const auto longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
     TokenBatch side;
     for (const auto length : lengths) side.count += length;
     side.ids = join(ids, lengths, params.layout, longest, side.count, params.pad_id);
-    if (any_filled(segments)) side.segments = join(segments, lengths, params.layout, longest, side.count, 0);
+    if (any_filled(token_type_ids))
+        side.token_type_ids = join(token_type_ids, lengths, params.layout, longest, side.count, 0);
     side.tokens = describe(lengths, params.layout, longest, side.count);
     return side;
 }
@@ -179,7 +183,8 @@ Batch collate_sequences(const std::vector<Sample>& samples, const Numbers& indic
                         const LoaderParams& params, bool labels_per_token) {
     Batch batch;
     batch.samples = indices;
-    batch.source = join_side(rows_of(samples, &Sample::ids), rows_of(samples, &Sample::segments), params);
+    batch.source =
+        join_side(rows_of(samples, &Sample::ids), rows_of(samples, &Sample::token_type_ids), params);
     const auto targets = rows_of(samples, &Sample::target_ids);
     if (any_filled(targets)) batch.target = join_side(targets, {}, params);
     batch.labels = join_labels(samples, batch, params, labels_per_token);

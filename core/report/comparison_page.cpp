@@ -192,8 +192,9 @@ std::string stability(const ComparisonRecord& comparison) {
                                  : " <span class=\"why\">" + escape(shortened(arm.stability_reason, 400)) +
                                        "</span>")});
     }
-    return any ? table.html() + note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
-                                     base_of(comparison) + " over the same steps.")
+    return any ? table.html() +
+                     note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
+                          base_of(comparison) + " over the same steps.")
                : "";
 }
 
@@ -218,16 +219,16 @@ std::string memory(const ComparisonRecord& comparison) {
 
 std::string blocks(const ComparisonRecord& comparison) {
     LinePlot plot{"Time of every block", "One point for each arm and block.", "ms a step", {}, true, "block"};
-    std::size_t spoilt = 0;
+    std::size_t outliers = 0;
     for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
         const auto& record = comparison.arms[arm];
-        spoilt += record.spoilt.size();
+        outliers += record.outliers.size();
         if (!record.blocks.empty())
             plot.curves.push_back({record.name, hue_of(arm), Curve::Look::points, record.blocks});
     }
     if (plot.curves.empty()) return "";
     std::string caption = "In each block every arm trained on the same batches, in an order drawn anew.";
-    if (spoilt > 0) caption += " Left out: " + std::to_string(spoilt) + " that another process spoilt.";
+    if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
     return "<figure>\n" + legend(plot.curves) + line_plot_for_all(plot) + "<figcaption>" + escape(caption) +
            "</figcaption>\n</figure>\n";
 }

@@ -29,7 +29,7 @@ void read_blocks(const Json& list, ArmRecord& arm) {
     for (const auto& value : list.is_array() ? list : Json::array()) {
         block += 1.0;
         const auto ms = number_of(value, "step_ms");
-        if (ms) (flag(value, "spoilt") ? arm.spoilt : arm.blocks).push_back({block, *ms});
+        if (ms) (flag(value, "outlier") ? arm.outliers : arm.blocks).push_back({block, *ms});
     }
 }
 

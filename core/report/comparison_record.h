@@ -28,7 +28,7 @@ struct ArmRecord {
     Points losses;        // over the step, from 1
     std::vector<Points> seed_losses;
     std::vector<double> final_losses;
-    Points blocks, spoilt;  // ms of a step over the number of the block, from 1
+    Points blocks, outliers;  // ms of a step over the number of the block, from 1
 };
 
 struct PairRecord {

@@ -39,7 +39,7 @@ std::vector<Part> parts_of(Kind kind, const Request& request) {
                          auto& loss = static_cast<LossRequest&>(q);
                          loss.projection = loss.projection_bias = false;
                          loss.width = 0;
-                         loss.logits_given_up = loss.needs_grad;  // they are made for it alone
+                         loss.may_overwrite_logits = loss.needs_grad;  // they are made for it alone
                      }}};
         }
         case Kind::optimizer: {

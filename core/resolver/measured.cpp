@@ -54,7 +54,7 @@ public:
             candidates.push_back(conformant_[i]);
         }
         Choice choice;
-        choice.index = near[by_rank(use, candidates).index];
+        choice.index = near[by_priority(use, candidates).index];
         choice.how = "auto: measured " + how(choice.index, noise) + ", " + measurement_.date;
         for (std::size_t i = 0; i < times_.size(); ++i) choice.why_not.push_back(why_not(i, choice.index));
         choice.measured = measurement_;
@@ -80,7 +80,7 @@ private:
             std::snprintf(share, sizeof share, "%g %%", 100.0 * noise);
             const bool close = times_[chosen]->ms * (1.0 - noise) < times_[timed_.front()]->ms;
             return own + (close ? ", within " + std::string(share) + " of " : ", not surely slower than ") +
-                   time_of(timed_.front()) + ": by rank";
+                   time_of(timed_.front()) + ": by priority";
         }
         const auto against = timed_.size() > 1 ? " against " + time_of(timed_[1]) : "";
         return own + against + " (fastest" + of + ")";
@@ -141,7 +141,7 @@ Choice MeasuredChoice::operator()(const SlotUse& use, const std::vector<const Ca
 
 Chooser by_rank_because(std::string why) {
     return [why = std::move(why)](const SlotUse& use, const std::vector<const Candidate*>& conformant) {
-        auto choice = by_rank(use, conformant);
+        auto choice = by_priority(use, conformant);
         choice.how += " (" + why + ")";
         return choice;
     };

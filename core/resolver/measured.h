@@ -30,8 +30,8 @@ bool covers(const Measurement& measurement, const SlotUse& use,
 // What the plan says of a use that could be measured and is not.
 inline constexpr std::string_view unmeasured = "not measured on this host";
 
-// The fastest; of those within `noise` of it, or whose interval overlaps with its, the highest rank. Without a measurement of the use's class on `host` that covers all candidates: by
-// rank, and why. Times of other hosts or libraries count nothing.
+// The fastest; of those within `noise` of it, or whose interval overlaps with its, the highest priority. Without a measurement of the use's class on `host` that covers all candidates: by
+// priority, and why. Times of other hosts or libraries count nothing.
 struct MeasuredChoice {
     std::vector<Measurement> measurements;
     std::string host;
@@ -42,7 +42,7 @@ struct MeasuredChoice {
     const Measurement* find(const SlotUse& use, const std::vector<const Candidate*>& conformant) const;
 };
 
-// "auto: by rank (WHY)"
+// "auto: by priority (WHY)"
 Chooser by_rank_because(std::string why);
 
 nlohmann::ordered_json to_json(const Measurement& measurement);

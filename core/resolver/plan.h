@@ -79,20 +79,22 @@ struct CandidateOutcome {
     std::vector<Reason> reasons;         // all of them, if not
     std::optional<std::string> nearest;  // if not: the nearest request that it would serve, in words
     Composed composed;                   // if ok
-    std::string why_not;  // if ok and not chosen: "not asked for", "lower rank (10, chosen: 50)", ...; empty
-                          // for the chosen one
-    int rank = 0;
+    std::string
+        why_not;  // if ok and not chosen: "not asked for", "lower priority (10, chosen: 50)", ...; empty
+                  // for the chosen one
+    int priority = 0;
 };
 
 struct PlanRow {
     SlotUse use;
     std::optional<Chosen> chosen;
-    std::vector<CandidateOutcome> candidates;  // all of the kind: the chosen one first, then by rank
-    std::string how;                           // "named", "choice 1 of 2 listed", "auto: by rank"
+    std::vector<CandidateOutcome> candidates;  // all of the kind: the chosen one first, then by priority
+    std::string how;                           // "named", "choice 1 of 2 listed", "auto: by priority"
     std::optional<Measurement> measured;       // for "auto": what was chosen by
-    std::string error;  // if nothing was chosen: what to tell the user, without the place
-    std::vector<std::string> notes;     // what "auto" in the configuration became, in words
-    std::vector<std::string> warnings;  // what is served as it was asked for, but is likely not what is wanted
+    std::string error;               // if nothing was chosen: what to tell the user, without the place
+    std::vector<std::string> notes;  // what "auto" in the configuration became, in words
+    std::vector<std::string>
+        warnings;  // what is served as it was asked for, but is likely not what is wanted
 };
 
 struct Plan {

@@ -60,7 +60,7 @@ Json json_of(const CandidateOutcome& outcome) {
             {"plugin", outcome.plugin},
             {"version", outcome.version},
             {"variant", outcome.variant},
-            {"rank", outcome.rank},
+            {"priority", outcome.priority},
             {"ok", outcome.ok},
             {"why_not", outcome.why_not},
             {"reasons", reasons},

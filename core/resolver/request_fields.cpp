@@ -48,7 +48,7 @@ void visit_loss(R& request, F&& f) {
     auto& r = as<LossRequest>(request);
     f("rows", r.rows), f("classes", r.classes), f("width", r.width), f("projection", r.projection);
     f("projection_bias", r.projection_bias), f("label_smoothing", r.label_smoothing), f("z_loss", r.z_loss);
-    f("per_row", r.per_row), f("logits_given_up", r.logits_given_up);
+    f("per_row", r.per_row), f("may_overwrite_logits", r.may_overwrite_logits);
 }
 
 template <class R, class F>

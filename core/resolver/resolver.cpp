@@ -100,7 +100,7 @@ CandidateOutcome outcome_of(const Answer& answer) {
     outcome.ok = answer.ok;
     outcome.reasons = answer.reasons;
     outcome.composed = answer.composed;
-    outcome.rank = answer.candidate->manifest.rank;
+    outcome.priority = answer.candidate->manifest.priority;
     return outcome;
 }
 
@@ -156,7 +156,8 @@ private:
         if (conformant.empty()) return;
         const auto choice = options_.chooser(use_, conformant);
         const auto* best = conformant.at(choice.index);
-        for (std::size_t i = 0; i < choice.why_not.size(); ++i) passed_over_[conformant.at(i)] = choice.why_not[i];
+        for (std::size_t i = 0; i < choice.why_not.size(); ++i)
+            passed_over_[conformant.at(i)] = choice.why_not[i];
         row_.measured = choice.measured;
         take(*std::find_if(answers_.begin(), answers_.end(),
                            [&](const Answer& a) { return a.candidate == best; }),
@@ -166,7 +167,7 @@ private:
     void take(const Answer& answer, std::string how) {
         const auto& candidate = *answer.candidate;
         row_.how = std::move(how);
-        chosen_rank_ = candidate.manifest.rank;
+        chosen_priority_ = candidate.manifest.priority;
         row_.chosen = Chosen{candidate.plugin,
                              candidate.manifest.id,
                              answer.variant,
@@ -186,7 +187,7 @@ private:
         return found == answers_.end() ? nullptr : &*found;
     }
 
-    // Of all candidates: the chosen one first, then those that were named, then the rest by rank.
+    // Of all candidates: the chosen one first, then those that were named, then the rest by priority.
     void add_outcomes() {
         for (const auto& answer : answers_) add(answer, true);
         const auto considered = static_cast<std::ptrdiff_t>(row_.candidates.size());
@@ -195,8 +196,9 @@ private:
                 continue;
             add(Question(use_, candidate, "", false, host_).ask(), false);
         }
-        const auto by_rank = [](const auto& a, const auto& b) { return a.rank > b.rank; };
-        std::stable_sort(row_.candidates.begin() + (named_ ? considered : 0), row_.candidates.end(), by_rank);
+        const auto by_priority = [](const auto& a, const auto& b) { return a.priority > b.priority; };
+        std::stable_sort(row_.candidates.begin() + (named_ ? considered : 0), row_.candidates.end(),
+                         by_priority);
         std::stable_partition(row_.candidates.begin(), row_.candidates.end(),
                               [&](const auto& o) { return is_chosen(o); });
     }
@@ -214,7 +216,8 @@ private:
         }
         const auto passed_over = passed_over_.find(answer.candidate);
         if (answer.ok && !is_chosen(outcome))
-            outcome.why_not = passed_over == passed_over_.end() ? why_not(outcome, considered) : passed_over->second;
+            outcome.why_not =
+                passed_over == passed_over_.end() ? why_not(outcome, considered) : passed_over->second;
         row_.candidates.push_back(std::move(outcome));
     }
 
@@ -222,10 +225,11 @@ private:
         if (!considered) return "not asked for";
         if (!row_.chosen) return "";
         if (named_) return "listed later";
-        const auto ranks = std::to_string(outcome.rank) + ", chosen: " + std::to_string(chosen_rank_);
-        if (outcome.rank < chosen_rank_) return "lower rank (" + ranks + ")";
-        return outcome.rank == chosen_rank_ ? "equal rank (" + ranks + "), later by name"
-                                            : "not chosen (rank " + ranks + ")";
+        const auto priorities =
+            std::to_string(outcome.priority) + ", chosen: " + std::to_string(chosen_priority_);
+        if (outcome.priority < chosen_priority_) return "lower priority (" + priorities + ")";
+        return outcome.priority == chosen_priority_ ? "equal priority (" + priorities + "), later by name"
+                                                    : "not chosen (priority " + priorities + ")";
     }
 
     void explain_failure() {
@@ -265,23 +269,23 @@ private:
     const HostInfo& host_;
     const ResolveOptions& options_;
     bool named_ = false;
-    int chosen_rank_ = 0;
-    std::vector<Answer> answers_;  // of those that were named, or of all for "auto"
+    int chosen_priority_ = 0;
+    std::vector<Answer> answers_;                          // of those that were named, or of all for "auto"
     std::map<const Candidate*, std::string> passed_over_;  // by what the chooser said
     PlanRow row_;
 };
 
 }  // namespace
 
-Choice by_rank(const SlotUse&, const std::vector<const Candidate*>& conformant) {
+Choice by_priority(const SlotUse&, const std::vector<const Candidate*>& conformant) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < conformant.size(); ++i) {
         const auto &a = *conformant[i], &b = *conformant[best];
-        if (a.manifest.rank > b.manifest.rank ||
-            (a.manifest.rank == b.manifest.rank && a.full_name() < b.full_name()))
+        if (a.manifest.priority > b.manifest.priority ||
+            (a.manifest.priority == b.manifest.priority && a.full_name() < b.full_name()))
             best = i;
     }
-    return {best, "auto: by rank"};
+    return {best, "auto: by priority"};
 }
 
 Options options_for(const Candidate& candidate, const config::SlotConfig& config) {

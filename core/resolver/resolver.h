@@ -4,7 +4,7 @@
 //   name   that component serves the request, or the plan has an error with all its reasons: nothing else is
 //          tried.
 //   list   the first that serves it.
-//   auto   the best of those that serve it, as the chooser says (measured.h, or by rank); never one of
+//   auto   the best of those that serve it, as the chooser says (measured.h, or by priority); never one of
 //          Accuracy::reduced unless the slot allows it.
 // Writing a reduced component's name is allowing it.
 #pragma once
@@ -20,20 +20,20 @@
 namespace switchyard::resolver {
 
 // Chooses for "auto" among candidates that all serve the request (never empty): its index, and how, for the
-// plan ("auto: by rank").
+// plan ("auto: by priority").
 struct Choice {
     std::size_t index = 0;
     std::string how;
-    std::vector<std::string> why_not{};      // by candidate, if not by rank
+    std::vector<std::string> why_not{};     // by candidate, if not by priority
     std::optional<Measurement> measured{};  // what was chosen by
 };
 using Chooser = std::function<Choice(const SlotUse& use, const std::vector<const Candidate*>& conformant)>;
 
-// The highest rank; of equals the first by name.
-Choice by_rank(const SlotUse& use, const std::vector<const Candidate*>& conformant);
+// The highest priority; of equals the first by name.
+Choice by_priority(const SlotUse& use, const std::vector<const Candidate*>& conformant);
 
 struct ResolveOptions {
-    Chooser chooser = by_rank;
+    Chooser chooser = by_priority;
     bool explain = true;  // also ask the candidates that were not named, and look for nearest requests
 };
 

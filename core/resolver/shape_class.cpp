@@ -44,7 +44,8 @@ std::string attention_reason(const AttentionRequest& request) {
     if (packed && (request.masks.has(MaskKind::key_lengths) || request.masks.has(MaskKind::dense_bias)))
         return "padding within documents is not measured";
     const bool bias = request.masks.has(MaskKind::relative_bias);
-    if (request.bias_gradient != (bias && request.needs_grad)) return "this gradient of a bias is not measured";
+    if (request.bias_gradient != (bias && request.needs_grad))
+        return "this gradient of a bias is not measured";
     return "";
 }
 

@@ -17,9 +17,10 @@ bool may_be_infinite(std::string_view name) { return name == "dense_bias" || nam
 
 std::string operation_of(const host::ObservedCall& call) {
     const auto& binding = call.binding;
-    const std::string what = std::string_view(call.call).starts_with("precision.linear") ? "linear" : binding.slot();
-    return std::string(call.place.empty() ? "model" : call.place) + ": " + what + " (" + binding.plugin() + "/" +
-           binding.component() + ")";
+    const std::string what =
+        std::string_view(call.call).starts_with("precision.linear") ? "linear" : binding.slot();
+    return std::string(call.place.empty() ? "model" : call.place) + ": " + what + " (" + binding.plugin() +
+           "/" + binding.component() + ")";
 }
 
 }  // namespace
@@ -34,20 +35,23 @@ std::optional<NonfiniteFinding> NonfiniteTrace::first() const {
     return first_;
 }
 
-void NonfiniteTrace::look(const host::ObservedCall& call, const char* what, const host::ObservedTensor& tensor) {
+void NonfiniteTrace::look(const host::ObservedCall& call, const char* what,
+                          const host::ObservedTensor& tensor) {
     const auto& value = tensor.value;
     if (first_ || !value.is_floating_point() || may_be_infinite(tensor.name)) return;
     if (at::isfinite(value).all().item<bool>()) return;
     std::ostringstream text;
     const auto dtype = from_scalar_type(value.scalar_type());
-    text << operation_of(call) << ", " << what << " " << tensor.name << ": " << nonfinite_counts(value) << ", "
-         << (dtype ? std::string(name(*dtype)) : c10::toString(value.scalar_type())) << " " << value.sizes();
+    text << operation_of(call) << ", " << what << " " << tensor.name << ": " << nonfinite_counts(value)
+         << ", " << (dtype ? std::string(name(*dtype)) : c10::toString(value.scalar_type())) << " "
+         << value.sizes();
     first_ = NonfiniteFinding{text.str(), call.pass == host::Pass::forward};
 }
 
 void NonfiniteTrace::observe(const host::ObservedCall& call) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    static constexpr const char* in[] = {"forward input", "backward, on arrival the gradient of", "step, given the"};
+    static constexpr const char* in[] = {"forward input", "backward, on arrival the gradient of",
+                                         "step, given the"};
     static constexpr const char* out[] = {"forward output", "backward, gradient of", "step, made the"};
     const auto pass = static_cast<std::size_t>(call.pass);
     for (const auto& tensor : call.inputs) look(call, in[pass], tensor);

@@ -23,12 +23,8 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
     session.plan().precision().begin_step();
     Batch batch;
     while (loader.next(batch)) {
-        const auto probabilities = session.model()
-                                       .logits(context, batch)
-                                       .to(at::kDouble)
-                                       .softmax(1)
-                                       .cpu()
-                                       .contiguous();
+        const auto probabilities =
+            session.model().logits(context, batch).to(at::kDouble).softmax(1).cpu().contiguous();
         const auto* values = probabilities.const_data_ptr<double>();
         const auto classes = probabilities.size(1);
         for (std::size_t i = 0; i < batch.samples.size(); ++i) {

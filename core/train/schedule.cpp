@@ -31,7 +31,7 @@ Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_
     Schedule schedule;
     schedule.total_steps = train.steps > 0 ? train.steps : steps_of(train.epochs, groups);
     schedule.kind = train.schedule;
-    schedule.warmup_steps = std::llround(train.warmup_share * static_cast<double>(schedule.total_steps));
+    schedule.warmup_steps = std::llround(train.warmup_ratio * static_cast<double>(schedule.total_steps));
     schedule.final_factor = train.final_factor;
     return schedule;
 }

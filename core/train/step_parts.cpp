@@ -15,7 +15,7 @@ LossParams step_loss(const config::Config& config, double divisor) {
     loss.ignore_index = config.loss.ignore_index;
     loss.label_smoothing = config.loss.label_smoothing;
     loss.z_loss = config.loss.z_loss;
-    loss.logits_given_up = !config.loss.projection;
+    loss.may_overwrite_logits = !config.loss.projection;
     return loss;
 }
 

@@ -406,7 +406,7 @@ bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, Trai
         return false;
     }
     result.error = report.nonfinite + " at step " + std::to_string(report.step) + why +
-                   ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; "
+                   ": lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard diagnose`; "
                    "`switchyard train` with --resume --trace-nonfinite names the layer and operation";
     return false;
 }

@@ -40,7 +40,7 @@ struct TrainingParts {
     const model::OptimizerOp& optimizer;
     const model::DataLoaderOp& train_loader;  // started
     const model::DataLoaderOp* eval_loader = nullptr;
-    std::string plan_text;  // TrainingState::plan
+    std::string plan_text;         // TrainingState::plan
     GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
 };
 
@@ -51,10 +51,11 @@ struct StepReport {
     double epoch = 0.0;
     double loss = 0.0;  // mean over the step's labels
     double lr_factor = 1.0;
-    double grad_norm = -1.0;   // before clipping; < 0: not measured
-    bool skipped = false;      // something was not finite: nothing was changed, and training goes on
-    bool traced = false;       // `nonfinite` names the operation
-    std::string nonfinite;     // what was not finite, where train.nonfinite says what follows; nothing was changed
+    double grad_norm = -1.0;  // before clipping; < 0: not measured
+    bool skipped = false;     // something was not finite: nothing was changed, and training goes on
+    bool traced = false;      // `nonfinite` names the operation
+    std::string
+        nonfinite;  // what was not finite, where train.nonfinite says what follows; nothing was changed
     std::int64_t samples = 0;  // of this step
     std::int64_t tokens = 0;   // real ones
     double milliseconds = 0.0;
@@ -72,8 +73,8 @@ enum class Outcome : std::uint8_t { finished, stopped, failed };
 
 struct TrainingResult {
     Outcome outcome = Outcome::finished;
-    std::string error;  // failed: what and where
-    bool numerics = false;  // failed, for something was not finite
+    std::string error;            // failed: what and where
+    bool numerics = false;        // failed, for something was not finite
     std::vector<Rewind> rewinds;  // of this process
     Progression progression;
     std::vector<StepReport> steps;  // of this process
@@ -153,7 +154,7 @@ private:
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
     std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
-    Progression now_;  // at the last boundary between two steps
+    Progression now_;                       // at the last boundary between two steps
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

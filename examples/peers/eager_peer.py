@@ -48,7 +48,7 @@ class Schedule:
 
     def __init__(self, told):
         self.kind, self.steps, self.last = told["kind"], told["steps"], told["final_factor"]
-        self.warmup = round(told["warmup_share"] * self.steps)
+        self.warmup = round(told["warmup_ratio"] * self.steps)
 
     def factor(self, step):
         if step < self.warmup:
@@ -108,8 +108,8 @@ class Arm:
     def logits(self, model, batch):
         """[rows, classes] with a label for each row."""
         inputs = {"input_ids": batch["ids"], "attention_mask": batch["attention_mask"]}
-        if "segments" in batch:
-            inputs["token_type_ids"] = batch["segments"]
+        if "token_type_ids" in batch:
+            inputs["token_type_ids"] = batch["token_type_ids"]
         if "target_ids" in batch:
             inputs["decoder_input_ids"] = batch["target_ids"]
         with torch.autocast(self.device.type, torch.bfloat16, enabled=options.dtype == "bfloat16"):
@@ -204,7 +204,7 @@ def main():
             else:
                 report = run(arm, message["steps"])
             say(report)
-        except Exception as error:  # the conductor shows it in this arm's row
+        except Exception as error:  # the coordinator shows it in this arm's row
             say({"type": "error", "text": f"{type(error).__name__}: {error}"})
 
 

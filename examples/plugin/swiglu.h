@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <switchyard/interfaces/activation.h>
-#include <switchyard/interfaces/questions.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/verdict.h>
 
 class SwiGlu final : public switchyard::Activation {
@@ -22,7 +22,7 @@ public:
                                          const switchyard::ActivationNeeds& needs) override;
     // What `switchyard precision` shows of its kernels.
     void* query(std::string_view question) override {
-        return switchyard::answer(question, {{switchyard::computes_in_question, "fp32"}});
+        return switchyard::component_property(question, {{switchyard::computes_in_property, "fp32"}});
     }
 
 private:

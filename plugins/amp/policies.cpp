@@ -102,8 +102,8 @@ AmpLow::AmpLow(const CreateInfo& info, DType low)
     : AmpPolicy(info), low_(low), keep_(info.options.list("keep")) {}
 
 DType AmpLow::compute(OpClass op, const std::string& layer) const {
-    const bool low = op == OpClass::linear || op == OpClass::attention || op == OpClass::activation ||
-                     op == OpClass::loss;
+    const bool low =
+        op == OpClass::linear || op == OpClass::attention || op == OpClass::activation || op == OpClass::loss;
     return low && !matches_any(keep_, layer) ? low_ : DType::float32;
 }
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "cast_linear.h"
@@ -33,9 +33,9 @@ public:
     void begin_step() override { linear_.forget(); }
     void end_step() override { linear_.forget(); }
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""},
-                           {computes_in_question, linear_.computed_in()},
-                           {thread_counts_question, thread_counts()}});
+        return component_property(id, {{graph_capture_property, ""},
+                                       {computes_in_property, linear_.computed_in()},
+                                       {thread_counts_property, thread_counts()}});
     }
 
 protected:
@@ -92,9 +92,9 @@ public:
     explicit AmpFp16(const CreateInfo& info);
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     void* query(std::string_view id) override {
-        if (scaler_ && id == graph_capture_question)
-            return answer(id,
-                          {{id, "the loss scale is kept on the host and follows what a step overflowed"}});
+        if (scaler_ && id == graph_capture_property)
+            return component_property(
+                id, {{id, "the loss scale is kept on the host and follows what a step overflowed"}});
         return AmpLow::query(id);
     }
     double loss_scale() const override { return scaler_ ? scaler_->scale() : 1.0; }

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -25,9 +25,9 @@ public:
     AttentionGrads backward(const AttentionParams& params, const Saved& saved, const at::Tensor& grad_out,
                             const AttentionNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, why_not_captured_},
-                           {computes_in_question, computed_in_},
-                           {thread_counts_question, ""}});
+        return component_property(id, {{graph_capture_property, why_not_captured_},
+                                       {computes_in_property, computed_in_},
+                                       {thread_counts_property, ""}});
     }
 
 private:

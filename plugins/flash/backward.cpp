@@ -306,10 +306,10 @@ private:
     void transpose(const Compute* x, std::int64_t m, std::int64_t n, Compute* out) const {
         if constexpr (in_pairs<Compute>) {
             kernels_.panels.transpose16(reinterpret_cast<const std::uint16_t*>(x), m, n, key_block,
-                                 reinterpret_cast<std::uint16_t*>(out), m);
+                                        reinterpret_cast<std::uint16_t*>(out), m);
         } else {
             kernels_.panels.transpose32(reinterpret_cast<const std::uint32_t*>(x), m, n, key_block,
-                                 reinterpret_cast<std::uint32_t*>(out), m);
+                                        reinterpret_cast<std::uint32_t*>(out), m);
         }
     }
 

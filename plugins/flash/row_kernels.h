@@ -56,7 +56,8 @@ struct RowKernels {
     // x *= factors, element by element.
     void (*multiply)(float* x, const float* factors, std::int64_t n);
     void (*add)(float* x, const float* terms, std::int64_t n);
-    void (*to_bfloat16)(const float* x, std::int64_t n, c10::BFloat16* out);  // to nearest, ties to even; NaN stays NaN
+    void (*to_bfloat16)(const float* x, std::int64_t n,
+                        c10::BFloat16* out);  // to nearest, ties to even; NaN stays NaN
     PanelFunctions panels;
 };
 

@@ -66,11 +66,12 @@ DType Fp8Policy::compute(OpClass op, const std::string& layer) const {
 
 void* Fp8Policy::query(std::string_view id) {
     const bool follows = recipe_ == Recipe::delayed;
-    return answer(id, {{graph_capture_question,
-                        follows ? "scales follow magnitudes that the host takes over after each step; the "
-                                  "recipes current and blockwise do not"
-                                : ""},
-                       {computes_in_question, computed_in_}});
+    return component_property(
+        id, {{graph_capture_property,
+              follows ? "scales follow magnitudes that the host takes over after each step; the "
+                        "recipes current and blockwise do not"
+                      : ""},
+             {computes_in_property, computed_in_}});
 }
 
 void Fp8Policy::forget() {

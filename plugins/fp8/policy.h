@@ -11,9 +11,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "amax_history.h"

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 #include <switchyard/sdk/optimizer_sweep.h>
 
@@ -28,8 +28,8 @@ public:
     OptimizerState state() const override { return on_cuda_ ? on_cuda_->state() : state_.state(); }
     void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
     void* query(std::string_view id) override {
-        return answer(
-            id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}, {thread_counts_question, ""}});
+        return component_property(
+            id, {{graph_capture_property, ""}, {computes_in_property, "fp32"}, {thread_counts_property, ""}});
     }
 
 private:

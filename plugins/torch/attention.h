@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "attention_mask.h"
@@ -19,7 +19,7 @@ class TorchAttention final : public Attention {
 public:
     explicit TorchAttention(const CreateInfo& info);
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, why_not_captured_}});
+        return component_property(id, {{graph_capture_property, why_not_captured_}});
     }
 
     static Verdict supports(const AttentionRequest& request, const HostInfo& host, const Options& options,

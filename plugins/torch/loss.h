@@ -2,9 +2,9 @@
 // at::linear before it.
 #pragma once
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/loss.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -12,7 +12,9 @@ namespace switchyard {
 class TorchLoss final : public Loss {
 public:
     using Loss::Loss;
-    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
+    void* query(std::string_view id) override {
+        return component_property(id, {{graph_capture_property, ""}});
+    }
 
     static Verdict supports(const LossRequest& request, const HostInfo& host, const Options& options);
     LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) override;

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 #include "optimizer_kernels.h"
@@ -19,10 +19,11 @@ class TorchOptimizer final : public Optimizer {
 public:
     explicit TorchOptimizer(const CreateInfo& info);
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question,
-                            fused_ ? ""
-                                   : "the foreach kernels read the step count on the host; the variant "
-                                     "fused does not"}});
+        return component_property(
+            id, {{graph_capture_property,
+                  fused_ ? ""
+                         : "the foreach kernels read the step count on the host; the variant "
+                           "fused does not"}});
     }
 
     static Verdict supports(const OptimizerRequest& request, const HostInfo& host, const Options& options,

@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -15,7 +15,9 @@ namespace switchyard {
 class TorchFp32 final : public Precision {
 public:
     using Precision::Precision;
-    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
+    void* query(std::string_view id) override {
+        return component_property(id, {{graph_capture_property, ""}});
+    }
 
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
@@ -26,7 +28,9 @@ public:
 class TorchBf16 final : public Precision {
 public:
     using Precision::Precision;
-    void* query(std::string_view id) override { return answer(id, {{graph_capture_question, ""}}); }
+    void* query(std::string_view id) override {
+        return component_property(id, {{graph_capture_property, ""}});
+    }
 
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }

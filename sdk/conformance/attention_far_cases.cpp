@@ -84,12 +84,8 @@ void add_infinite_biases(Specs& specs, DType dtype) {
 // Dropout with all that moves positions, and with the log-sum-exp that backward starts from.
 void add_dropout(Specs& specs, DType dtype) {
     const auto with = [&](const char* family, const MaskSet& masks) -> AttentionSpec& {
-        return specs.emplace_back(AttentionSpec{.family = family,
-                                                .dtype = dtype,
-                                                .masks = masks,
-                                                .queries = 40,
-                                                .keys = 135,
-                                                .dropout = 0.3});
+        return specs.emplace_back(AttentionSpec{
+            .family = family, .dtype = dtype, .masks = masks, .queries = 40, .keys = 135, .dropout = 0.3});
     };
     for (const MaskSet& masks : {MaskSet{alibi}, MaskSet{window}, MaskSet{prefix}, MaskSet{causal, window},
                                  MaskSet{causal, prefix}, MaskSet{causal, alibi}})

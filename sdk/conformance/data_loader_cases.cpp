@@ -39,8 +39,9 @@ public:
     void add_contents() {
         with("max_length5", [](LoaderSpec& s) { s.params.max_length = 5; });
         with("max_length1", [](LoaderSpec& s) { s.params.max_length = 1; });
-        with("segments", [](LoaderSpec& s) { s.segments = true; });
-        with("segments/max_length5", [](LoaderSpec& s) { s.segments = true, s.params.max_length = 5; });
+        with("token_type_ids", [](LoaderSpec& s) { s.token_type_ids = true; });
+        with("token_type_ids/max_length5",
+             [](LoaderSpec& s) { s.token_type_ids = true, s.params.max_length = 5; });
         with("target", [](LoaderSpec& s) { s.target = true; });
         with("target/max_length5", [](LoaderSpec& s) { s.target = true, s.params.max_length = 5; });
         with("no_labels", [](LoaderSpec& s) { s.no_labels = true; });
@@ -56,7 +57,7 @@ public:
         base_.no_labels = !base_.labels_per_token;
         with("documents", [](LoaderSpec&) {});
         with("documents/max_length5", [](LoaderSpec& s) { s.params.max_length = 5; });
-        with("documents/segments", [](LoaderSpec& s) { s.segments = true; });
+        with("documents/token_type_ids", [](LoaderSpec& s) { s.token_type_ids = true; });
         with("documents/ranks3", [](LoaderSpec& s) { s.params.world_size = 3; });
         with("documents/drop_last", [](LoaderSpec& s) { s.params.drop_last = true; });
         base_ = std::move(plain);
@@ -123,7 +124,7 @@ FreeCase drawn_data_loader(Draw& draw, const Facts& /*facts*/, const VerifyOptio
     if (draw.special(0.3)) params.seed += std::uint64_t{1} << draw.between(32, 62);
     spec.size = draw.size(1, 400);
     spec.labels_per_token = draw.special(0.5);
-    spec.segments = draw.special(0.3);
+    spec.token_type_ids = draw.special(0.3);
     spec.documents = params.layout == Layout::packed && draw.special(0.3);
     spec.target = !spec.documents && draw.special(0.2);
     spec.equal_lengths = draw.special(0.2);

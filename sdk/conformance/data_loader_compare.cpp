@@ -55,7 +55,7 @@ std::string lengths_difference(const std::string& what, const TokenBatch& found,
 std::string sequences_difference(const std::string& side, const TokenBatch& found,
                                  const TokenBatch& expected) {
     const Tokens &tokens = found.tokens, &right = expected.tokens;
-    std::string text = difference(side + "segments", found.segments, expected.segments);
+    std::string text = difference(side + "token_type_ids", found.token_type_ids, expected.token_type_ids);
     if (text.empty()) text = difference(side + "cu_seqlens", tokens.cu_seqlens, right.cu_seqlens);
     if (text.empty()) text = difference(side + "positions", tokens.positions, right.positions);
     if (text.empty() && tokens.max_seqlen < right.max_seqlen)

@@ -16,7 +16,7 @@ struct LoaderSpec {
     std::int64_t size = 23;  // samples
     LoaderParams params;     // rank: all of them, one after another
     bool labels_per_token = false, no_labels = false;
-    bool segments = false, target = false;
+    bool token_type_ids = false, target = false;
     bool equal_lengths = false, empty_samples = false;
     bool documents = false;  // of most samples
 };

@@ -39,8 +39,8 @@ std::int64_t CountedSamples::length(std::int64_t index) const {
 Sample CountedSamples::get(std::int64_t index, std::int64_t epoch) const {
     Sample sample;
     sample.ids = count_up(100000 * epoch + 100 * index + 10, source_length(index));
-    for (std::int64_t i = 0; spec_.segments && i < source_length(index); ++i)
-        sample.segments.push_back((i + epoch) % 3 == 2 ? 1 : 0);
+    for (std::int64_t i = 0; spec_.token_type_ids && i < source_length(index); ++i)
+        sample.token_type_ids.push_back((i + epoch) % 3 == 2 ? 1 : 0);
     if (spec_.target) sample.target_ids = count_up(100000 * epoch + 100 * index + 50, target_length(index));
     if (spec_.documents) sample.documents = documents_of(index, source_length(index));
     if (spec_.no_labels) return sample;

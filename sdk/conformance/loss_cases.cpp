@@ -95,7 +95,7 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
     request->projection_bias = spec.bias;
     request->label_smoothing = spec.params.label_smoothing;
     request->z_loss = spec.params.z_loss;
-    request->logits_given_up = spec.params.logits_given_up;
+    request->may_overwrite_logits = spec.params.may_overwrite_logits;
     request->per_row = spec.params.reduction == Reduction::none;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
     one.make = [spec, &options](const Variation& variation) {
@@ -110,7 +110,7 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
             operation.needs.push_back(spec.needs && (spec.only.empty() || spec.only == input));
         }
         operation.needs.push_back(false);
-        if (params.logits_given_up) operation.given_up = {true};
+        if (params.may_overwrite_logits) operation.given_up = {true};
         const bool per_row = params.reduction == Reduction::none;
         const at::Tensor grad = per_row ? bell({spec.rows}, seed + 6) : at::scalar_tensor(1.75, at::kDouble);
         operation.grad_outputs = {grad.to(at::Device(to_device_type(options.device)), loss_type),
@@ -185,7 +185,7 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
 // Logits whose memory the gradients may take. (Where they are not given up, every case holds the inputs against what they were before.)
 void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
     spec.family = "given_up";
-    spec.params.logits_given_up = true;
+    spec.params.may_overwrite_logits = true;
     for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
         spec.params.reduction = reduction;
         for (const int ignored : {0, 1, 2}) {
@@ -275,7 +275,7 @@ OperationCase drawn_loss(Draw& draw, const Facts& facts, const VerifyOptions& op
     if (draw.special(0.3)) params.ignore_index = draw.between(0, spec.classes - 1);
     if (draw.special(0.3)) params.label_smoothing = static_cast<double>(draw.between(1, 9)) / 20.0;
     if (draw.special(0.3)) params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
-    params.logits_given_up = spec.width == 0 && draw.special(0.3);
+    params.may_overwrite_logits = spec.width == 0 && draw.special(0.3);
     spec.ignored = draw.special(0.5) ? (draw.special(0.2) ? 2 : 1) : 0;
     spec.placement = draw.special(0.3)
                          ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
@@ -287,7 +287,7 @@ OperationCase drawn_loss(Draw& draw, const Facts& facts, const VerifyOptions& op
     spec.threaded = draw.special(0.2);
     std::ostringstream text;
     text << "/" << name(spec.placement) << "/spread" << spec.spread << "/ignore" << params.ignore_index
-         << (params.logits_given_up ? "/given_up" : "");
+         << (params.may_overwrite_logits ? "/given_up" : "");
     spec.detail = text.str();
     return make_case(spec, facts, options);
 }

@@ -145,8 +145,7 @@ void OptimizerTruth::find_signs_of_nothing(const OptimizerState& before) {
 }
 
 Spread OptimizerTruth::error_of(ReferenceRun& reference, ReferenceRun& oracle) const {
-    const double unit_ratio =
-        is_double(spec_) ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
+    const double unit_ratio = is_double(spec_) ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
     const at::Tensor right = oracle.targets();
     at::Tensor found = reference.targets();
     if (unstable_.defined()) found = at::where(unstable_, right, found);

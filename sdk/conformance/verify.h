@@ -36,9 +36,9 @@ struct ComponentUnderTest {
     std::string plugin;
     const SwitchyardComponent* entry = nullptr;
     const ComponentManifest* manifest = nullptr;  // what plugin.toml says of it; lives longer than the call
-    const HostInfo* host = nullptr;  // lives longer than the call
-    Options options;                 // defaults filled in
-    std::string variant;             // asked for, or empty
+    const HostInfo* host = nullptr;               // lives longer than the call
+    Options options;                              // defaults filled in
+    std::string variant;                          // asked for, or empty
 };
 
 struct VerifyOptions {

@@ -64,7 +64,7 @@ const std::vector<Confined>& confined_headers() {
 // output goes past them and why it may.
 const std::regex prints(
     "core/cli/.*|.*_main\\.cpp|core/train/progress\\.cpp|core/base/terminal\\.(h|cpp)"
-    "|core/host/stdout_aside\\.cpp");
+    "|core/host/stdout_redirect\\.cpp");
 const Names writes_raw = {"core/cli/arm_command.cpp",              // JSON into the pipe of who started it
                           "core/host/calling/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/host/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only

@@ -121,8 +121,9 @@ TEST_CASE("what this machine lacks for a configuration is noted by config check"
     const auto cuda = run({"config", "check", "configs/auto-gpt.toml", "--set", "run.device=cuda"},
                           {{{"CUDA_VISIBLE_DEVICES", ""}}});
     CHECK(cuda.code == 0);
-    CHECK_THAT(cuda.err, contains("note: --set #1: run.device: this host has no cuda device: `switchyard plan "
-                                  "--host` plans for one that has\n"));
+    CHECK_THAT(cuda.err,
+               contains("note: --set #1: run.device: this host has no cuda device: `switchyard plan "
+                        "--host` plans for one that has\n"));
 }
 
 TEST_CASE("what training would refuse when it starts is found by config check") {
@@ -224,17 +225,18 @@ vocab_size = 261
 [data]
 train = ["text.txt"]
 tokenizer = "bytes"
-eval_share = 0.0
+eval_fraction = 0.0
 )");
     std::ofstream(std::filesystem::path(job).parent_path() / "text.txt") << "a film\n";
     const auto outcome = run({"config", "check", job});
     CHECK(outcome.code == 2);
-    CHECK(outcome.err == job +
-                             ":9:1: error: data.eval_share: no text was held out for evaluation; raise it or "
-                             "name files in data.eval\n");
-    CHECK(run({"config", "check", job, "--set", "data.eval_share=0.1"}).code == 0);
+    CHECK(outcome.err ==
+          job +
+              ":9:1: error: data.eval_fraction: no text was held out for evaluation; raise it or "
+              "name files in data.eval\n");
+    CHECK(run({"config", "check", job, "--set", "data.eval_fraction=0.1"}).code == 0);
     const auto few =
-        run({"config", "check", job, "--set", "data.eval_share=0.1", "--set", "model.vocab_size=99"});
+        run({"config", "check", job, "--set", "data.eval_fraction=0.1", "--set", "model.vocab_size=99"});
     CHECK_THAT(few.err, contains("--set #2: error: model.vocab_size: bytes has 261 pieces"));
 }
 

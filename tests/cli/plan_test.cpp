@@ -143,8 +143,9 @@ TEST_CASE("one word changes precision, and the plan shows what followed from it"
           "float32: parameters in float32 (auto), no loss scaling (auto); optimizer float32");
     CHECK(facts("amp/bf16") ==
           "float32: parameters in float32 (auto), no loss scaling (auto); optimizer float32");
-    CHECK(facts("amp/fp16") ==
-          "float32 scaled: parameters in float32 (auto), the loss is scaled (auto); optimizer float32 unscale");
+    CHECK(
+        facts("amp/fp16") ==
+        "float32 scaled: parameters in float32 (auto), the loss is scaled (auto); optimizer float32 unscale");
     CHECK(facts("amp/bf16_pure") ==
           "bfloat16: parameters in bfloat16 (auto) with float32 masters, no loss scaling (auto); optimizer "
           "bfloat16 masters");
@@ -153,8 +154,8 @@ TEST_CASE("one word changes precision, and the plan shows what followed from it"
 }
 
 TEST_CASE("what contradicts the policy is refused with what to do, and float16 without scaling warned of") {
-    const auto refused = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/bf16_pure", "--set",
-                              "precision.parameter_dtype=float32"});
+    const auto refused = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/bf16_pure",
+                              "--set", "precision.parameter_dtype=float32"});
     CHECK(refused.code == 2);
     CHECK_THAT(refused.err, contains("precision.parameter_dtype = \"float32\" (--set #2) contradicts "
                                      "amp/bf16_pure, which stores parameters in bfloat16: leave it out, or "
@@ -162,8 +163,9 @@ TEST_CASE("what contradicts the policy is refused with what to do, and float16 w
     const auto warned = run({"plan", "configs/demo.toml", "--set", "precision.backend=amp/fp16", "--set",
                              "precision.loss_scaling=false"});
     CHECK(warned.code == 0);
-    CHECK_THAT(warned.out, contains("warning: precision.loss_scaling = false (--set #2): amp/fp16 scales the loss "
-                                    "because small gradients do not fit its dtype"));
+    CHECK_THAT(warned.out,
+               contains("warning: precision.loss_scaling = false (--set #2): amp/fp16 scales the loss "
+                        "because small gradients do not fit its dtype"));
 }
 
 TEST_CASE("a plan for a GPU host is made without a device") {

@@ -77,7 +77,7 @@ struct Place {
         more.insert(more.begin(), {"plan", config});
         return run(more, options);
     }
-    std::vector<fs::path> remembered() const {
+    std::vector<fs::path> measurement_cache() const {
         std::vector<fs::path> files;
         for (const auto& entry : fs::recursive_directory_iterator(cache / "measured")) {
             if (entry.is_regular_file()) files.push_back(entry.path());
@@ -120,8 +120,8 @@ void check_all_timed(const Json& json) {
 TEST_CASE("tune times what auto chooses between, remembers it, and plans go by it") {
     const Place place;
     const auto before = place.plan();
-    CHECK_THAT(before.out, contains("auto: by rank (not measured on this host)"));
-    CHECK_THAT(before.out, contains("auto: by rank (a data_loader is not measured)"));
+    CHECK_THAT(before.out, contains("auto: by priority (not measured on this host)"));
+    CHECK_THAT(before.out, contains("auto: by priority (a data_loader is not measured)"));
     CHECK_THAT(before.out, contains("`switchyard tune " + place.config + "` measures what auto chooses by"));
     CHECK_FALSE(fs::exists(place.cache / "measured"));
 
@@ -132,7 +132,7 @@ TEST_CASE("tune times what auto chooses between, remembers it, and plans go by i
     CHECK(again.code == 0);
     CHECK_THAT(again.out, contains("0 slots measured in "));
     CHECK_THAT(again.out, contains("chosen"));
-    CHECK_THAT(again.out, contains("precision goes by rank: a precision is not measured"));
+    CHECK_THAT(again.out, contains("precision goes by priority: a precision is not measured"));
     CHECK(place.tune_json().at("slots").at(0).at("measured") == first.at("slots").at(0).at("measured"));
 
     const auto after = place.plan();
@@ -163,7 +163,7 @@ TEST_CASE("every form of request that the models make can be timed") {
 TEST_CASE("measurements hold for the host, the threads and the allocator with which they were taken") {
     const Place place;
     REQUIRE(place.tune(one_slot).code == 0);
-    CHECK(place.remembered().size() == 2);
+    CHECK(place.measurement_cache().size() == 2);
     const auto measured = [&](std::vector<std::string> more) {
         return place.plan(std::move(more)).out.find("auto: measured") != std::string::npos;
     };
@@ -172,17 +172,19 @@ TEST_CASE("measurements hold for the host, the threads and the allocator with wh
     CHECK_FALSE(measured({"--set", "runtime.allocator=malloc"}));
     CHECK_FALSE(measured({"--set", "model.intermediate_size=64"}));
     CHECK_FALSE(measured({"--host", "laptop"}));
-    CHECK_THAT(place.plan({"--host", "laptop"}).out, contains("auto: by rank (laptop is only described)"));
-    CHECK_THAT(place.plan({"--set", "runtime.auto=rank"}).out, contains("auto: by rank (runtime.auto)"));
+    CHECK_THAT(place.plan({"--host", "laptop"}).out,
+               contains("auto: by priority (laptop is only described)"));
+    CHECK_THAT(place.plan({"--set", "runtime.auto=priority"}).out,
+               contains("auto: by priority (runtime.auto)"));
     CHECK_THAT(place.plan({"--set", "run.deterministic=true"}).out,
-               contains("auto: by rank (run.deterministic)"));
+               contains("auto: by priority (run.deterministic)"));
     CHECK(measured({"--set", "batch.size=1", "--set", "batch.max_length=32"}));  // as many rows
 }
 
 TEST_CASE("a file that holds no measurement is told, not used, and measured again") {
     const Place place;
     REQUIRE(place.tune(one_slot).code == 0);
-    const auto files = place.remembered();
+    const auto files = place.measurement_cache();
     REQUIRE(files.size() == 2);
     std::ofstream(files[0], std::ios::trunc) << "{\"switchyard_measurement\": 1, \"cl";
     const auto plan = place.plan();
@@ -236,9 +238,9 @@ TEST_CASE("slots that cannot be measured are told all at once, with what was mea
     check({"--slot", "loss", "--slot", "attention", "--slot", "precision"},
           "error: --slot attention: its backend is torch (" + place.config +
               ":18:1); only auto is measured\nerror: --slot precision: a precision is not measured\n");
-    check({"--set", "runtime.auto=rank"},
-          "error: runtime.auto: auto goes by rank here, and nothing is measured for it");
-    check({"--set", "run.deterministic=true"}, "error: run.deterministic: auto goes by rank here");
+    check({"--set", "runtime.auto=priority"},
+          "error: runtime.auto: auto goes by priority here, and nothing is measured for it");
+    check({"--set", "run.deterministic=true"}, "error: run.deterministic: auto goes by priority here");
     check({"--set", "attention.backend=torhc"}, "did you mean \"torch\"?");
     check({"--set", "runtime.auto=fastest"}, "runtime.auto");
 

@@ -24,8 +24,8 @@ const std::vector<std::string> no_faults;
 }  // namespace
 
 TEST_CASE("a component that is right has no faults") {
-    const std::vector<std::string> arguments{"plugins", "verify",  "naive",  "--component", "activation",
-                                             "--dtype", "float32", "--seed", "8"};
+    const std::vector<std::string> arguments{
+        "plugins", "verify", "naive", "--component", "activation", "--dtype", "float32", "--seed", "8"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 0);
@@ -44,7 +44,7 @@ TEST_CASE("a component that is right has no faults") {
 
 TEST_CASE("cases are drawn anew in each run, and --seed repeats them") {
     const auto worst = [](std::vector<std::string> more) {
-        std::vector<std::string> arguments{"plugins",     "verify",     "naive",    "--filter", "/drawn/",
+        std::vector<std::string> arguments{"plugins",     "verify",     "naive",   "--filter", "/drawn/",
                                            "--component", "activation", "--drawn", "3"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         const auto json = run_json(arguments);
@@ -58,8 +58,8 @@ TEST_CASE("cases are drawn anew in each run, and --seed repeats them") {
 
 TEST_CASE("a component with faults is told with cases and exit code 5") {
     const auto library = (build_dir() / "tests/plugins/bad/libtest_throws.so").string();
-    const std::vector<std::string> arguments{"plugins", "verify", library, "--dtype",
-                                             "float32", "--show", "2", "--seed", "1"};
+    const std::vector<std::string> arguments{"plugins", "verify", library,  "--dtype", "float32",
+                                             "--show",  "2",      "--seed", "1"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 5);
@@ -73,8 +73,10 @@ TEST_CASE("a component with faults is told with cases and exit code 5") {
 
 TEST_CASE("a fault in a drawn case comes with the command that repeats it") {
     const auto library = (build_dir() / "tests/plugins/errs/libtest_errs.so").string();
-    const std::vector<std::string> arguments{"plugins", "verify",  library,  "--component", "attention/unmasked",
-                                             "--filter", "/drawn/", "--drawn", "20", "--seed", "7", "--show", "1"};
+    const std::vector<std::string> arguments{
+        "plugins",  "verify",  library,   "--component", "attention/unmasked",
+        "--filter", "/drawn/", "--drawn", "20",          "--seed",
+        "7",        "--show",  "1"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 5);
@@ -124,9 +126,10 @@ TEST_CASE("what is mistyped is told with what was meant") {
 }
 
 TEST_CASE("options of a component are given with --option, and what is wrong with them is told at once") {
-    const std::vector<std::string> quick{"plugins",   "verify",   "chunked",  "--dtype",
-                                         "float32",   "--filter", "causal",   "--option",
-                                         "chunked.chunk_size=5", "--seed", "1"};
+    const std::vector<std::string> quick{"plugins", "verify",   "chunked",
+                                         "--dtype", "float32",  "--filter",
+                                         "causal",  "--option", "chunked.chunk_size=5",
+                                         "--seed",  "1"};
     const auto text = run(quick);
     INFO(text.out << text.err);
     CHECK(text.code == 0);
@@ -135,19 +138,21 @@ TEST_CASE("options of a component are given with --option, and what is wrong wit
     CHECK(schema_faults(json) == no_faults);
     CHECK(json.at("components").at(0).at("options").at("chunk_size") == 5);
 
-    const auto bad = run({"plugins", "verify", "chunked", "--option", "chunked.chnk_size=64", "--option",
-                          "chunk_size=0", "--option", "chunkd.chunk_size=64", "--option", "chunk_size=many",
-                          "--option", "chunk_size", "--option", "chunk_size=8", "--option",
-                          "chunked.chunk_size=16"});
+    const auto bad =
+        run({"plugins", "verify", "chunked", "--option", "chunked.chnk_size=64", "--option", "chunk_size=0",
+             "--option", "chunkd.chunk_size=64", "--option", "chunk_size=many", "--option", "chunk_size",
+             "--option", "chunk_size=8", "--option", "chunked.chunk_size=16"});
     CHECK(bad.code == 2);
     CHECK(bad.out.empty());
     CHECK_THAT(bad.err, contains("--option #1: error: chunked.chnk_size: no such option; expected one of "));
     CHECK_THAT(bad.err, contains("did you mean chunk_size?"));
     CHECK_THAT(bad.err, contains("--option #2: error: chunk_size: got the integer 0; expected "));
-    CHECK_THAT(bad.err, contains("--option #3: error: chunkd: none of the components under test is called so; "
-                                 "expected one of chunked; did you mean chunked?"));
+    CHECK_THAT(bad.err,
+               contains("--option #3: error: chunkd: none of the components under test is called so; "
+                        "expected one of chunked; did you mean chunked?"));
     CHECK_THAT(bad.err, contains("--option #4: error: chunk_size: got the string \"many\"; expected "));
-    CHECK_THAT(bad.err, contains("there is no `=`; expected [COMPONENT.]NAME=VALUE, such as chunked.chunk_size=64"));
+    CHECK_THAT(bad.err,
+               contains("there is no `=`; expected [COMPONENT.]NAME=VALUE, such as chunked.chunk_size=64"));
     CHECK_THAT(bad.err, contains("--option #7: error: chunked.chunk_size: is given twice"));
     const auto none = run({"plugins", "verify", "naive", "--component", "loss", "--option", "size=1"});
     CHECK(none.code == 2);

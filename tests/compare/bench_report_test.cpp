@@ -42,7 +42,7 @@ BenchReport sample() {
     BenchReport report;
     report.rows = {row("torch", {41.23, 40.9, 41.7}, {1, 1, 1}),
                    row("naive", {182.1, 180, 184.4}, {0.226, 0.221, 0.23})};
-    report.rows[1].spoilt = 2;
+    report.rows[1].outliers = 2;
     report.peaks.matmul_gflops[DType::float32] = 294.0;
     report.peaks.matmul_of[DType::float32] = "mm of 2048 x 2048";
     report.peaks.copy_gbytes_per_second = 52.1;
@@ -87,7 +87,7 @@ TEST_CASE("a group is a table with time, rate, memory, speedup and error") {
                               "             1.2e-7 / 4.5e-7\n"));
     CHECK_THAT(text, contains("naive@math  182 [180, 184]          182   61.7 %  48.0 MB  0.226 [0.221, "
                               "0.230]  SLOWER  1.2e-7 / 4.5e-7\n"));
-    CHECK_THAT(text, contains("9 blocks, 2 of 18 samples spoilt and thrown away"));
+    CHECK_THAT(text, contains("9 blocks, 2 of 18 samples left out as outliers"));
     CHECK_THAT(text,
                contains("float32 products 294 GFLOP/s (mm of 2048 x 2048), copy 52.1 GB/s, read 60.4 GB/s"));
     CHECK_THAT(text,

@@ -52,7 +52,7 @@ TEST_CASE("steady arms are measured exactly, per call") {
     const Interval speedup = result.speedup_of(1, 0);
     CHECK(speedup.median == Approx(4.0));
     CHECK(speedup.low == Approx(4.0));
-    CHECK(result.spoilt() == 0);
+    CHECK(result.outliers() == 0);
 }
 
 TEST_CASE("a sample is as many calls as it takes to last the least time") {
@@ -98,7 +98,7 @@ TEST_CASE("first calls, which load and allocate, are not in the result") {
     const TimingResult result =
         time_arms({machine.arm("base", cold), machine.arm("arm", cold)}, blocks(9), machine);
     CHECK(result.arms[0].ms == Interval{10.0, 10.0, 10.0});
-    CHECK(result.arms[0].spoilt == 0);
+    CHECK(result.arms[0].outliers == 0);
 }
 
 TEST_CASE("the number of blocks follows the time allowed, between the least and the most") {
@@ -150,9 +150,9 @@ TEST_CASE("a sample that lost its processor is thrown away and counted") {
     };
     const TimingResult result =
         time_arms({machine.arm("arm", steal), machine.steady("base", 20.0)}, blocks(21), machine);
-    CHECK(result.arms[0].spoilt == 3);
-    CHECK(result.arms[1].spoilt == 0);
-    CHECK(result.spoilt() == 3);
+    CHECK(result.arms[0].outliers == 3);
+    CHECK(result.arms[1].outliers == 0);
+    CHECK(result.outliers() == 3);
     CHECK(result.arms[0].ms.high < 20.1);
     CHECK(std::count(result.arms[0].block_ms.begin(), result.arms[0].block_ms.end(), std::nullopt) == 3);
 }
@@ -160,9 +160,9 @@ TEST_CASE("a sample that lost its processor is thrown away and counted") {
 TEST_CASE("losing a processor without losing time spoils nothing") {
     std::vector<TimedSample> samples;
     for (int i = 0; i < 20; ++i) samples.push_back({0, 10.0 + 0.01 * i, i % 2, false});
-    mark_spoilt(samples);
+    mark_outliers(samples);
     CHECK(std::none_of(samples.begin(), samples.end(),
-                       [](const TimedSample& sample) { return sample.spoilt; }));
+                       [](const TimedSample& sample) { return sample.outlier; }));
 }
 
 TEST_CASE("where slices are not counted, only what stands far out is thrown away") {
@@ -170,24 +170,24 @@ TEST_CASE("where slices are not counted, only what stands far out is thrown away
     for (int i = 0; i < 20; ++i) samples.push_back({0, 10.0 + 0.02 * (i % 5), -1, false});
     samples[3].ms = 18.0;
     samples[4].ms = 10.9;
-    mark_spoilt(samples);
-    CHECK(samples[3].spoilt);
-    CHECK_FALSE(samples[4].spoilt);
+    mark_outliers(samples);
+    CHECK(samples[3].outlier);
+    CHECK_FALSE(samples[4].outlier);
 }
 
 TEST_CASE("short samples are never thrown away, however far out") {
     std::vector<TimedSample> samples(20, TimedSample{0, 10.0, 1, false});
     samples[0].ms = 1.0;
-    mark_spoilt(samples);
-    CHECK_FALSE(samples[0].spoilt);
+    mark_outliers(samples);
+    CHECK_FALSE(samples[0].outlier);
 }
 
 TEST_CASE("where a third of the samples are long, that is how it runs, and all of them count") {
     std::vector<TimedSample> samples;
     for (int i = 0; i < 21; ++i) samples.push_back({0, i % 3 == 0 ? 18.0 : 10.0, i % 3 == 0 ? 1 : 0, false});
-    mark_spoilt(samples);
+    mark_outliers(samples);
     CHECK(std::none_of(samples.begin(), samples.end(),
-                       [](const TimedSample& sample) { return sample.spoilt; }));
+                       [](const TimedSample& sample) { return sample.outlier; }));
 }
 
 TEST_CASE("what an arm throws comes out of the timing") {

@@ -55,8 +55,14 @@ TEST_CASE("an arm against itself computes the same bits; another precision drift
 
 TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and stability of each") {
     const TinyJob job;
-    const Words words{"--vary", "precision.backend=amp/fp32,amp/bf16,amp/bf16_pure,amp/fp16", "--blocks", "2",
-                      "--steps-per-block", "12", "--time", "0.5"};
+    const Words words{"--vary",
+                      "precision.backend=amp/fp32,amp/bf16,amp/bf16_pure,amp/fp16",
+                      "--blocks",
+                      "2",
+                      "--steps-per-block",
+                      "12",
+                      "--time",
+                      "0.5"};
     const auto json = run_json(compare_words(job, words));
     const JsonSchema schema(source_dir() / "docs/schema/compare.json");
     CHECK(schema.faults(json) == Words{});

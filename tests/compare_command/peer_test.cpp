@@ -39,7 +39,7 @@ TEST_CASE("a polite program stands in the experiment like any arm, and may say l
     CHECK(peer["program"] == nlohmann::json({"sh", "peer.sh"}));
     CHECK(peer["peak_memory_bytes"].is_null());
     CHECK(peer["drift"]["output"].is_null());
-    CHECK(peer["timed_by"] == "conductor");  // it claims next to nothing of turns that take 50 ms
+    CHECK(peer["timed_by"] == "coordinator");  // it claims next to nothing of turns that take 50 ms
     CHECK(peer["losses"].size() == json["arms"][0]["losses"].size());
     CHECK(json["pairs"].size() == 1);
 }
@@ -72,19 +72,19 @@ TEST_CASE("what an external arm is told: the model, and files with equal weights
 
 TEST_CASE("a program that talks nonsense is named with the line it said") {
     auto row = row_of("read -r line; echo 'Loading weights: 10%'; sleep 100\n");
-    CHECK(row["status"] == "nonsense");
+    CHECK(row["status"] == "protocol_error");
     CHECK(row["reason"] == "its line is no JSON: 'Loading weights: 10%'");
     row = row_of(polite_peer(R"(echo '{"type": "report", "step_ms": [], "loss": []}')"));
-    CHECK(row["status"] == "nonsense");
+    CHECK(row["status"] == "protocol_error");
     CHECK_THAT(row["reason"].get<std::string>(), contains("\"step_ms\" is no list of "));
     row = row_of("while :; do echo spam; done\n");
-    CHECK(row["status"] == "nonsense");
+    CHECK(row["status"] == "protocol_error");
 }
 
 TEST_CASE("a program that counts more than it was lent is no faster for it") {
     const auto row = row_of(polite_peer(
         R"(echo '{"type": "report", "step_ms": [0.01], "loss": [0.5], "samples": 9007199254740, "tokens": 9}')"));
-    CHECK(row["status"] == "nonsense");
+    CHECK(row["status"] == "protocol_error");
     CHECK(row["reason"] == "it says that 1 step had 9007199254740 samples; it was lent 12");
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("nonsense is named with its line") {
         contains("its line is no valid JSON at column 40: "));
 }
 
-TEST_CASE("a line that nests without end is nonsense, and no end of the conductor") {
+TEST_CASE("a line that nests without end is nonsense, and no end of the coordinator") {
     const auto line = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
     CHECK_THAT(nonsense_of(read_turn(line, 1)), contains("more than 64 lists and objects inside each other"));
 }

@@ -119,7 +119,7 @@ TEST_CASE("an arm that ends says how, with the end of its errors") {
 
 TEST_CASE("an arm that says nothing is not waited for longer than allowed") {
     const auto exchange = asked("sleep 1000", 1000.0);
-    CHECK(exchange.end == Exchange::End::silent);
+    CHECK(exchange.end == Exchange::End::timed_out);
     CHECK(exchange.text == "said nothing for 1 s");
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("an arm that closes its output and goes on") {
 
 TEST_CASE("an arm that floods: a line without end, lines without being asked") {
     auto exchange = asked("read -r line; while :; do printf '%4096s' x; done");
-    CHECK(exchange.end == Exchange::End::babbling);
+    CHECK(exchange.end == Exchange::End::unsolicited);
     CHECK_THAT(exchange.text, contains("its line does not end: '        "));
     ArmGuard guard("");
     const auto arm = shell("while :; do echo tick; done", guard);
@@ -139,7 +139,7 @@ TEST_CASE("an arm that floods: a line without end, lines without being asked") {
     // A tick that comes while it is asked is an answer; sooner or later there are two.
     for (int i = 0; i < 1000 && exchange.end == Exchange::End::answered; ++i)
         exchange = arm->ask(question, patience_ms);
-    CHECK(exchange.end == Exchange::End::babbling);
+    CHECK(exchange.end == Exchange::End::unsolicited);
     CHECK(exchange.text == "it spoke without being asked: 'tick'");
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("an arm runs in its folder and with signals as usual") {
     CHECK(arm->ask(question, patience_ms).text == "was killed by signal 13 (Broken pipe)");
 }
 
-TEST_CASE("waiting ends when the conductor is told to stop") {
+TEST_CASE("waiting ends when the coordinator is told to stop") {
     ArmGuard guard("");
     int looked = 0;
     const auto arm = shell("sleep 1000", guard, [&] { return ++looked > 2; });
@@ -196,17 +196,17 @@ TEST_CASE("waiting ends when the conductor is told to stop") {
 }
 
 TEST_CASE(
-    "no arm outlives a conductor that is killed, stopped or not, nor what it has started, nor its folder") {
-    const auto folder = switchyard::test::temporary_dir("conductor");
+    "no arm outlives a coordinator that is killed, stopped or not, nor what it has started, nor its folder") {
+    const auto folder = switchyard::test::temporary_dir("coordinator");
     const auto files = folder / "files";
     std::filesystem::create_directory(files);
     // `wait` and not a second sleep: a shell that is stopped while its new process is not yet another program (vfork) shows as 'D'.
     const auto script = [&](const char* name) {
         return "sleep 1000 & echo $$ $! >" + (folder / name).string() + "; read -r line; echo ok; wait";
     };
-    const pid_t conductor = ::fork();
-    REQUIRE(conductor >= 0);
-    if (conductor == 0) {
+    const pid_t coordinator = ::fork();
+    REQUIRE(coordinator >= 0);
+    if (coordinator == 0) {
         ArmGuard guard(files.string());
         std::string error;
         const auto stopped = ArmProcess::start({{"/bin/sh", "-c", script("stopped")}, ""}, guard, {}, error);
@@ -221,8 +221,8 @@ TEST_CASE(
     REQUIRE(awake.size() == 2);
     for (const pid_t arm : arms) CHECK(becomes(arm, 'T'));
     arms.insert(arms.end(), awake.begin(), awake.end());
-    ::kill(conductor, SIGKILL);
-    ::waitpid(conductor, nullptr, 0);
+    ::kill(coordinator, SIGKILL);
+    ::waitpid(coordinator, nullptr, 0);
     for (const pid_t arm : arms) CHECK(becomes(arm, '-'));
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(300);
     while (std::filesystem::exists(files) && std::chrono::steady_clock::now() < until) ::usleep(1000);

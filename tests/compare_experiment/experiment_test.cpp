@@ -1,4 +1,4 @@
-// The conductor with made-up arms, on a made-up clock: nothing waits, nothing depends on the machine.
+// The coordinator with made-up arms, on a made-up clock: nothing waits, nothing depends on the machine.
 // To add a case: say in MadeUp what an arm does, run it, look at the comparison and at the log.
 #include <algorithm>
 #include <cmath>
@@ -150,7 +150,7 @@ TEST_CASE("an arm that hangs, one that gives NaN, one that talks nonsense") {
     CHECK_THAT(result.arms[1].reason, contains("said nothing for 300 s while it warmed up"));
     CHECK(result.arms[2].status == ArmStatus::nan);
     CHECK(result.arms[2].reason == "the loss is not finite at step 5");
-    CHECK(result.arms[3].status == ArmStatus::nonsense);
+    CHECK(result.arms[3].status == ArmStatus::protocol_error);
     CHECK(result.arms[3].reason == "its line is no JSON: 'Epoch 1: 100%'");
     CHECK(result.arms[4].ok());
     CHECK(result.pairs.size() == 1);
@@ -168,7 +168,7 @@ TEST_CASE("an arm cannot have taken longer than its turn") {
     MadeUp boasting = steady(200);
     boasting.claims = 1.5;
     const auto result = compared({{"a", steady(300)}, {"b", boasting}});
-    CHECK(result.arms[1].status == ArmStatus::nonsense);
+    CHECK(result.arms[1].status == ArmStatus::protocol_error);
     CHECK(result.arms[1].reason == "it says that 1 steps took 300 ms, of a turn of 200 ms");
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("an arm whose clock leaves most of its time out is timed from outside"
     MadeUp cheating = steady(300);
     cheating.claims = 0.1;
     const auto result = compared({{"a", steady(300)}, {"b", cheating}});
-    CHECK(result.arms[1].by_conductor);
+    CHECK(result.arms[1].by_coordinator);
     CHECK(result.arms[1].step_ms.median == Approx(300.0));
     CHECK(result.pairs[0].verdict == SpeedVerdict::same);
 }
@@ -185,7 +185,7 @@ TEST_CASE("a block that another process spoilt is thrown away on both sides") {
     MadeUp disturbed;
     disturbed.step_ms = [](std::int64_t step) { return step == 12 ? 900.0 : 300.0; };
     const auto result = compared({{"a", steady(300)}, {"b", disturbed}});
-    CHECK(result.arms[1].spoilt == 1);
+    CHECK(result.arms[1].outliers == 1);
     CHECK(result.pairs[0].speedup.low == Approx(1.0));
 }
 
@@ -223,22 +223,23 @@ TEST_CASE("final losses by seed are tested for equivalence") {
 TEST_CASE("external arms do not run where the arm that lends them weights has failed") {
     Log log;
     std::vector<StartedArm> arms;
-    MadeUp lender = steady(100);
-    lender.first_loss = std::nan("");
+    MadeUp reference_arm = steady(100);
+    reference_arm.first_loss = std::nan("");
     arms.push_back(made_up_arm("peer", steady(100), log));
     arms.front().spec.program = {"peer"};
-    arms.push_back(made_up_arm("lender", lender, log));
+    arms.push_back(made_up_arm("reference_arm", reference_arm, log));
     arms.push_back(made_up_arm("other", steady(100), log));
     auto settings = quick_settings();
-    settings.lender = 1;
+    settings.reference_arm = 1;
     const auto result = run_experiment(std::move(arms), settings);
-    CHECK(result.arms[0].reason == "was not run: it takes weights and batches from lender, which failed");
+    CHECK(result.arms[0].reason ==
+          "was not run: it takes weights and batches from reference_arm, which failed");
     CHECK(result.arms[1].status == ArmStatus::nan);
     CHECK(result.arms[2].ok());
-    CHECK(log.front() == "lender prepares");
+    CHECK(log.front() == "reference_arm prepares");
 }
 
-TEST_CASE("told to stop, the conductor ends all arms and says so") {
+TEST_CASE("told to stop, the coordinator ends all arms and says so") {
     auto settings = quick_settings();
     Log log;
     std::vector<StartedArm> arms;
@@ -269,7 +270,7 @@ TEST_CASE("an arm's counts are those of the batches that it was lent") {
     CHECK(result.arms[1].ok());
     settings.lent = [](int) { return std::vector<LentStep>{{4, 100}, {5, 200}}; };
     const auto refused = compared({{"a", steady(100)}, {"b", steady(100)}}, settings);
-    CHECK(refused.arms[0].status == ArmStatus::nonsense);
+    CHECK(refused.arms[0].status == ArmStatus::protocol_error);
     CHECK_THAT(refused.arms[0].reason, contains("samples; it was lent "));
 
     // The file that was found to make an arm 1.9e18 times as fast.

@@ -36,7 +36,7 @@ private:
     Exchange run(std::int64_t steps) {
         log_.push_back(name_ + " runs " + std::to_string(steps));
         if (turns_++ >= arm_.silent_from_turn)
-            return {Exchange::End::silent, "said nothing for 300 s", 300'000.0};
+            return {Exchange::End::timed_out, "said nothing for 300 s", 300'000.0};
         if (turns_ > arm_.gone_from_turn)
             return {Exchange::End::gone, "was killed by signal 11 (Segmentation fault)", 1.0};
         if (!arm_.instead.empty()) return {Exchange::End::answered, arm_.instead, 1.0};

@@ -25,7 +25,9 @@ double falling(int step) { return 2.0 / (1.0 + 0.02 * step) + 0.1 * std::sin(ste
 
 std::string said(const StepRecord& arm, const StepRecord* base = nullptr) {
     const auto result = judge_stability(arm, base);
-    return (!result.stable ? "-" : *result.stable ? "yes" : "no") +
+    return (!result.stable   ? "-"
+            : *result.stable ? "yes"
+                             : "no") +
            (result.reason.empty() ? "" : ": " + result.reason);
 }
 
@@ -41,7 +43,8 @@ TEST_CASE("a loss that rises by more than a tenth and its scatter is not") {
           "no: the loss rose from 1.045 to 1.945");
     CHECK(said(record(100, [](int step) { return 1.0 + 0.0005 * step; })) == "yes");
     // By a seventh, but within three standard errors of ten steps that scatter by one.
-    CHECK(said(record(100, [](int step) { return 1.0 + (step % 2) * 2.0 + (step >= 90 ? 0.3 : 0.0); })) == "yes");
+    CHECK(said(record(100, [](int step) { return 1.0 + (step % 2) * 2.0 + (step >= 90 ? 0.3 : 0.0); })) ==
+          "yes");
 }
 
 TEST_CASE("a loss that leaves the base's is not stable, though it falls") {

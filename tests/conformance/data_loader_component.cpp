@@ -122,7 +122,7 @@ private:
         if (is("no_lengths")) tokens.lengths = at::Tensor();
         if (is("shifts_labels")) batch.labels = batch.labels.roll(1);
         if (is("labels_padding_with_0")) batch.labels = batch.labels.clamp_min(0);
-        if (is("forgets_segments")) side.segments = at::Tensor();
+        if (is("forgets_segments")) side.token_type_ids = at::Tensor();
         if (is("forgets_target")) batch.target = {};
         if (is("counts_padding")) side.count = side.ids.numel();
         if (is("narrow_ids")) side.ids = side.ids.to(at::kInt);

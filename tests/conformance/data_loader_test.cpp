@@ -52,7 +52,7 @@ TEST_CASE("mutants of data loaders are caught: what a batch holds") {
         {"shifts_labels", "/token_labels/shuffled", "wrong_labels"},
         {"shifts_labels", "/sample_labels/shuffled", "wrong_labels"},
         {"labels_padding_with_0", "padded/token_labels/shuffled", "wrong_labels"},
-        {"forgets_segments", "/segments", "wrong_batch"},
+        {"forgets_segments", "/token_type_ids", "wrong_batch"},
         {"forgets_target", "/target", "wrong_batch"},
         {"counts_padding", "padded/", "wrong_batch"},
         {"narrow_ids", "/shuffled", "wrong_batch"},

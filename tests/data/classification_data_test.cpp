@@ -42,13 +42,13 @@ TEST_CASE("texts become pieces, labels numbers") {
     CHECK(splits.train->length(1) == 3);
 }
 
-TEST_CASE("pairs are cut from the longer text first and carry segments") {
+TEST_CASE("pairs are cut from the longer text first and carry token_type_ids") {
     Job job("label\ttext\tother\nyes\ta a a a\tb b\n");
     job.data.pair_column = "other";
     const auto splits = job.read(7);
     REQUIRE(splits.problems.empty());
     CHECK(splits.train->get(0, 0).ids == std::vector<std::int64_t>{2, 4, 4, 3, 5, 5, 3});
-    CHECK(splits.train->get(0, 0).segments == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1});
+    CHECK(splits.train->get(0, 0).token_type_ids == std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1});
     CHECK(splits.train_rows.truncated == 1);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("a hash holds texts out, and no text is in two splits") {
                 std::to_string(i / 2) + "\n";
     Job job(text);
     job.data.eval.clear();
-    job.data.eval_share = 0.1;
+    job.data.eval_fraction = 0.1;
     const auto splits = job.read();
     REQUIRE(splits.problems.empty());
     CHECK(splits.train_rows.used + splits.eval_rows.used == 2000);

@@ -207,6 +207,6 @@ TEST_CASE("texts to evaluate on that are also learnt from are counted, whatever 
     job.data.eval = {job.file("eval.txt", "two\n Three \nfour\n")};
     CHECK(job.read().also_in_train == 2);
     job.data.eval.clear();
-    job.data.eval_share = 0.5;
+    job.data.eval_fraction = 0.5;
     CHECK(job.read().also_in_train == 0);
 }

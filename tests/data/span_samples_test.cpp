@@ -174,7 +174,8 @@ TEST_CASE("pairs of columns are read, and files that do not belong together are 
     job.target_train = {write(folder, "b.de", "a\nb\nc\n")};
     job.eval.clear();
     CHECK(data::read_pairs(job, 9, tokenizer).problems.front() ==
-          "data.train: " + folder + "/b.de: has 3 lines, but " + folder + "/b.en has 2; expected a line for each line");
+          "data.train: " + folder + "/b.de: has 3 lines, but " + folder +
+              "/b.en has 2; expected a line for each line");
 }
 
 TEST_CASE("English-German pairs of the shared data are read whole") {

@@ -22,8 +22,8 @@ void require_sound_refusal(const Answer& answer) {
     if (const auto* nonsense = std::get_if<Nonsense>(&answer)) {
         require_message(nonsense->text);
         require(nonsense->text.size() < 2000, "an arm's line is repeated at length");
-        require(switchyard::base::printable(nonsense->text) == nonsense->text, "an arm's line is repeated raw",
-                nonsense->text);
+        require(switchyard::base::printable(nonsense->text) == nonsense->text,
+                "an arm's line is repeated raw", nonsense->text);
     }
 }
 

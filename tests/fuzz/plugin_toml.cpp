@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t i = 0; i < written.components.size(); ++i) {
         const auto &a = written.components[i], &b = manifest.components[i];
         require(a.kind == b.kind && a.id == b.id && a.summary == b.summary && a.variants == b.variants &&
-                    a.rank == b.rank && a.accuracy_bound == b.accuracy_bound &&
+                    a.priority == b.priority && a.accuracy_bound == b.accuracy_bound &&
                     a.options.size() == b.options.size(),
                 "a component's manifest says something else", a.id);
     }

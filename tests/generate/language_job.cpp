@@ -17,7 +17,7 @@ threads = 1
 [train]
 steps = 2
 schedule = "constant"
-warmup_share = 0.0
+warmup_ratio = 0.0
 log_every = 1
 )";
 
@@ -90,7 +90,7 @@ kind = "masked_lm"
 
 [data]
 train = ["rows.tsv"]
-eval_share = 0.2
+eval_fraction = 0.2
 vocabulary = "vocab.txt"
 blocks = "fixed"
 

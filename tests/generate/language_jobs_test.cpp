@@ -166,7 +166,7 @@ TEST_CASE("a t5 learns spans, whole texts or blocks") {
 TEST_CASE("check finds nothing wrong with language models") {
     const LanguageJob job;
     for (const std::string name : {"gpt", "t5", "bert"}) {
-        const auto checked = run_json({"check", job.file(name + ".toml")});
+        const auto checked = run_json({"diagnose", job.file(name + ".toml")});
         for (const auto& found : checked["diagnoses"]) {
             INFO(name << ": " << found.dump());
             CHECK(found["health"] != "BAD");

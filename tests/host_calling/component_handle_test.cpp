@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <switchyard/base/log.h>
 #include <switchyard/host/calling/binding.h>
 #include <switchyard/host/calling/guard.h>
-#include <switchyard/base/log.h>
 
 #include "fake_component.h"
 

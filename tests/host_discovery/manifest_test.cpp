@@ -23,7 +23,7 @@ std::string section_of(const std::string& text) {
 }
 
 const std::string component =
-    R"({"kind":"loss","id":"a","summary":"s","variants":[],"rank":1,"gradient":"none","random":"none","accuracy":"exact","accuracy_bound":0,"options":{}})";
+    R"({"kind":"loss","id":"a","summary":"s","variants":[],"priority":1,"gradient":"none","random":"none","accuracy":"exact","accuracy_bound":0,"options":{}})";
 
 std::string json_with(const std::string& components, const std::string& abi = "[1,0]") {
     return R"({"name":"n","version":"1","vendor":"v","license":"l","summary":"s","abi":)" + abi +
@@ -46,7 +46,7 @@ TEST_CASE("a plugin's manifest says what its plugin.toml says") {
     REQUIRE(manifest.components.size() == 5);
     const ComponentManifest* kernel = manifest.find(Kind::attention, "by_kernel");
     REQUIRE(kernel != nullptr);
-    CHECK(kernel->rank == 10);
+    CHECK(kernel->priority == 10);
     CHECK(kernel->gradient == GradientMode::kernel);
     CHECK(kernel->variants == std::vector<std::string>{"plain", "doubled"});
     REQUIRE(kernel->options.size() == 1);
@@ -98,14 +98,14 @@ TEST_CASE("a bad manifest is told what is wrong with it") {
 }
 
 TEST_CASE("numbers that no program has are refused, however large") {
-    const auto with_rank = [](const std::string& rank) {
+    const auto with_rank = [](const std::string& priority) {
         std::string text = component;
-        const auto at = text.find("\"rank\":") + 7;
-        return json_with(text.replace(at, text.find(',', at) - at, rank));
+        const auto at = text.find("\"priority\":") + 7;
+        return json_with(text.replace(at, text.find(',', at) - at, priority));
     };
     REQUIRE(error_of(with_rank("7")).empty());
-    for (const std::string rank : {"1e300", "18446744073709551615", "9223372036854775808", "-1000001"})
-        CHECK(error_of(with_rank(rank)) == "components[0].rank is no integer of a usable size");
+    for (const std::string priority : {"1e300", "18446744073709551615", "9223372036854775808", "-1000001"})
+        CHECK(error_of(with_rank(priority)) == "components[0].priority is no integer of a usable size");
 }
 
 TEST_CASE("keys of a later version are no error") {

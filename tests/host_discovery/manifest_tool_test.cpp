@@ -81,8 +81,8 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
          "recompute, none"},
         {head + component + component, "component[1].id: is 'a', as of an earlier component of kind loss"},
         {head + component + "clas = \"B\"\n", "component[0].clas: unknown key; did you mean class?"},
-        {head + component + "rank = -1\n",
-         "component[0].rank: is the integer -1; expected an integer from 0 to 1000"},
+        {head + component + "priority = -1\n",
+         "component[0].priority: is the integer -1; expected an integer from 0 to 1000"},
         {head + component + "variants = [\"A B\"]\n",
          "component[0].variants: is the string \"A B\"; expected a name"},
         {head + component + "accuracy = \"reduced\"\n", "component[0].accuracy_bound: is missing"},
@@ -121,7 +121,7 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
 TEST_CASE("all mistakes are told in one pass") {
     const Made made =
         make("name = \"A\"\nversion = 1\nvendor = \"\"\nlicense = \"l\"\nsummary = \"s\"\nx = 1\n" +
-             component + "rank = 1.5\n");
+             component + "priority = 1.5\n");
     std::size_t errors = 0;
     for (std::size_t at = made.ran.output.find("error:"); at != std::string::npos;
          at = made.ran.output.find("error:", at + 1))

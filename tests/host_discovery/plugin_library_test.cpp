@@ -120,7 +120,7 @@ TEST_CASE("the registry loads a plugin when a component of it is asked for") {
     REQUIRE(kernel.has_value());
     CHECK(kernel->plugin == "test_good");
     CHECK(kernel->library_path == good_plugin());
-    CHECK(kernel->manifest->rank == 10);
+    CHECK(kernel->manifest->priority == 10);
     CHECK(std::string(kernel->entry->id) == "by_kernel");
     CHECK(registry.records()[0].gates.back().gate == Gate::init);
     CHECK(registry.load(registry.records()[0]).size() == 5);

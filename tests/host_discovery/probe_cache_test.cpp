@@ -28,7 +28,7 @@ struct Place {
         options.ignore_cache = ignore_cache;
         return discover(options, this_host(Look::cpu_only)).at(0);
     }
-    bool remembered() const { return find().probe->from_cache; }
+    bool measurement_cache() const { return find().probe->from_cache; }
     std::string only_file() const { return fs::directory_iterator(cache + "/probes")->path(); }
 };
 
@@ -59,7 +59,7 @@ TEST_CASE("a file that was only touched is remembered, one that has changed is n
     const Place place;
     place.find();
     fs::last_write_time(place.plugin, fs::last_write_time(place.plugin) + std::chrono::seconds(5));
-    CHECK(place.remembered());
+    CHECK(place.measurement_cache());
     write_file(place.plugin, changed(place.plugin, "\"version\":\"1.2.3\"", "\"version\":\"1.2.4\""));
     const PluginRecord newer = place.find();
     CHECK_FALSE(newer.probe->from_cache);
@@ -71,10 +71,10 @@ TEST_CASE("a second library beside it that appears or changes makes it be probed
     const Place place;
     place.find();
     write_file(place.folder + "/libx_cuda.so", "one");
-    CHECK_FALSE(place.remembered());
-    CHECK(place.remembered());
+    CHECK_FALSE(place.measurement_cache());
+    CHECK(place.measurement_cache());
     fs::remove(place.folder + "/libx_cuda.so");
-    CHECK_FALSE(place.remembered());
+    CHECK_FALSE(place.measurement_cache());
 }
 
 TEST_CASE("a damaged or foreign cache is ignored and written again") {
@@ -83,13 +83,13 @@ TEST_CASE("a damaged or foreign cache is ignored and written again") {
     const std::string file = place.only_file();
     for (const std::string content : {"", "{", "[]", "{\"format\":1}", "{\"format\":99}", "\xff\xfe"}) {
         write_file(file, content);
-        CHECK_FALSE(place.remembered());
-        CHECK(place.remembered());
+        CHECK_FALSE(place.measurement_cache());
+        CHECK(place.measurement_cache());
     }
     const std::string good = read_file(file);
     for (std::size_t size = 0; size < good.size(); size += good.size() / 7) {
         write_file(file, good.substr(0, size));
-        CHECK_FALSE(place.remembered());
+        CHECK_FALSE(place.measurement_cache());
     }
 }
 
@@ -98,10 +98,10 @@ TEST_CASE("a cache that nests deeper than JSON may is ignored and written again"
     place.find();
     const std::string file = place.only_file();
     write_file(file, nested(read_file(file), 0));
-    CHECK(place.remembered());
+    CHECK(place.measurement_cache());
     write_file(file, nested(read_file(file), 1));
-    CHECK_FALSE(place.remembered());
-    CHECK(place.remembered());
+    CHECK_FALSE(place.measurement_cache());
+    CHECK(place.measurement_cache());
 }
 
 TEST_CASE("without a place for a cache everything works") {

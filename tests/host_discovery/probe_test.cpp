@@ -25,8 +25,7 @@ std::chrono::milliseconds hang_deadline{6000};
 const std::map<std::string, PluginRecord>& all() {
     static const auto records = [] {
         std::map<std::string, PluginRecord> by_name;
-        const auto probe = [&](const std::vector<std::string>& plugins,
-                               std::chrono::milliseconds deadline) {
+        const auto probe = [&](const std::vector<std::string>& plugins, std::chrono::milliseconds deadline) {
             DiscoveryOptions options = only(plugins);
             options.probe_deadline = deadline;
             for (PluginRecord& record : discover(options, this_host(Look::cpu_only)))

@@ -175,7 +175,7 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         {{"task.labels=[\"good\", \"bad\", \"good\"]"}, {"--set #1: error: task.labels", "good"}},
         {{"run.phases=[\"train\"]"}, {"run.phases: ", "eval"}},
         {{"attention.backend=flashy"}, {"flashy"}},
-        {{"data.eval_share=0.0"}, {"--set #1: error: data.eval_share: no text was held out"}},
+        {{"data.eval_fraction=0.0"}, {"--set #1: error: data.eval_fraction: no text was held out"}},
         {{"batch.size=100", "data_loader.drop_last=true"},
          {"--set #1: error: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
     };

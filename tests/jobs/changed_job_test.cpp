@@ -115,7 +115,7 @@ TEST_CASE("a change of what is written down, and when, is told and recorded, not
 
 TEST_CASE("how long a run is may change only where its learning rates do not hang on it") {
     const TinyJob job;
-    for (const std::string set : {"train.schedule=linear", "train.warmup_share=0.5"}) {
+    for (const std::string set : {"train.schedule=linear", "train.warmup_ratio=0.5"}) {
         const auto name = set.substr(6, 4);
         job.trained(name, {set, "train.steps=2"});
         check_refused(run(job.train(name, {set, "train.steps=4"}, {"--resume"})),

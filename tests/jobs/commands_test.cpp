@@ -114,7 +114,8 @@ TEST_CASE("check finds nothing wrong with a healthy job") {
     const TinyJob job;
     RunOptions options;
     options.folder = temporary_dir("work").string();
-    const auto checked = run_json({"check", job.file("job.toml"), "--set", "optimizer.lr=3e-3"}, 0, options);
+    const auto checked =
+        run_json({"diagnose", job.file("job.toml"), "--set", "optimizer.lr=3e-3"}, 0, options);
     CHECK(checked["healthy"] == true);
     REQUIRE(checked["diagnoses"].size() == 9);
     for (const auto& found : checked["diagnoses"]) {
@@ -140,7 +141,7 @@ TEST_CASE("check says what is wrong with a job that cannot learn") {
     };
     for (const auto& fault : faults) {
         INFO(fault.sets.front());
-        Words words{"check", job.file("job.toml")};
+        Words words{"diagnose", job.file("job.toml")};
         for (const auto& set : fault.sets) words.insert(words.end(), {"--set", set});
         const auto checked = run_json(words, 1);
         CHECK(checked["healthy"] == false);
@@ -148,7 +149,7 @@ TEST_CASE("check says what is wrong with a job that cannot learn") {
         CHECK(found["health"] == "BAD");
         CHECK_THAT(found["advice"].get<std::string>(), contains(fault.advice));
     }
-    const auto shown = run({"check", job.file("job.toml"), "--set", "optimizer.lr=0"});
+    const auto shown = run({"diagnose", job.file("job.toml"), "--set", "optimizer.lr=0"});
     CHECK(shown.code == 1);
     CHECK_THAT(shown.out, contains("\nBAD  " + by_heart + ": loss 0.69"));
     CHECK_THAT(shown.out, contains("\n    try: "));
@@ -227,7 +228,9 @@ TEST_CASE("model counts every parameter") {
     CHECK_THAT(run({"model", job.file("job.toml")}).out, contains("all") && contains("21.41 k"));
 }
 
-TEST_CASE("the first run of a job with auto times the components, later ones do not, and a resumed one keeps its choices") {
+TEST_CASE(
+    "the first run of a job with auto times the components, later ones do not, and a resumed one keeps its "
+    "choices") {
     const TinyJob job;
     const auto cache = cache_without_measurements();
     const RunOptions options{{{"SWITCHYARD_CACHE", cache}}};

@@ -59,7 +59,7 @@ TEST_CASE("no command runs a plugin that a run's configuration names, and says w
                                       {"generate", foreign.path()},
                                       {"generate", config},
                                       {"plan", config},
-                                      {"check", config},
+                                      {"diagnose", config},
                                       {"precision", config},
                                       {"tune", config},
                                       {"compare", config, "--vary", "attention.backend=naive,torch"},

@@ -15,10 +15,10 @@ namespace {
 // A step has three micro-batches and two layers: the 16th call is the second layer's, in forward, and the first's in backward, of the second micro-batch of
 // the third step. Its batches have 4 x 12 tokens at least, and 64 values each.
 Words overflowing(const TinyJob& job, const std::string& call, const Words& more = {}) {
-    job.write("overflow.toml", "include = [\"job.toml\"]\n[plugins]\npaths = [\"" +
-                                   (build_dir() / "tests/plugins/overflows").string() +
-                                   "\"]\n[activation]\nbackend = \"overflow\"\n[activation.options.overflow]\n" + call +
-                                   "\n");
+    job.write("overflow.toml",
+              "include = [\"job.toml\"]\n[plugins]\npaths = [\"" +
+                  (build_dir() / "tests/plugins/overflows").string() +
+                  "\"]\n[activation]\nbackend = \"overflow\"\n[activation.options.overflow]\n" + call + "\n");
     Words words{"model.activation=relu"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -53,7 +53,8 @@ TEST_CASE("what is not finite stops the run with code 5, and says what it was an
     const auto outcome = trained(job, overflowing(job, "forward_call = 16"));
     CHECK(outcome.code == 5);
     CHECK(told(outcome) ==
-          "the loss is nan at step 3: lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; "
+          "the loss is nan at step 3: lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard "
+          "diagnose`; "
           "`switchyard train` with --resume --trace-nonfinite names the layer and operation");
     const auto summary = summary_of(job);
     CHECK(summary.at("status") == "failed");
@@ -116,16 +117,18 @@ TEST_CASE("the trace names the layer and the operation, forward and backward, an
     auto sets = overflowing(job, "forward_call = 16");
     const auto forward = trained(job, sets, {"--trace-nonfinite"});
     CHECK(forward.code == 5);
-    CHECK_THAT(told(forward), contains("step 3: encoder.1.feed_forward: activation (test_overflows/overflow), "
-                                       "forward output y: 1 Inf of "));
+    CHECK_THAT(told(forward),
+               contains("step 3: encoder.1.feed_forward: activation (test_overflows/overflow), "
+                        "forward output y: 1 Inf of "));
     CHECK_THAT(told(forward), contains(" values, float32 [4, "));
     fs::remove_all(job.run_folder("run"));
 
     sets = overflowing(job, "backward_call = 16");
     const auto backward = trained(job, sets, {"--trace-nonfinite"});
     CHECK(backward.code == 5);
-    CHECK_THAT(told(backward), contains("step 3: encoder.0.feed_forward: activation (test_overflows/overflow), "
-                                        "backward, gradient of x: 1 NaN of "));
+    CHECK_THAT(told(backward),
+               contains("step 3: encoder.0.feed_forward: activation (test_overflows/overflow), "
+                        "backward, gradient of x: 1 NaN of "));
     fs::remove_all(job.run_folder("run"));
 
     sets = overflowing(job, "forward_call = 0");
@@ -146,8 +149,9 @@ TEST_CASE("a run that was stopped is traced from its checkpoint") {
     CHECK(trained(job, sets).code == 5);
     // The count of calls begins anew: its 4th is in the first step after the checkpoint.
     const auto again = overflowing(job, "forward_call = 4", {"train.checkpoint_every=2"});
-    const auto traced = trained(job, again, {"--resume", "--trace-nonfinite", "--allow-change",
-                                           "activation.options.overflow.forward_call"});
+    const auto traced = trained(
+        job, again,
+        {"--resume", "--trace-nonfinite", "--allow-change", "activation.options.overflow.forward_call"});
     CHECK(traced.code == 5);
     CHECK_THAT(told(traced), contains("step 3: encoder.1.feed_forward: activation"));
 }

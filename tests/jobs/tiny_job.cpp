@@ -67,14 +67,14 @@ labels = ["bad", "good"]
 
 [data]
 train = ["rows.tsv"]
-eval_share = 0.2
+eval_fraction = 0.2
 vocabulary = "vocab.txt"
 
 [train]
 steps = 8
 grad_accumulation_steps = 3
 schedule = "constant"
-warmup_share = 0.0
+warmup_ratio = 0.0
 log_every = 1
 
 [batch]

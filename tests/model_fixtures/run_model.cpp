@@ -64,12 +64,13 @@ at::Tensor output_lengths(const FixtureCase& fixture) {
     return fixture["target_lengths"].defined() ? fixture["target_lengths"] : fixture["lengths"];
 }
 
-TokenBatch side(const at::Tensor& ids, const at::Tensor& segments, const at::Tensor& lengths, Layout layout) {
+TokenBatch side(const at::Tensor& ids, const at::Tensor& token_type_ids, const at::Tensor& lengths,
+                Layout layout) {
     TokenBatch batch;
     auto& tokens = batch.tokens;
     if (layout == Layout::padded) {
         batch.ids = ids;
-        batch.segments = segments;
+        batch.token_type_ids = token_type_ids;
         tokens.lengths = lengths;
         return batch;
     }
@@ -80,7 +81,7 @@ TokenBatch side(const at::Tensor& ids, const at::Tensor& segments, const at::Ten
     tokens.positions =
         real_rows(at::arange(ids.size(1), at::TensorOptions().dtype(at::kLong)).expand_as(ids), lengths);
     batch.ids = real_rows(ids, lengths);
-    if (segments.defined()) batch.segments = real_rows(segments, lengths);
+    if (token_type_ids.defined()) batch.token_type_ids = real_rows(token_type_ids, lengths);
     return batch;
 }
 

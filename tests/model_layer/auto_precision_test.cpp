@@ -34,9 +34,10 @@ Rule<P> policy(DType dtype, bool scales) {
 }
 
 const std::vector<resolver::Candidate>& policies() {
-    static const std::vector<resolver::Candidate> all{candidate<P>("p/full", 9, policy(DType::float32, false)),
-                                                      candidate<P>("p/half", 1, policy(DType::float32, true)),
-                                                      candidate<P>("p/pure", 2, policy(DType::bfloat16, false))};
+    static const std::vector<resolver::Candidate> all{
+        candidate<P>("p/full", 9, policy(DType::float32, false)),
+        candidate<P>("p/half", 1, policy(DType::float32, true)),
+        candidate<P>("p/pure", 2, policy(DType::bfloat16, false))};
     return all;
 }
 
@@ -103,16 +104,18 @@ TEST_CASE("a contradiction to the policy is an error that says what to do") {
                         "which stores parameters in bfloat16: leave it out, or write \"auto\""));
     const auto scaling = row_for("[precision]\nbackend = \"full\"\nloss_scaling = true\n");
     CHECK_FALSE(scaling.chosen);
-    CHECK_THAT(scaling.error, contains("\n    precision.loss_scaling = true (job.toml:3:1) contradicts p/full, "
-                                       "whose range needs no loss scale: leave it out, or write \"auto\""));
+    CHECK_THAT(scaling.error,
+               contains("\n    precision.loss_scaling = true (job.toml:3:1) contradicts p/full, "
+                        "whose range needs no loss scale: leave it out, or write \"auto\""));
 }
 
 TEST_CASE("scaling that the policy has and that is switched off is warned of") {
     CHECK(row_for("[precision]\nbackend = \"half\"\nloss_scaling = false\n").warnings ==
-          std::vector<std::string>{
-              "precision.loss_scaling = false (job.toml:3:1): p/half scales the loss because small gradients do "
-              "not fit its dtype: below 6e-8 they are 0 in float16, and what they would teach is lost; leave it "
-              "out, or write \"auto\""});
+          std::vector<std::string>{"precision.loss_scaling = false (job.toml:3:1): p/half scales the loss "
+                                   "because small gradients do "
+                                   "not fit its dtype: below 6e-8 they are 0 in float16, and what they would "
+                                   "teach is lost; leave it "
+                                   "out, or write \"auto\""});
     CHECK(row_for("[precision]\nbackend = \"half\"\n").warnings.empty());
     CHECK(row_for("[precision]\nbackend = \"full\"\nloss_scaling = false\n").warnings.empty());
 }

@@ -283,7 +283,7 @@ TEST_CASE("the loss is asked for with its projection where the slot wants it") {
     CHECK(train.classes == Range(30522));
     CHECK(train.label_smoothing == 0.1);
     CHECK(request<LossRequest>(uses, "loss", Phase::eval, "model").label_smoothing == 0.0);
-    CHECK_FALSE(train.logits_given_up);
+    CHECK_FALSE(train.may_overwrite_logits);
 }
 
 TEST_CASE("a request is told in one line of words") {

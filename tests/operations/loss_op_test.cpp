@@ -31,7 +31,7 @@ LossOp bound(const Fake& fake, bool projection, bool per_row, const resolver::Co
     request->label_smoothing = 0.1;
     request->z_loss = 1e-3;
     request->per_row = per_row;
-    request->logits_given_up = !projection;
+    request->may_overwrite_logits = !projection;
     host::BindingInfo info;
     info.slot = "loss";
     info.request = request;
@@ -98,7 +98,7 @@ TEST_CASE("loss: the gradient may take the memory of logits that are given up, o
 
     const at::Tensor logits = values.mul(1.0);
     LossParams params;
-    params.logits_given_up = true;
+    params.may_overwrite_logits = true;
     const at::Tensor loss = op({logits, {}, {}, labels}, params).loss;
     loss.backward({}, true);
     CHECK(values.grad().allclose(expected_leaf.grad(), 0.0, 1e-14));
@@ -112,7 +112,7 @@ TEST_CASE("loss: who saved logits that are given up is told so in backward") {
     const at::Tensor logits = leaf({2, 11}, 1).mul(1.0);
     const at::Tensor squares = logits.square().sum();
     LossParams params;
-    params.logits_given_up = true;
+    params.may_overwrite_logits = true;
     const at::Tensor loss = op({logits, {}, {}, targets({1, 2})}, params).loss;
     CHECK_THROWS_WITH(at::add(loss, squares).backward(), test::contains("modified by an inplace operation"));
 }
@@ -139,7 +139,7 @@ TEST_CASE("loss: an observer sees logits that are given up as they were") {
     const LossOp op = bound(fake, false, false);
     const at::Tensor logits = leaf({2, 11}, 1).mul(1.0), kept = logits.detach().clone();
     LossParams params;
-    params.logits_given_up = true;
+    params.may_overwrite_logits = true;
     Logits observer;
     const host::ObserveCalls observing(observer);
     op({logits, {}, {}, targets({1, 2})}, params).loss.backward();
@@ -174,7 +174,7 @@ TEST_CASE("loss: calls that do not fit are errors with their values") {
         expected = "bound for the sum or mean of the rows' losses, called for one a row";
     }
     SECTION("logits given up") {
-        params.logits_given_up = true;
+        params.may_overwrite_logits = true;
         expected = "the logits are given up, bound for calls that keep them";
     }
     SECTION("no projection") {

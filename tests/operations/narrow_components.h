@@ -144,7 +144,7 @@ public:
             differentiate(saved, 4, {n.x, n.weight, n.bias, false}, {grad_loss}, [&](const auto& i) {
                 return std::vector<at::Tensor>{reference::loss({i[0], i[1], i[2], i[3]}, params).loss};
             });
-        if (!params.logits_given_up || saved[1].defined()) return {g[0], g[1], g[2]};
+        if (!params.may_overwrite_logits || saved[1].defined()) return {g[0], g[1], g[2]};
         const at::Tensor place = saved[0].detach();
         place.copy_(g[0]);
         return {place, {}, {}};

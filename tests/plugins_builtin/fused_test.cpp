@@ -259,7 +259,7 @@ TEST_CASE("fused loss: logits that are given up hold their gradient, and nothing
     const Differentiated expected = differentiate({logits, {}, {}, labels}, {});
     const at::Tensor given = logits.clone();
     LossParams params;
-    params.logits_given_up = true;
+    params.may_overwrite_logits = true;
     host::reset_cpu_peak();
     const auto before = host::cpu_memory_stats().live_bytes;
     const Differentiated made = differentiate({given, {}, {}, labels}, params);

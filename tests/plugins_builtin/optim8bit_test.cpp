@@ -172,7 +172,8 @@ TEST_CASE("a block of zeros stays zeros") {
 TEST_CASE("a gradient that is not finite hurts its own weight, as with 32-bit moments, and no neighbour") {
     constexpr std::int64_t count = 600, hurt = 300, steps = 6;
     const auto algorithm = GENERATE(OptimizerKind::adamw, OptimizerKind::lion);
-    const auto bad = GENERATE(as<float>{}, infinite, -infinite, not_a_number, 1e30F);  // the square of the last is Inf
+    const auto bad =
+        GENERATE(as<float>{}, infinite, -infinite, not_a_number, 1e30F);  // the square of the last is Inf
     const auto stochastic = GENERATE(false, true);
     // Lion takes no squares: it is finite there, and an outlier that the scale of its block follows.
     if (algorithm == OptimizerKind::lion && std::isfinite(bad)) return;

@@ -27,9 +27,9 @@ TEST_CASE("activation agrees with PyTorch in values and gradients") {
 }
 
 TEST_CASE("activation's gradients agree with finite differences, dropout included") {
-    for (const auto kind : {ActivationKind::gelu_erf, ActivationKind::gelu_tanh, ActivationKind::silu,
-                            ActivationKind::swiglu, ActivationKind::geglu_erf, ActivationKind::geglu_tanh,
-                            ActivationKind::identity}) {
+    for (const auto kind :
+         {ActivationKind::gelu_erf, ActivationKind::gelu_tanh, ActivationKind::silu, ActivationKind::swiglu,
+          ActivationKind::geglu_erf, ActivationKind::geglu_tanh, ActivationKind::identity}) {
         INFO(name(kind));
         ActivationParams params;
         params.activation = kind;

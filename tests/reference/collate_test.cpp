@@ -67,7 +67,7 @@ TEST_CASE("padded samples stand in rows, the pad id beside them") {
     CHECK_FALSE(batch.source.tokens.cu_seqlens.defined());
     CHECK_FALSE(batch.source.tokens.positions.defined());
     CHECK(batch.source.count == 6);
-    CHECK_FALSE(batch.source.segments.defined());
+    CHECK_FALSE(batch.source.token_type_ids.defined());
     CHECK_FALSE(batch.target.ids.defined());
     CHECK(rows(batch.labels) == Rows{{7, 8, 9}});
     CHECK(batch.samples == who);
@@ -102,18 +102,18 @@ TEST_CASE("labels of tokens lie as the ids do, -100 beside them") {
     CHECK(rows(collate(samples, {0, 1}, packed, true).labels) == Rows{{11, -100, 13, 14}});
 }
 
-TEST_CASE("longer samples are cut with their segments and labels") {
+TEST_CASE("longer samples are cut with their token_type_ids and labels") {
     Sample sample = sample_of({1, 2, 3}, {11, 12, 13});
-    sample.segments = {0, 0, 1};
+    sample.token_type_ids = {0, 0, 1};
     Sample other = sample_of({4}, {14});
-    other.segments = {1};
+    other.token_type_ids = {1};
     const Batch in_rows = collate({sample, other}, {0, 1}, params_of(Layout::padded, 2), true);
     CHECK(rows(in_rows.source.ids) == Rows{{1, 2}, {4, 9}});
-    CHECK(rows(in_rows.source.segments) == Rows{{0, 0}, {1, 0}});
+    CHECK(rows(in_rows.source.token_type_ids) == Rows{{0, 0}, {1, 0}});
     CHECK(rows(in_rows.labels) == Rows{{11, 12}, {14, -100}});
     CHECK(in_rows.source.count == 3);
     const Batch end_to_end = collate({sample, other}, {0, 1}, params_of(Layout::packed, 2), true);
-    CHECK(rows(end_to_end.source.segments) == Rows{{0, 0, 1}});
+    CHECK(rows(end_to_end.source.token_type_ids) == Rows{{0, 0, 1}});
     CHECK(rows(end_to_end.source.tokens.cu_seqlens) == Rows{{0, 2, 3}});
     CHECK(rows(end_to_end.labels) == Rows{{11, 12, 14}});
 }
@@ -143,15 +143,15 @@ TEST_CASE("empty samples are empty sequences") {
     CHECK(rows(collate(samples, {0, 1}, padded, true).source.tokens.lengths) == Rows{{0, 2}});
 }
 
-TEST_CASE("an empty sample says nothing of segments and labels, wherever it stands") {
+TEST_CASE("an empty sample says nothing of token_type_ids and labels, wherever it stands") {
     Sample with = sample_of({1, 2}, {3, 4});
-    with.segments = {0, 1};
+    with.token_type_ids = {0, 1};
     const Sample without = sample_of({5}), empty = sample_of({});
     const Batch batch = collate({empty, with, empty}, {0, 1, 2}, packed, true);
-    CHECK(rows(batch.source.segments) == Rows{{0, 1}});
+    CHECK(rows(batch.source.token_type_ids) == Rows{{0, 1}});
     CHECK(rows(batch.labels) == Rows{{3, 4}});
     CHECK_THROWS_WITH(collate({empty, with, without}, {0, 1, 41}, packed, true),
-                      "data loader: sample 41 has no segments, unlike the first of its batch");
+                      "data loader: sample 41 has no token_type_ids, unlike the first of its batch");
     Sample labelled = without;
     labelled.labels = {6};
     CHECK_THROWS_WITH(collate({empty, without, labelled}, {0, 1, 41}, packed, true),
@@ -173,10 +173,10 @@ TEST_CASE("each document of a packed sample is a sequence of its own") {
 TEST_CASE(
     "a sample of documents is cut as a whole: the last document is shortened, those behind it are left out") {
     Sample sample = made_of({1, 2, 3, 4, 5, 6}, {2, 3, 1});
-    sample.segments = {0, 1, 0, 1, 0, 1};
+    sample.token_type_ids = {0, 1, 0, 1, 0, 1};
     const Batch batch = collate({sample}, {40}, params_of(Layout::packed, 3), false);
     CHECK(rows(batch.source.ids) == Rows{{1, 2, 3}});
-    CHECK(rows(batch.source.segments) == Rows{{0, 1, 0}});
+    CHECK(rows(batch.source.token_type_ids) == Rows{{0, 1, 0}});
     CHECK(rows(batch.source.tokens.cu_seqlens) == Rows{{0, 2, 3}});
     CHECK(batch.samples == Numbers{40, 40});
     CHECK_FALSE(batch.labels.defined());
@@ -198,10 +198,10 @@ TEST_CASE("samples are got from the source as of their epoch") {
 }
 
 TEST_CASE("parts of a sample that do not fit each other are refused") {
-    Sample segments = sample_of({1, 2});
-    segments.segments = {0};
-    CHECK_THROWS_WITH(collate({segments}, {41}, padded, false),
-                      "data loader: sample 41 has 1 segments for 2 ids");
+    Sample token_type_ids = sample_of({1, 2});
+    token_type_ids.token_type_ids = {0};
+    CHECK_THROWS_WITH(collate({token_type_ids}, {41}, padded, false),
+                      "data loader: sample 41 has 1 token_type_ids for 2 ids");
     CHECK_THROWS_WITH(collate({sample_of({1, 2}, {3, 4})}, {41}, padded, false),
                       "data loader: sample 41 has 2 labels, expected 1");
     CHECK_THROWS_WITH(collate({sample_of({1, 2}, {3})}, {41}, padded, true),
@@ -210,7 +210,7 @@ TEST_CASE("parts of a sample that do not fit each other are refused") {
     target.target_ids = {5, 6, 7};
     CHECK_THROWS_WITH(collate({target}, {41}, padded, true),
                       "data loader: sample 41 has 2 labels, expected 3");
-    CHECK_THROWS_AS(collate({segments}, {41}, padded, false), std::invalid_argument);
+    CHECK_THROWS_AS(collate({token_type_ids}, {41}, padded, false), std::invalid_argument);
 }
 
 TEST_CASE("samples that do not fit the first of their batch are refused") {
@@ -223,12 +223,14 @@ TEST_CASE("samples that do not fit the first of their batch are refused") {
         }
         return "taken";
     };
-    Sample segments = plain, target = plain, labels = plain;
-    segments.segments = {0, 1};
+    Sample token_type_ids = plain, target = plain, labels = plain;
+    token_type_ids.token_type_ids = {0, 1};
     target.target_ids = {5};
     labels.labels = {3};
-    CHECK(text(plain, segments) == "data loader: sample 41 has segments, unlike the first of its batch");
-    CHECK(text(segments, plain) == "data loader: sample 41 has no segments, unlike the first of its batch");
+    CHECK(text(plain, token_type_ids) ==
+          "data loader: sample 41 has token_type_ids, unlike the first of its batch");
+    CHECK(text(token_type_ids, plain) ==
+          "data loader: sample 41 has no token_type_ids, unlike the first of its batch");
     CHECK(text(plain, target) == "data loader: sample 41 has a target, unlike the first of its batch");
     CHECK(text(target, plain) == "data loader: sample 41 has no target, unlike the first of its batch");
     CHECK(text(plain, labels) == "data loader: sample 41 has labels, unlike the first of its batch");

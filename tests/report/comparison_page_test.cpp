@@ -19,7 +19,7 @@ namespace {
 ordered_json arm(const std::string& name, double ms) {
     ordered_json blocks = ordered_json::array(), losses = ordered_json::array();
     for (int i = 0; i < 12; ++i) {
-        blocks.push_back({{"step_ms", ms + i}, {"position", 0}, {"spoilt", i == 3}});
+        blocks.push_back({{"step_ms", ms + i}, {"position", 0}, {"outlier", i == 3}});
         losses.push_back(2.0 / (1.0 + i));
     }
     return {{"name", name},
@@ -86,7 +86,7 @@ TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift,
          {"attention=naive, attention=torch", "attention=torch is FASTER than attention=naive",
           "3.00 [2.94, 3.06]", "the same within 2 %", "Trained to the end",
           "Final losses after 300 steps, within 0.0200 of attention=naive?", "EQUIVALENT", "700 MB",
-          "Left out: 2 that another process spoilt.", "attention torch@math", "A processor",
+          "Left out: 2 samples that were outliers.", "attention torch@math", "A processor",
           "switchyard compare a.toml"}) {
         CHECK_THAT(html, contains(part));
     }
@@ -136,7 +136,10 @@ TEST_CASE("each arm has its loss drift, its skipped steps and whether it stayed 
     CHECK_THAT(html, contains("<h2>Stability</h2>"));
     CHECK_THAT(html, contains("+1.2 %"));
     CHECK_THAT(html, contains("yes"));
-    CHECK_THAT(html, contains("<span class=\"bad\">no</span> <span class=\"why\">the loss rose from 1 to &lt;2&gt;</span>"));
+    CHECK_THAT(
+        html,
+        contains(
+            "<span class=\"bad\">no</span> <span class=\"why\">the loss rose from 1 to &lt;2&gt;</span>"));
     CHECK(switchyard::test::unbalanced(html) == "");
     for (auto& one : json["arms"]) one.erase("stability");
     CHECK(page_of(json).find("Stability") == std::string::npos);

@@ -1,5 +1,5 @@
 // Who is chosen for a use, and what is said about everybody else. To add a case: a candidate is
-// candidate<RequestType>("plugin/component", rank, rule); the rule rejects what it does not serve.
+// candidate<RequestType>("plugin/component", priority, rule); the rule rejects what it does not serve.
 #include "fakes.h"
 
 #include <switchyard/resolver/resolver.h>
@@ -97,25 +97,25 @@ TEST_CASE("a list of which none serves the request names every reason") {
     CHECK_THAT(exact.error, contains("no other component serves it either"));
 }
 
-TEST_CASE("auto takes the highest rank that serves the request") {
+TEST_CASE("auto takes the highest priority that serves the request") {
     auto row = resolve(use(attention_request(64), {"auto"}), three(), test_host());
     CHECK(row.chosen->component == "flash");
-    CHECK(row.how == "auto: by rank");
-    CHECK(outcome(row, "torch/torch").why_not == "lower rank (50, chosen: 90)");
+    CHECK(row.how == "auto: by priority");
+    CHECK(outcome(row, "torch/torch").why_not == "lower priority (50, chosen: 90)");
 
     row = resolve(use(attention_request(60), {"auto"}), three(), test_host());
     CHECK(row.chosen->component == "torch");
     CHECK_FALSE(outcome(row, "flash/flash").ok);
     CHECK(outcome(row, "flash/flash").nearest == "head_dim 64 instead of 60");
-    CHECK(outcome(row, "naive/naive").why_not == "lower rank (10, chosen: 50)");
+    CHECK(outcome(row, "naive/naive").why_not == "lower priority (10, chosen: 50)");
 }
 
-TEST_CASE("of equal ranks auto takes the first by name, whatever the order of discovery") {
+TEST_CASE("of equal priorities auto takes the first by name, whatever the order of discovery") {
     const auto a = candidate<AttentionRequest>("a/x", 10), b = candidate<AttentionRequest>("b/x", 10);
     CHECK(resolve(use(attention_request(), {"auto"}), {a, b}, test_host()).chosen->plugin == "a");
     const auto row = resolve(use(attention_request(), {"auto"}), {b, a}, test_host());
     CHECK(row.chosen->plugin == "a");
-    CHECK(outcome(row, "b/x").why_not == "equal rank (10, chosen: 10), later by name");
+    CHECK(outcome(row, "b/x").why_not == "equal priority (10, chosen: 10), later by name");
 }
 
 TEST_CASE("auto that nobody serves is an error with everybody's reasons") {
@@ -141,7 +141,7 @@ TEST_CASE("a chooser decides for auto among those that serve the request") {
     const auto row = resolve(use(attention_request(60), {"auto"}), three(), test_host(), options);
     CHECK(row.chosen->component == "naive");
     CHECK(row.how == "auto: measured");
-    CHECK(outcome(row, "torch/torch").why_not == "not chosen (rank 50, chosen: 10)");
+    CHECK(outcome(row, "torch/torch").why_not == "not chosen (priority 50, chosen: 10)");
 }
 
 TEST_CASE("auto never takes a component of reduced accuracy unless the slot allows it") {

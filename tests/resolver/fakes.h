@@ -29,14 +29,14 @@ inline constexpr Kind kind_of_request<PrecisionRequest> = Kind::precision;
 
 // "plugin/component" that refuses what `rule` rejects.
 template <class R>
-resolver::Candidate candidate(const std::string& full_name, int rank, Rule<R> rule = {}) {
+resolver::Candidate candidate(const std::string& full_name, int priority, Rule<R> rule = {}) {
     resolver::Candidate made;
     const auto slash = full_name.find('/');
     made.plugin = full_name.substr(0, slash);
     made.version = "1.0.0";
     made.manifest.kind = kind_of_request<R>;
     made.manifest.id = full_name.substr(slash + 1);
-    made.manifest.rank = rank;
+    made.manifest.priority = priority;
     made.library_path = "/plugins/lib" + made.plugin + ".so";
     made.content_hash = "hash-of-" + made.plugin;
     made.supports = [rule](const Request& request, const HostInfo&, const Options&, const std::string&) {

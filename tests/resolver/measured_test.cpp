@@ -43,11 +43,11 @@ PlanRow plan_with(std::vector<Measurement> measurements, const std::vector<Candi
     return resolve(of, candidates, test_host(), {.chooser = MeasuredChoice{std::move(measurements), here}});
 }
 
-const std::string unmeasured_how = "auto: by rank (not measured on this host)";
+const std::string unmeasured_how = "auto: by priority (not measured on this host)";
 
 }  // namespace
 
-TEST_CASE("auto takes the fastest, and the highest rank of those within 3 % of it") {
+TEST_CASE("auto takes the fastest, and the highest priority of those within 3 % of it") {
     struct Race {
         double naive, torch, flash;
         std::string chosen, how;
@@ -57,10 +57,12 @@ TEST_CASE("auto takes the fastest, and the highest rank of those within 3 % of i
         {40.0, 3.1, 4.6, "torch", "auto: measured 3.1 ms against flash 4.6 ms (fastest of 3), 2026-11-21"},
         {1.0, 2.0, 3.0, "naive", "auto: measured 1 ms against torch 2 ms (fastest of 3), 2026-11-21"},
         {9.0, 9.71, 10.0, "naive", "auto: measured 9 ms against torch 9.71 ms (fastest of 3), 2026-11-21"},
-        {9.0, 9.75, 9.2, "flash", "auto: measured 9.2 ms, within 3 % of naive 9 ms: by rank, 2026-11-21"},
-        {9.71, 9.8, 10.1, "torch", "auto: measured 9.8 ms, within 3 % of naive 9.71 ms: by rank, 2026-11-21"},
+        {9.0, 9.75, 9.2, "flash", "auto: measured 9.2 ms, within 3 % of naive 9 ms: by priority, 2026-11-21"},
+        {9.71, 9.8, 10.1, "torch",
+         "auto: measured 9.8 ms, within 3 % of naive 9.71 ms: by priority, 2026-11-21"},
         {9.7, 20.0, 10.0, "naive", "auto: measured 9.7 ms against flash 10 ms (fastest of 3), 2026-11-21"},
-        {9.71, 20.0, 10.0, "flash", "auto: measured 10 ms, within 3 % of naive 9.71 ms: by rank, 2026-11-21"},
+        {9.71, 20.0, 10.0, "flash",
+         "auto: measured 10 ms, within 3 % of naive 9.71 ms: by priority, 2026-11-21"},
     };
     for (const auto& race : races) {
         const auto row = plan_with(
@@ -73,11 +75,11 @@ TEST_CASE("auto takes the fastest, and the highest rank of those within 3 % of i
     }
 }
 
-TEST_CASE("who is not surely slower than the fastest is chosen by rank") {
+TEST_CASE("who is not surely slower than the fastest is chosen by priority") {
     auto torch = timed("torch", 5.0), flash = timed("flash", 8.0);
     torch.low = 0.05, torch.high = 100.0;  // a disturbed measurement
     CHECK(plan_with({measured({timed("naive", 40.0), torch, flash})}).how ==
-          "auto: measured 8 ms, not surely slower than torch 5 ms: by rank, 2026-11-21");
+          "auto: measured 8 ms, not surely slower than torch 5 ms: by priority, 2026-11-21");
     torch.high = 7.9;
     CHECK(plan_with({measured({timed("naive", 40.0), torch, flash})}).chosen->component == "torch");
 }
@@ -94,7 +96,7 @@ TEST_CASE("the plan tells the times of those that were passed over, and who was 
     CHECK(alone.how == "auto: measured 3.1 ms (fastest of 3), 2026-11-21");
     const auto none =
         plan_with({measured({failed("naive", "no"), failed("torch", "no"), failed("flash", "no")})});
-    CHECK(none.how == "auto: by rank (each failed when it was measured)");
+    CHECK(none.how == "auto: by priority (each failed when it was measured)");
     CHECK(none.chosen->component == "flash");
 }
 
@@ -140,12 +142,13 @@ TEST_CASE("what leaves no choice, or is not measured, is told as such") {
     CHECK(plan_with({}).how == unmeasured_how);
     auto request = attention_request();
     request.device = Device::cuda;
-    CHECK(plan_with({}, three(), use(request, {"auto"})).how == "auto: by rank (measured on the CPU only)");
+    CHECK(plan_with({}, three(), use(request, {"auto"})).how ==
+          "auto: by priority (measured on the CPU only)");
     CHECK(plan_with({}, three(), use(attention_request(), {"torch"})).how == "named");
-    const auto by_rank =
+    const auto by_priority =
         resolve(attention(), three(), test_host(), {.chooser = by_rank_because("runtime.auto")});
-    CHECK(by_rank.how == "auto: by rank (runtime.auto)");
-    CHECK(outcome(by_rank, "torch/torch").why_not == "lower rank (50, chosen: 90)");
+    CHECK(by_priority.how == "auto: by priority (runtime.auto)");
+    CHECK(outcome(by_priority, "torch/torch").why_not == "lower priority (50, chosen: 90)");
 }
 
 TEST_CASE("a class is what decides which kernel is fastest, and no more") {

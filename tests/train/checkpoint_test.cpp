@@ -44,8 +44,10 @@ TEST_CASE("a folder that is not named like a checkpoint is none") {
 }
 
 TEST_CASE("under another precision policy parameters come from the float32 values of the checkpoint") {
-    const std::string full = "model: m\nprecision model train: amp/fp32\noptimizer model train: torch/torch\n";
-    const std::string pure = "model: m\nprecision model train: amp/bf16_pure\noptimizer model train: torch/torch\n";
+    const std::string full =
+        "model: m\nprecision model train: amp/fp32\noptimizer model train: torch/torch\n";
+    const std::string pure =
+        "model: m\nprecision model train: amp/bf16_pure\noptimizer model train: torch/torch\n";
     const auto exact = at::arange(6, at::kFloat).add(0.001F);  // not exact in bfloat16
     model::Parameters wide, low, back;
     wide.add("weight", exact.clone());
@@ -81,14 +83,15 @@ TEST_CASE("where more than the policy differs the lines are shown") {
     state.plan = "precision model train: amp/fp32\noptimizer model train: torch/torch\n";
     const auto folder = test::temporary_dir("checkpoints").string();
     CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
-    const auto read =
-        train::load_checkpoint(folder + "/step-00000000",
-                               "precision model train: amp/bf16\noptimizer model train: fused/fused\n", parameters);
-    CHECK(read.error == folder + "/step-00000000: was saved under another model or plan:"
-                                 "\n  saved: precision model train: amp/fp32"
-                                 "\n  now:   precision model train: amp/bf16"
-                                 "\n  saved: optimizer model train: torch/torch"
-                                 "\n  now:   optimizer model train: fused/fused");
+    const auto read = train::load_checkpoint(
+        folder + "/step-00000000", "precision model train: amp/bf16\noptimizer model train: fused/fused\n",
+        parameters);
+    CHECK(read.error == folder +
+                            "/step-00000000: was saved under another model or plan:"
+                            "\n  saved: precision model train: amp/fp32"
+                            "\n  now:   precision model train: amp/bf16"
+                            "\n  saved: optimizer model train: torch/torch"
+                            "\n  now:   optimizer model train: fused/fused");
 }
 
 TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit") {

@@ -45,12 +45,12 @@ std::vector<std::string> overrides(const std::vector<std::string>& more) {
                                     "batch.size=1",
                                     "train.steps=6",
                                     "train.schedule=constant",
-                                    "train.warmup_share=0",
+                                    "train.warmup_ratio=0",
                                     "train.checkpoint_every=2",
                                     "optimizer.lr=0.01",
                                     "data_loader.shuffle=false",
                                     "precision.backend=torch/fp32",
-                                    "runtime.auto=rank"};
+                                    "runtime.auto=priority"};
     for (const std::string slot :
          {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
         all.push_back(slot + ".backend=torch");
@@ -103,7 +103,7 @@ bool equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
 }
 
 constexpr const char* advice =
-    ": lower optimizer.lr, raise train.warmup_share, or look with `switchyard check`; `switchyard train` "
+    ": lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard diagnose`; `switchyard train` "
     "with "
     "--resume --trace-nonfinite names the layer and operation";
 

@@ -47,7 +47,7 @@ struct Translation {
                                      "data_loader.shuffle=false",
                                      "optimizer.allow_reduced=true",
                                      "precision.allow_reduced=true",
-                                     "runtime.auto=rank"};
+                                     "runtime.auto=priority"};
         for (const std::string slot :
              {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
             all.push_back(slot + ".backend=torch");

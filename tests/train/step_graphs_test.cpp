@@ -178,14 +178,14 @@ std::vector<std::string> overrides(const std::vector<std::string>& more, const s
                                  "batch.size=4",
                                  "train.steps=12",
                                  "train.schedule=constant",
-                                 "train.warmup_share=0",
+                                 "train.warmup_ratio=0",
                                  "train.grad_accumulation_steps=2",
                                  "optimizer.lr=0.01",
                                  "optimizer.backend=torch",
                                  "data_loader.backend=torch",
                                  "data_loader.shuffle=false",
                                  "precision.backend=torch/fp32",
-                                 "runtime.auto=rank"};
+                                 "runtime.auto=priority"};
     for (const std::string slot : {"attention", "normalization", "activation", "loss"})
         all.push_back(slot + ".backend=" + backend);
     all.insert(all.end(), more.begin(), more.end());
@@ -242,7 +242,7 @@ TEST_CASE("training through graphs is training without, to the bit where nothing
 }
 
 TEST_CASE("a schedule reaches captured steps through a tensor") {
-    const std::vector<std::string> more{"train.schedule=cosine", "train.warmup_share=0.2", "batch.size=3"};
+    const std::vector<std::string> more{"train.schedule=cosine", "train.warmup_ratio=0.2", "batch.size=3"};
     FakeMaker maker;
     Job plain(more), graphed(more, &maker);
     plain.trainer.run({});

@@ -50,7 +50,7 @@ std::vector<std::string> overrides(const Case& what, std::int64_t batch) {
           "model.attention_dropout=0", "batch.max_length=12", "optimizer.backend=torch",
           "optimizer.algorithm=sgd", "optimizer.lr=0.5", "optimizer.weight_decay=0",
           "data_loader.backend=torch", "data_loader.shuffle=false", "train.steps=1",
-          "train.schedule=constant", "train.warmup_share=0"}) {
+          "train.schedule=constant", "train.warmup_ratio=0"}) {
         all.push_back(common);
     }
     all.push_back(std::string("precision.backend=") +

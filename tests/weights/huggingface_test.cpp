@@ -101,14 +101,14 @@ TEST_CASE("parameters have Hugging Face's names") {
          {"encoder.3.feed_forward.out.bias", "bert.encoder.layer.3.output.dense.bias"},
          {"pooler.weight", "bert.pooler.dense.weight"},
          {"masked_lm.bias", "cls.predictions.bias"},
-         {"masked_lm.out.weight", "cls.predictions.decoder.weight"},
+         {"lm_head.weight", "cls.predictions.decoder.weight"},
          {"next_sentence.weight", "cls.seq_relationship.weight"},
          {"classifier.bias", "classifier.bias"}});
     check_names(Family::gpt2, {{"embeddings.position", "transformer.wpe.weight"},
                                {"decoder.10.attention.norm.bias", "transformer.h.10.ln_1.bias"},
                                {"decoder.10.feed_forward.norm.weight", "transformer.h.10.ln_2.weight"},
                                {"decoder.norm.weight", "transformer.ln_f.weight"},
-                               {"causal_lm.out.weight", "lm_head.weight"}});
+                               {"lm_head.weight", "lm_head.weight"}});
     check_names(Family::llama,
                 {{"embeddings.word", "model.embed_tokens.weight"},
                  {"decoder.7.attention.k.weight", "model.layers.7.self_attn.k_proj.weight"},
@@ -124,7 +124,7 @@ TEST_CASE("parameters have Hugging Face's names") {
          {"encoder.1.feed_forward.in.weight", "encoder.block.1.layer.1.DenseReluDense.wi.weight"},
          {"decoder.1.feed_forward.norm.weight", "decoder.block.1.layer.2.layer_norm.weight"},
          {"encoder.norm.weight", "encoder.final_layer_norm.weight"},
-         {"seq2seq.out.weight", "lm_head.weight"}});
+         {"lm_head.weight", "lm_head.weight"}});
     check_names(Family::own, {{"decoder.0.attention.q.weight", "decoder.0.attention.q.weight"}});
 }
 

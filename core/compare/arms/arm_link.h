@@ -1,4 +1,4 @@
-// One arm of a comparison as its conductor sees it: asked one question at a time, asleep between them.
+// One arm of a comparison as its coordinator sees it: asked one question at a time, asleep between them.
 //
 // No LibTorch here.
 #pragma once
@@ -11,15 +11,15 @@ namespace switchyard::compare {
 // What became of a question.
 struct Exchange {
     enum class End : std::uint8_t {
-        answered,  // text: the line
-        silent,    // no line within the time allowed
-        gone,      // it ended: text says how, and the end of its standard error
-        babbling,  // it spoke unasked or without end: text says so
-        stopped    // the conductor itself was told to stop
+        answered,     // text: the line
+        timed_out,    // no line within the time allowed
+        gone,         // it ended: text says how, and the end of its standard error
+        unsolicited,  // it spoke unasked or without end: text says so
+        stopped       // the coordinator itself was told to stop
     };
     End end = End::gone;
     std::string text;
-    double wall_ms = 0.0;  // from the question to the end of the line, by the conductor's clock
+    double wall_ms = 0.0;  // from the question to the end of the line, by the coordinator's clock
 };
 
 class ArmLink {

@@ -1,4 +1,4 @@
-// What the conductor of a comparison and an arm say to each other: one JSON object a line over the arm's standard streams.
+// What the coordinator of a comparison and an arm say to each other: one JSON object a line over the arm's standard streams.
 //
 //     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may come again
 //                    {"type": "run", "steps": 5}   train that many steps, answer with their times and losses

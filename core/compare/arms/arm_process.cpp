@@ -47,10 +47,10 @@ struct Pipe {
 
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, const char* folder, const std::array<int, 3>& streams,
-                         int report, pid_t conductor) {
+                         int report, pid_t coordinator) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != conductor) ::_exit(127);  // it ended before that was said
+    if (::getppid() != coordinator) ::_exit(127);  // it ended before that was said
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
@@ -92,11 +92,11 @@ std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuar
     std::vector<char*> words;
     for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    const pid_t conductor = ::getpid();
+    const pid_t coordinator = ::getpid();
     const pid_t child = report.ends[0] < 0 ? -1 : ::fork();
     if (child == 0)
         become(words.data(), program.folder.c_str(), {input.ends[0], output.ends[1], errors.ends[1]},
-               report.ends[1], conductor);
+               report.ends[1], coordinator);
     if (child < 0) {
         error = std::string("no process could be made: ") + std::strerror(errno);
         return nullptr;
@@ -196,7 +196,7 @@ bool ArmProcess::take_output(Exchange& exchange) {
         return true;
     }
     if (read_.size() > longest_line) {
-        exchange.end = Exchange::End::babbling;
+        exchange.end = Exchange::End::unsolicited;
         exchange.text = "its line does not end: '" + base::quoted(read_) + "'";
         return true;
     }
@@ -219,7 +219,7 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
         }
         const double rest = timeout_ms - since(start);
         if (rest <= 0.0) {
-            exchange.end = Exchange::End::silent;
+            exchange.end = Exchange::End::timed_out;
             exchange.text =
                 "said nothing for " + std::to_string(static_cast<long>(timeout_ms / 1000.0)) + " s";
             return exchange;
@@ -249,7 +249,7 @@ Exchange ArmProcess::ask(const std::string& line, double timeout_ms) {
     if (child_ < 0) return {Exchange::End::gone, "has been ended", 0.0};
     drain(output_, read_, longest_line);
     if (!read_.empty())
-        return {Exchange::End::babbling,
+        return {Exchange::End::unsolicited,
                 "it spoke without being asked: '" + base::quoted(read_.substr(0, read_.find('\n'))) + "'",
                 0.0};
     ::kill(-child_, SIGCONT);

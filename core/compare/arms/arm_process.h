@@ -1,7 +1,7 @@
 // An arm in a process of its own: started once, stopped by SIGSTOP whenever it is not asked something.
 //
 // It leads a process group, and signals go to the group: what it starts sleeps, wakes and dies with it. The kernel kills it when the
-// conductor ends (PR_SET_PDEATHSIG), an ArmGuard whatever it has started.
+// coordinator ends (PR_SET_PDEATHSIG), an ArmGuard whatever it has started.
 //
 // No LibTorch here.
 #pragma once

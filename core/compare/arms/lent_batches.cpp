@@ -60,7 +60,8 @@ private:
         }
         put(prefix + side + "ids", ids.to(at::kCPU).mul(mask));
         put(prefix + side + "attention_mask", mask);
-        if (batch.segments.defined()) put(prefix + side + "segments", spread(batch.segments, tokens, 0));
+        if (batch.token_type_ids.defined())
+            put(prefix + side + "token_type_ids", spread(batch.token_type_ids, tokens, 0));
     }
 
     std::vector<model::NamedTensor>& tensors_;

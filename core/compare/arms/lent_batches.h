@@ -2,7 +2,7 @@
 //
 //     ids             int64 [samples, seq]   padded places hold 0 and are not attended to
 //     attention_mask  int64 [samples, seq]   1: a real token
-//     segments        int64 [samples, seq]   token types; only where the model has them
+//     token_type_ids        int64 [samples, seq]   token types; only where the model has them
 //     labels          int64 [samples], or [samples, seq]: -100 where there is no label
 //     target_ids, target_attention_mask      of sequence-to-sequence models; labels then have their shape
 //

@@ -182,7 +182,7 @@ Turn OwnArm::run(std::int64_t steps) {
         turn.step_skipped.push_back(report.skipped ? 1 : 0);
         // A step that was skipped has done what it should with what was not finite.
         const double stopped = std::numeric_limits<double>::quiet_NaN();
-        turn.loss.push_back(report.skipped && !std::isfinite(report.loss)   ? 0.0
+        turn.loss.push_back(report.skipped && !std::isfinite(report.loss)  ? 0.0
                             : !report.skipped && !report.nonfinite.empty() ? stopped
                                                                            : report.loss);
         turn.step_samples.push_back(report.samples);

@@ -1,4 +1,4 @@
-// An arm of a comparison that this program is itself: one configuration, trained for as many steps as the conductor asks for.
+// An arm of a comparison that this program is itself: one configuration, trained for as many steps as the coordinator asks for.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ public:
         grad_outputs_ = {at::ones({}, at::kFloat)};
         params_.label_smoothing = settings.label_smoothing;
         params_.z_loss = settings.z_loss;
-        params_.logits_given_up = settings.in_place;
+        params_.may_overwrite_logits = settings.in_place;
     }
 
     resolver::SlotUse use(Pass pass) const override {
@@ -62,7 +62,7 @@ public:
         request->projection_bias = settings_.projection_bias;
         request->label_smoothing = settings_.label_smoothing;
         request->z_loss = settings_.z_loss;
-        request->logits_given_up = settings_.in_place;
+        request->may_overwrite_logits = settings_.in_place;
         return bench_use(Kind::loss, request);
     }
 

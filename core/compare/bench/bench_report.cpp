@@ -108,13 +108,13 @@ void add_row(TextTable& table, const BenchRow& row) {
 
 // What a reader has to know of the whole group.
 std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_t last_cache) {
-    int blocks = 0, spoilt = 0, samples = 0;
+    int blocks = 0, outliers = 0, samples = 0;
     bool ratios = false, cached = false;
     std::string part, worst;
     for (const BenchRow* row = begin; row != end; ++row) {
         blocks = std::max(blocks, row->blocks);
         samples += row->blocks;
-        spoilt += row->spoilt;
+        outliers += row->outliers;
         ratios = ratios || row->speedup.has_value();
         cached = cached || (row->memory_bound && row->timed() &&
                             row->footprint_bytes < static_cast<double>(last_cache));
@@ -124,9 +124,9 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
     }
     if (samples == 0) return "";
     std::string text = std::to_string(blocks) + " blocks";
-    if (spoilt > 0)
-        text += ", " + std::to_string(spoilt) + " of " + std::to_string(samples) +
-                " samples spoilt and thrown away";
+    if (outliers > 0)
+        text += ", " + std::to_string(outliers) + " of " + std::to_string(samples) +
+                " samples left out as outliers";
     if (!begin->base.empty() && !ratios) text += "; no ratios, for the base " + begin->base + " did not run";
     if (cached)
         text += "; what a call touches fits the last cache (" +
@@ -235,7 +235,7 @@ json row_json(const BenchRow& row) {
     if (!row.swept_option.empty()) result["options"][row.swept_option] = row.swept_value;
     result["composed"] = row.composed;
     result["blocks"] = row.blocks;
-    result["spoilt_samples"] = row.spoilt;
+    result["outliers"] = row.outliers;
     result["calls_per_sample"] = row.calls_per_sample;
     return result;
 }

@@ -57,7 +57,7 @@ struct BenchRow {
     Interval ms;
     std::optional<Interval> speedup;
     int blocks = 0;
-    int spoilt = 0;
+    int outliers = 0;
     int calls_per_sample = 1;
 
     double gflops = std::numeric_limits<double>::quiet_NaN();

@@ -207,7 +207,7 @@ private:
         const ArmTiming& timing = result.arms[arm];
         entry.row.ms = timing.ms;
         entry.row.blocks = result.blocks;
-        entry.row.spoilt = timing.spoilt;
+        entry.row.outliers = timing.outliers;
         entry.row.calls_per_sample = timing.calls_per_sample;
         if (base) entry.row.speedup = result.speedup_of(arm, *base);
         for (const auto& [variant, calls] : entry.contender->binding().executed().calls()) {

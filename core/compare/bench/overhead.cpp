@@ -40,7 +40,7 @@ void measure(OverheadRow& row, BenchCase& bench_case, const BenchRequest& reques
     row.ms = result.arms[1].ms;
     row.ratio = inverse(result.speedup_of(1, 0));
     row.blocks = result.blocks;
-    row.spoilt = result.spoilt();
+    row.outliers = result.outliers();
     const std::string variant = variants(contender->binding());
     row.ran = plan.chosen->component + (variant.empty() ? "" : "@" + variant);
 }
@@ -109,11 +109,11 @@ std::string to_text(const OverheadReport& report) {
                      {"ms"},
                      {"ratio [95 %]", Align::left},
                      {"", Align::left}});
-    int spoilt = 0;
+    int outliers = 0;
     for (const OverheadRow& row : report.rows) {
         const std::string operation =
             std::string(name(row.kind)) + " " + row.shape + " " + std::string(name(row.dtype));
-        spoilt += row.spoilt;
+        outliers += row.outliers;
         if (!row.message.empty()) {
             table.row({operation, std::string(name(row.pass)), row.ran, "-", "-", "-", ""});
             table.note(row.message);
@@ -125,7 +125,7 @@ std::string to_text(const OverheadReport& report) {
     }
     return "time through a component over that of the plain LibTorch calls; OVER: more than " +
            base::digits(100.0 * report.limit, 1) + " % for sure\n" + table.render() +
-           (spoilt > 0 ? "  " + std::to_string(spoilt) + " samples spoilt and thrown away\n" : "");
+           (outliers > 0 ? "  " + std::to_string(outliers) + " samples left out as outliers\n" : "");
 }
 
 nlohmann::json to_json(const OverheadReport& report) {
@@ -148,7 +148,7 @@ nlohmann::json to_json(const OverheadReport& report) {
                         {"ratio", interval(row.ratio)},
                         {"over", timed && report.over(row)},
                         {"blocks", row.blocks},
-                        {"spoilt_samples", row.spoilt}});
+                        {"outliers", row.outliers}});
     }
     return {{"rows", rows}, {"limit", report.limit}, {"exit_code", report.exit_code()}};
 }

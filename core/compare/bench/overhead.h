@@ -21,7 +21,7 @@ struct OverheadRow {
     Interval bare_ms, ms;
     Interval ratio;  // time of the component over that of the plain calls
     int blocks = 0;
-    int spoilt = 0;
+    int outliers = 0;
 };
 
 struct OverheadReport {

@@ -73,7 +73,7 @@ void fill_loss(const LossRequest& request, RequestProblem& problem) {
     settings.label_smoothing = request.label_smoothing;
     settings.z_loss = request.z_loss;
     settings.projection_bias = request.projection_bias;
-    settings.in_place = request.logits_given_up && !request.projection;
+    settings.in_place = request.may_overwrite_logits && !request.projection;
     shape.classes = std::max<std::int64_t>(request.classes.max, 2);
     shape.width = request.projection ? request.width.max : 0;
     const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);

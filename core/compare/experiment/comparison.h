@@ -32,14 +32,14 @@ struct ArmSpec {
     bool external() const { return !program.empty(); }
 };
 
-// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  nonsense: it said what
+// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  protocol_error: it said what
 // does not fit the protocol;  failed: it said itself that it cannot go on, or could not be started.
-enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, nonsense, failed };
+enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, protocol_error, failed };
 
 // One arm in one block.
 struct ArmBlock {
     TimedSample sample;    // ms of one step
-    double wall_ms = 0.0;  // of the turn, by the conductor's clock
+    double wall_ms = 0.0;  // of the turn, by the coordinator's clock
     std::int64_t steps = 0;
     std::int64_t samples = 0, tokens = 0;  // of all its timed steps
 };
@@ -60,11 +60,11 @@ struct ArmResult {
     std::vector<std::vector<double>> seed_losses;  // by seed
     std::vector<double> final_losses;              // by seed: the mean over the last tenth of the steps
     std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
-    int spoilt = 0;
+    int outliers = 0;
     std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
     Stability stability;             // of the timed run
-    // Its own clock leaves out much of the time that its turns took: they were timed by the conductor's.
-    bool by_conductor = false;
+    // Its own clock leaves out much of the time that its turns took: they were timed by the coordinator's.
+    bool by_coordinator = false;
 
     bool ok() const { return status == ArmStatus::ok; }
 };
@@ -107,6 +107,6 @@ std::string too_far(const Drift& drift, const Drift& allowed);
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 6> names<compare::ArmStatus>{"ok",  "crashed",  "timed_out",
-                                                                           "nan", "nonsense", "failed"};
+inline constexpr std::array<std::string_view, 6> names<compare::ArmStatus>{
+    "ok", "crashed", "timed_out", "nan", "protocol_error", "failed"};
 }  // namespace switchyard

@@ -61,7 +61,7 @@ std::string speeds(const Comparison& comparison) {
             {arm.spec.name, arm.dtype, base::interval_text(arm.step_ms), base::digits(arm.samples_per_second),
              base::digits(arm.tokens_per_second),
              arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
-        if (arm.by_conductor)
+        if (arm.by_coordinator)
             table.note("timed from outside: the times that it says leave out much of its turns");
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
     }
@@ -174,9 +174,9 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
 }
 
 std::string to_text(const Comparison& comparison) {
-    int spoilt = 0, samples = 0;
+    int outliers = 0, samples = 0;
     for (const auto& arm : comparison.arms) {
-        spoilt += arm.spoilt;
+        outliers += arm.outliers;
         samples += static_cast<int>(std::count_if(arm.blocks.begin(), arm.blocks.end(),
                                                   [](const auto& block) { return block.has_value(); }));
     }
@@ -185,9 +185,9 @@ std::string to_text(const Comparison& comparison) {
             std::to_string(comparison.steps_per_block) +
             (comparison.steps_per_block == 1 ? " step" : " steps") + " after " +
             std::to_string(comparison.warm_up_steps) + " to warm up";
-    if (spoilt > 0)
-        text += "; " + std::to_string(spoilt) + " of " + std::to_string(samples) +
-                " samples spoilt and thrown away";
+    if (outliers > 0)
+        text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
+                " samples left out as outliers";
     if (comparison.stopped) text += "; STOPPED before its end";
     text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) +
             verdicts(comparison);

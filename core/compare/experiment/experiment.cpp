@@ -86,14 +86,14 @@ private:
         switch (exchange.end) {
             case Exchange::End::answered:
                 return std::move(exchange.text);
-            case Exchange::End::silent:
+            case Exchange::End::timed_out:
                 end(at, ArmStatus::timed_out, exchange.text + " " + phase + last);
                 break;
             case Exchange::End::gone:
                 end(at, ArmStatus::crashed, exchange.text + " " + phase + last);
                 break;
-            case Exchange::End::babbling:
-                end(at, ArmStatus::nonsense, exchange.text);
+            case Exchange::End::unsolicited:
+                end(at, ArmStatus::protocol_error, exchange.text);
                 break;
             case Exchange::End::stopped:
                 result_.stopped = true;
@@ -105,11 +105,11 @@ private:
         std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::stable_partition(order.begin(), order.end(),
-                              [&](std::size_t at) { return at == settings_.lender; });
+                              [&](std::size_t at) { return at == settings_.reference_arm; });
         for (const std::size_t at : order) {
             if (result_.stopped) return;
             if (result_.arms[at].ok()) prepare(at, seed);
-            if (at != settings_.lender) continue;
+            if (at != settings_.reference_arm) continue;
             if (!result_.arms[at].ok()) return end_borrowers(seed);
             if (settings_.lent) lent_ = settings_.lent(seed);
         }
@@ -121,7 +121,7 @@ private:
             if (result_.arms[at].ok() && result_.arms[at].spec.external())
                 end(at, ArmStatus::failed,
                     "was not run: it takes weights and batches from " +
-                        result_.arms[settings_.lender].spec.name + ", which failed");
+                        result_.arms[settings_.reference_arm].spec.name + ", which failed");
         }
         for (std::size_t at = 0; at < arms_.size(); ++at) {
             if (result_.arms[at].ok() && !result_.stopped) prepare(at, seed);
@@ -136,7 +136,7 @@ private:
         if (!line) return;
         const auto answer = read_ready(*line);
         if (const auto* nonsense = std::get_if<Nonsense>(&answer))
-            return end(at, ArmStatus::nonsense, nonsense->text);
+            return end(at, ArmStatus::protocol_error, nonsense->text);
         if (const auto* error = std::get_if<ArmError>(&answer))
             return end(at, ArmStatus::failed, error->text);
         const auto& ready = std::get<Ready>(answer);
@@ -177,7 +177,7 @@ private:
         if (!line) return std::nullopt;
         auto answer = read_turn(*line, steps);
         if (const auto* nonsense = std::get_if<Nonsense>(&answer)) {
-            end(at, ArmStatus::nonsense, nonsense->text);
+            end(at, ArmStatus::protocol_error, nonsense->text);
             return std::nullopt;
         }
         if (const auto* error = std::get_if<ArmError>(&answer)) {
@@ -188,7 +188,7 @@ private:
         used_ms_ += wall_ms;
         const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
         if (claimed > wall_ms * 1.01 + 2.0) {
-            end(at, ArmStatus::nonsense,
+            end(at, ArmStatus::protocol_error,
                 "it says that " + std::to_string(steps) + " steps took " +
                     std::to_string(std::lround(claimed)) + " ms, of a turn of " +
                     std::to_string(std::lround(wall_ms)) + " ms");
@@ -196,7 +196,7 @@ private:
         }
         if (const auto wrong = beyond_lent(lent_, done_[at], steps, turn.samples, turn.tokens);
             !wrong.empty()) {
-            end(at, ArmStatus::nonsense, wrong);
+            end(at, ArmStatus::protocol_error, wrong);
             return std::nullopt;
         }
         done_[at] += steps;
@@ -325,7 +325,7 @@ private:
         const double claimed = std::accumulate(turn->step_ms.begin(), turn->step_ms.end(), 0.0);
         unaccounted_[at].push_back(claimed / wall);
         // Believed if the times that it says fill its turns.
-        arm.by_conductor = wall - claimed > 5.0 && median(unaccounted_[at]) < 0.8;
+        arm.by_coordinator = wall - claimed > 5.0 && median(unaccounted_[at]) < 0.8;
         return block;
     }
 

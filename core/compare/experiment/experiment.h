@@ -1,4 +1,4 @@
-// The conductor of a comparison: arms take turns, one awake at a time, in randomised interleaved blocks.
+// The coordinator of a comparison: arms take turns, one awake at a time, in randomised interleaved blocks.
 //
 //     prepare   every arm makes its model from the same weights and says what its first step gives
 //     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how many blocks fit
@@ -51,12 +51,12 @@ struct ExperimentSettings {
     int seeds = 0;
     std::int64_t loss_steps = 0;
     std::optional<LossMargin> loss_margin;
-    std::size_t lender = 0;  // the arm that weights and batches come from: it prepares first
+    std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
 
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
     // After every arm has prepared: the drift of an arm's first step from that of another, files that their preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;
-    // After the lender has prepared, where others borrow from it: what was lent, step by step. Counts of arms are compared with it.
+    // After the reference_arm has prepared, where others borrow from it: what was lent, step by step. Counts of arms are compared with it.
     std::function<std::vector<LentStep>(int seed)> lent;
     std::function<void(const std::string&)> progress;  // a line on what goes on
     std::function<bool()> stop;

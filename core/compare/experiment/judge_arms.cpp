@@ -9,13 +9,13 @@
 namespace switchyard::compare {
 namespace {
 
-void use_conductors_clock(ArmResult& arm, std::int64_t lead_in) {
+void use_coordinators_clock(ArmResult& arm, std::int64_t lead_in) {
     for (auto& block : arm.blocks) {
         if (block) block->sample.ms = block->wall_ms / static_cast<double>(block->steps + lead_in);
     }
 }
 
-void mark_spoilt_blocks(ArmResult& arm) {
+void mark_outlier_blocks(ArmResult& arm) {
     std::vector<TimedSample> samples;
     for (const auto& block : arm.blocks) {
         if (!block) continue;
@@ -24,21 +24,21 @@ void mark_spoilt_blocks(ArmResult& arm) {
             static_cast<double>(block->steps) / static_cast<double>(std::max<std::int64_t>(
                                                     1, block->tokens > 0 ? block->tokens : block->samples));
     }
-    mark_spoilt(samples);
+    mark_outliers(samples);
     std::size_t next = 0;
     for (auto& block : arm.blocks) {
-        if (block) block->sample.spoilt = samples[next++].spoilt;
+        if (block) block->sample.outlier = samples[next++].outlier;
     }
 }
 
 void summarise(ArmResult& arm, const Comparison& comparison) {
-    if (arm.by_conductor) use_conductors_clock(arm, comparison.lead_in);
-    mark_spoilt_blocks(arm);
+    if (arm.by_coordinator) use_coordinators_clock(arm, comparison.lead_in);
+    mark_outlier_blocks(arm);
     std::vector<double> good, rates, tokens;
     for (const auto& block : arm.blocks) {
         if (!block) continue;
-        arm.spoilt += block->sample.spoilt ? 1 : 0;
-        if (block->sample.spoilt) continue;
+        arm.outliers += block->sample.outlier ? 1 : 0;
+        if (block->sample.outlier) continue;
         const double seconds = block->sample.ms * static_cast<double>(block->steps) / 1e3;
         good.push_back(block->sample.ms);
         rates.push_back(static_cast<double>(block->samples) / std::max(seconds, 1e-9));
@@ -53,7 +53,7 @@ void summarise(ArmResult& arm, const Comparison& comparison) {
 std::vector<std::optional<double>> costs(const ArmResult& arm) {
     std::vector<std::optional<double>> list;
     for (const auto& block : arm.blocks) {
-        const bool good = block && !block->sample.spoilt;
+        const bool good = block && !block->sample.outlier;
         list.push_back(good ? std::optional(block->sample.ms * static_cast<double>(block->steps) /
                                             static_cast<double>(block->samples))
                             : std::nullopt);

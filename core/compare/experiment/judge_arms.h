@@ -9,7 +9,7 @@
 
 namespace switchyard::compare {
 
-// Marks spoilt samples, and fills in times and rates. A sample is spoilt by its time for each token: blocks have other texts, and take
+// Marks outliers, and fills in times and rates. A sample is an outlier by its time for each token: blocks have other texts, and take
 // longer for that.
 void summarise_arms(Comparison& comparison);
 

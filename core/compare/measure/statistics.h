@@ -60,7 +60,7 @@ Interval bootstrap(std::size_t n, const IndexStatistic& statistic, const Bootstr
 Interval median_interval(std::span<const double> values, const BootstrapOptions& options = {});
 
 // How many times faster `arm` is than `base`, block by block: the median over blocks of base / arm, blocks
-// resampled. Blocks where either is missing (spoilt) do not count.
+// resampled. Blocks where either is missing (an outlier) do not count.
 Interval speedup(std::span<const std::optional<double>> base_ms,
                  std::span<const std::optional<double>> arm_ms, const BootstrapOptions& options = {});
 

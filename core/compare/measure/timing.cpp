@@ -92,13 +92,13 @@ private:
     }
 
     void summarise(ArmTiming& arm) const {
-        mark_spoilt(arm.samples);
+        mark_outliers(arm.samples);
         std::vector<double> good;
         for (const TimedSample& sample : arm.samples) {
-            arm.block_ms.push_back(sample.spoilt ? std::nullopt : std::optional(sample.ms));
-            if (!sample.spoilt) good.push_back(sample.ms);
+            arm.block_ms.push_back(sample.outlier ? std::nullopt : std::optional(sample.ms));
+            if (!sample.outlier) good.push_back(sample.ms);
         }
-        arm.spoilt = static_cast<int>(arm.samples.size() - good.size());
+        arm.outliers = static_cast<int>(arm.samples.size() - good.size());
         arm.ms = median_interval(good, {.seed = options_.seed});
     }
 
@@ -117,9 +117,9 @@ Interval TimingResult::speedup_of(std::size_t arm, std::size_t base) const {
     return speedup(arms.at(base).block_ms, arms.at(arm).block_ms, {.seed = seed});
 }
 
-int TimingResult::spoilt() const {
+int TimingResult::outliers() const {
     return std::accumulate(arms.begin(), arms.end(), 0,
-                           [](int sum, const ArmTiming& arm) { return sum + arm.spoilt; });
+                           [](int sum, const ArmTiming& arm) { return sum + arm.outliers; });
 }
 
 TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& options, Stopwatch& stopwatch) {
@@ -127,7 +127,7 @@ TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& option
     return Run(arms, options, stopwatch).finish();
 }
 
-void mark_spoilt(std::vector<TimedSample>& samples) {
+void mark_outliers(std::vector<TimedSample>& samples) {
     std::vector<double> ms;
     for (const TimedSample& sample : samples) ms.push_back(sample.ms);
     const double centre = median(ms);
@@ -137,11 +137,11 @@ void mark_spoilt(std::vector<TimedSample>& samples) {
         const double excess = sample.ms - centre;
         const bool long_one = excess > 3.5 * deviation && excess > 0.05 * centre;
         const bool far_out = excess > 8.0 * deviation && excess > 0.25 * centre;
-        sample.spoilt = far_out || (long_one && sample.lost_slices > 0);
-        count += sample.spoilt ? 1U : 0U;
+        sample.outlier = far_out || (long_one && sample.lost_slices > 0);
+        count += sample.outlier ? 1U : 0U;
     }
     if (count * 4 > samples.size()) {
-        for (TimedSample& sample : samples) sample.spoilt = false;
+        for (TimedSample& sample : samples) sample.outlier = false;
     }
 }
 

@@ -1,4 +1,4 @@
-// Times competing callables against each other: interleaved in randomised blocks, warmed up, with spoilt
+// Times competing callables against each other: interleaved in randomised blocks, warmed up, with outlier
 // samples thrown away and counted.
 //
 // One block holds one sample of every arm, in an order drawn anew, so that whatever changes slowly (clock,
@@ -44,15 +44,15 @@ struct TimedSample {
     int position = 0;              // in its block, from 0
     double ms = 0.0;               // of one call
     std::int64_t lost_slices = 0;  // while it ran; -1 unknown
-    bool spoilt = false;
+    bool outlier = false;
 };
 
 struct ArmTiming {
     std::string name;
     int calls_per_sample = 1;
     std::vector<TimedSample> samples;             // one a block
-    std::vector<std::optional<double>> block_ms;  // the same without those that are spoilt
-    int spoilt = 0;
+    std::vector<std::optional<double>> block_ms;  // the same without outliers
+    int outliers = 0;
     Interval ms;  // of one call
 };
 
@@ -63,16 +63,16 @@ struct TimingResult {
     std::uint64_t seed = 0;
 
     Interval speedup_of(std::size_t arm, std::size_t base) const;
-    int spoilt() const;
+    int outliers() const;
 };
 
 TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& options, Stopwatch& stopwatch);
 
-// Marks the samples that another process spoilt: on a busy machine a parallel region loses a scheduler slice
+// Marks outliers, the samples that another process slowed down: on a busy machine a parallel region loses a scheduler slice
 // of several milliseconds. Spoilt is a sample that was long for its arm (modified z-score above 3.5, and 5 %
 // over the median at least) and either lost a processor while it ran, or stands so far out (z above 8, 25 %
 // over) that it needs no witness. Where more than a quarter of an arm's samples would go, that is how it runs
 // here: all of them stay.
-void mark_spoilt(std::vector<TimedSample>& samples);
+void mark_outliers(std::vector<TimedSample>& samples);
 
 }  // namespace switchyard::compare

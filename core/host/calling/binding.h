@@ -50,10 +50,8 @@ public:
         return guarded(site(name), std::forward<Call>(call));
     }
 
-    // What the component answers to a question of <switchyard/interfaces/questions.h>; nullptr: nothing.
-    const char* answer(std::string_view question) const {
-        return static_cast<const char*>(query(question));
-    }
+    // What the component answers to a question of <switchyard/interfaces/component_property.h>; nullptr: nothing.
+    const char* answer(std::string_view question) const { return static_cast<const char*>(query(question)); }
 
 protected:
     BindingBase(const LoadedComponent& loaded, BindingInfo info);

@@ -3,11 +3,11 @@
 #include <array>
 #include <stdexcept>
 
+#include <switchyard/base/log.h>
 #include <switchyard/host/calling/guard.h>
 #include <switchyard/host/calling/plugin_library.h>
 #include <switchyard/host/calling/services.h>
-#include <switchyard/base/log.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 namespace switchyard::host {
 namespace {
@@ -38,7 +38,7 @@ const CallNames& names_of(const SwitchyardComponent& entry) {
 }  // namespace
 
 void Destroyer::operator()(void* component) const noexcept {
-    const StdoutAside aside;
+    const StdoutRedirect aside;
     try {
         guarded({plugin_.c_str(), entry_->id, names_of(*entry_).destroy},
                 [&] { entry_->destroy(component); });
@@ -57,7 +57,7 @@ void* create_component(const LoadedComponent& loaded, Kind kind, CreateInfo info
     }
     info.services = services();
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(), names_of(kind).create};
-    const StdoutAside aside;
+    const StdoutRedirect aside;
     void* const component = guarded(site, [&] { return loaded.entry->create(&info); });
     if (component == nullptr) throw PluginError(site, "returned no component");
     return component;
@@ -70,7 +70,7 @@ Verdict supports(const LoadedComponent& loaded, const Request& request, const Ho
         sizeof(SwitchyardSupports), &request, &host, &options, variant.c_str(), &verdict};
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(),
                         names_of(loaded.manifest->kind).supports};
-    const StdoutAside aside;
+    const StdoutRedirect aside;
     try {
         guarded(site, [&] { loaded.entry->supports(&arguments); });
     } catch (const PluginError& error) {

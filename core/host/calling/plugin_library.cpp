@@ -14,7 +14,7 @@
 #include <switchyard/host/discovery/descriptor_check.h>
 #include <switchyard/host/discovery/dlopen_error.h>
 #include <switchyard/host/discovery/exposed_file.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 namespace switchyard::host {
 
@@ -106,7 +106,7 @@ LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, cons
     const std::lock_guard lock(mutex);
     const auto found = known.find(path);
     if (found != known.end()) return found->second;
-    const StdoutAside aside;
+    const StdoutRedirect aside;
     return known[path] = load_now(
                path, manifest, enter ? enter : [](Gate) {});
 }

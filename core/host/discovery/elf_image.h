@@ -14,9 +14,9 @@
 namespace switchyard::host {
 
 struct ElfImage {
-    std::uint16_t machine = 0;  // e_machine
-    bool shared = false;        // ET_DYN
-    std::string build_id;       // hexadecimal, empty if there is none
+    std::uint16_t machine = 0;           // e_machine
+    bool shared = false;                 // ET_DYN
+    std::string build_id;                // hexadecimal, empty if there is none
     std::optional<std::string> section;  // content of the section asked for, if there is one
 };
 

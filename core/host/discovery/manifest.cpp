@@ -117,7 +117,7 @@ ComponentManifest component_from(const Json& value, const std::string& where) {
     component.id = text(value, "id", in);
     component.summary = text(value, "summary", in);
     component.variants = texts(value, "variants", in);
-    component.rank = integer(member(value, "rank", in), in + "rank");
+    component.priority = integer(member(value, "priority", in), in + "priority");
     component.gradient = choice<GradientMode>(value, "gradient", in);
     component.random = choice<RandomSource>(value, "random", in);
     component.accuracy = choice<Accuracy>(value, "accuracy", in);

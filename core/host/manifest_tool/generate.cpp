@@ -35,7 +35,7 @@ ordered_json json_of(const ComponentManifest& component) {
             {"id", component.id},
             {"summary", component.summary},
             {"variants", component.variants},
-            {"rank", component.rank},
+            {"priority", component.priority},
             {"gradient", name(component.gradient)},
             {"random", name(component.random)},
             {"accuracy", name(component.accuracy)},

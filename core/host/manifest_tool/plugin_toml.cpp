@@ -144,7 +144,7 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Tom
     check_gradient(table, component);
     component.random = table.choice<RandomSource>("random", RandomSource::none).value_or(RandomSource::none);
     read_accuracy(table, component);
-    component.rank = static_cast<int>(table.integer("rank", 0, 1000, 0));
+    component.priority = static_cast<int>(table.integer("priority", 0, 1000, 0));
     if (const Node* options = table.find("options")) {
         if (options->kind != Node::Kind::table)
             table.wrong(*options, "options", "tables [component.options.NAME]");

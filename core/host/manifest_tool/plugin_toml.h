@@ -16,7 +16,7 @@
 //     header = "my_attention.h"          # where the class is
 //     summary = "One line for people"
 //     gradient = "kernel"                # kernel, differentiable, recompute, none
-//     rank = 50                          # left out: 0
+//     priority = 50                          # left out: 0
 //     variants = ["fast", "small"]       # left out: none
 //     random = "counter"                 # none (left out), counter, library
 //     accuracy = "reduced"               # exact (left out), reduced; then accuracy_bound

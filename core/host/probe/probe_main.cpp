@@ -21,7 +21,7 @@
 #include <switchyard/host/mapped_files.h>
 #include <switchyard/host/probe/component_probe.h>
 #include <switchyard/host/probe/kept_process.h>
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 #include <switchyard/interfaces/fingerprint.h>
 
 namespace {
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << error << '\n';
         return 1;
     }
-    int fd = put_stdout_aside_for_good();
+    int fd = redirect_stdout_for_good();
     if (by_program) {
         fd = ::fcntl(arguments->report_fd, F_DUPFD_CLOEXEC, 100);
         ::close(arguments->report_fd);

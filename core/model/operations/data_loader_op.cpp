@@ -65,7 +65,7 @@ void move_to(at::Tensor& tensor, c10::DeviceType device) {
 
 void move_to(Batch& batch, c10::DeviceType device) {
     for (TokenBatch* side : {&batch.source, &batch.target}) {
-        for (at::Tensor* tensor : {&side->ids, &side->segments, &side->tokens.lengths,
+        for (at::Tensor* tensor : {&side->ids, &side->token_type_ids, &side->tokens.lengths,
                                    &side->tokens.cu_seqlens, &side->tokens.positions})
             move_to(*tensor, device);
     }

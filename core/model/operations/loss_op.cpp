@@ -16,7 +16,7 @@ constexpr std::array<const char*, 4> input_names{"x", "weight", "bias", "targets
 constexpr std::array<const char*, 2> output_names{"loss", "count"};
 
 bool gives_up(const LossInputs& inputs, const LossParams& params) {
-    return params.logits_given_up && !inputs.weight.defined();
+    return params.may_overwrite_logits && !inputs.weight.defined();
 }
 
 bool shares_memory(const at::Tensor& a, const at::Tensor& b) {
@@ -51,7 +51,7 @@ struct LossTraits {
                                   const host::Tensors& grads, host::Needs needs) {
         LossGrads made = component.backward(params, saved, grads[0], {needs[0], needs[1], needs[2]});
         for (const Saved::Entry& entry : saved.tensors)
-            if (params.logits_given_up && shares_memory(entry.tensor, made.x)) changed(entry.tensor);
+            if (params.may_overwrite_logits && shares_memory(entry.tensor, made.x)) changed(entry.tensor);
         return {std::move(made.x), std::move(made.weight), std::move(made.bias), at::Tensor()};
     }
     static host::Tensors reference(const Inputs& inputs, const Params& params) {
@@ -111,7 +111,7 @@ void check(const host::BindingBase& binding, const LossInputs& in, const LossPar
             params.label_smoothing, ", bound for calls without it");
     require(binding, params.z_loss == 0.0 || request.z_loss > 0.0, "z_loss is ", params.z_loss,
             ", bound for calls without it");
-    require(binding, !params.logits_given_up || request.logits_given_up,
+    require(binding, !params.may_overwrite_logits || request.may_overwrite_logits,
             "the logits are given up, bound for calls that keep them");
     require(binding, (params.reduction == Reduction::none) == request.per_row,
             request.per_row ? "bound for one loss a row, called for their sum or mean"
@@ -129,7 +129,7 @@ LossOutputs call_component(const std::shared_ptr<host::Binding<Loss>>& binding, 
             "a bias is given, bound for calls without it");
     LossParams given = params;
     // Who looks at the call when it is done is to see the logits.
-    if (host::call_observer() != nullptr) given.logits_given_up = false;
+    if (host::call_observer() != nullptr) given.may_overwrite_logits = false;
     host::Tensors outputs;
     call<LossTraits>(binding, inputs, given, outputs);
     const std::int64_t values = params.reduction == Reduction::none ? inputs.x.size(0) : 1;
@@ -154,7 +154,7 @@ LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& param
     check(*binding_, inputs, params);
     if (!compose_projection_ || !inputs.weight.defined()) return call_component(binding_, inputs, params);
     LossParams own = params;
-    own.logits_given_up = request_of(*binding_).logits_given_up;  // nobody else knows them
+    own.may_overwrite_logits = request_of(*binding_).may_overwrite_logits;  // nobody else knows them
     const auto x = reference::without_ignored(inputs.x, inputs.targets, params.ignore_index);
     return call_component(binding_,
                           {reference::linear(x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, own);

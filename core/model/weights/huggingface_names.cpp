@@ -38,7 +38,7 @@ constexpr std::array<Line, 19> bert{
      {"masked_lm.dense.", "cls.predictions.transform.dense."},
      {"masked_lm.norm.", "cls.predictions.transform.LayerNorm."},
      {"masked_lm.bias", "cls.predictions.bias"},
-     {"masked_lm.out.", "cls.predictions.decoder."},
+     {"lm_head.", "cls.predictions.decoder."},
      {"next_sentence.", "cls.seq_relationship."},
      {"classifier.", "classifier."}}};
 
@@ -54,7 +54,7 @@ constexpr std::array<Line, 12> gpt2{
      {"decoder.#.feed_forward.out.", "transformer.h.#.mlp.c_proj.", Form::transposed},
      {"decoder.#.feed_forward.norm.", "transformer.h.#.ln_2."},
      {"decoder.norm.", "transformer.ln_f."},
-     {"causal_lm.out.", "lm_head."}}};
+     {"lm_head.", "lm_head."}}};
 
 constexpr std::array<Line, 12> llama{
     {{"embeddings.word", "model.embed_tokens.weight"},
@@ -68,7 +68,7 @@ constexpr std::array<Line, 12> llama{
      {"decoder.#.feed_forward.out.", "model.layers.#.mlp.down_proj."},
      {"decoder.#.feed_forward.norm.", "model.layers.#.post_attention_layernorm."},
      {"decoder.norm.", "model.norm."},
-     {"causal_lm.out.", "lm_head."}}};
+     {"lm_head.", "lm_head."}}};
 
 constexpr std::array<Line, 25> t5{
     {{"embeddings.word", "shared.weight"},
@@ -95,7 +95,7 @@ constexpr std::array<Line, 25> t5{
      {"decoder.#.feed_forward.norm.", "decoder.block.#.layer.2.layer_norm."},
      {"decoder.#.feed_forward.out.", "decoder.block.#.layer.2.DenseReluDense.wo."},
      {"decoder.norm.", "decoder.final_layer_norm."},
-     {"seq2seq.out.", "lm_head."}}};
+     {"lm_head.", "lm_head."}}};
 constexpr std::array<Line, 2> t5_plain{
     {{"encoder.#.feed_forward.in.", "encoder.block.#.layer.1.DenseReluDense.wi."},
      {"decoder.#.feed_forward.in.", "decoder.block.#.layer.2.DenseReluDense.wi."}}};

@@ -9,8 +9,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/config/config.h>
 #include <switchyard/base/atomic_file.h>
+#include <switchyard/config/config.h>
 #include <switchyard/model/parameters.h>
 #include <switchyard/model/weights/huggingface_names.h>
 

@@ -1,4 +1,4 @@
-// `switchyard check`: the debugging that practice teaches, as tests of one's own model, data and backends (Karpathy 2019, "A Recipe for Training
+// `switchyard diagnose`: the debugging that practice teaches, as tests of one's own model, data and backends (Karpathy 2019, "A Recipe for Training
 // Neural Networks"). Each diagnosis is one function that says what it found and, if that is bad, what to try.
 #pragma once
 

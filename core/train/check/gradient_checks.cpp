@@ -65,11 +65,11 @@ Diagnosis check_gradients(CheckBench& bench) {
         result.health = Health::bad;
         result.advice =
             "over six decades lie between the layers: try model.norm_position = \"pre\", or a longer "
-            "train.warmup_share";
+            "train.warmup_ratio";
     } else if (spread > 1e3) {
         result.health = Health::unclear;
         result.advice =
-            "over three decades lie between the layers: deep post-norm stacks want a long train.warmup_share";
+            "over three decades lie between the layers: deep post-norm stacks want a long train.warmup_ratio";
     }
     bench.session.parameters().zero_gradients();
     return result;

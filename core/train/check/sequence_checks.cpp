@@ -50,8 +50,7 @@ std::vector<at::Tensor> outputs_of_batch(CheckBench& bench, const Batch& batch) 
     const auto& session = bench.session;
     const auto& side = session.model().output_side(batch);
     const bool words = session.config().task.label_per_token();
-    const auto all = words ? session.model().hidden(context, batch)
-                           : session.model().logits(context, batch);
+    const auto all = words ? session.model().hidden(context, batch) : session.model().logits(context, batch);
     std::vector<at::Tensor> outputs;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(batch.samples.size()); ++i) {
         if (!words) {
@@ -133,8 +132,7 @@ Diagnosis check_finite_activations(CheckBench& bench) {
     model::ForwardContext context;
     context.phase = Phase::train;
     context.observer = &observer;
-    for (const auto& batch : bench.batches)
-        bench.session.model().hidden(context, batch);
+    for (const auto& batch : bench.batches) bench.session.model().hidden(context, batch);
     std::ostringstream text;
     text << "the largest value is " << largest << ", after " << where;
     result.finding = text.str();

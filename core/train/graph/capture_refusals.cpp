@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include <switchyard/interfaces/questions.h>
+#include <switchyard/interfaces/component_property.h>
 
 namespace switchyard::train {
 namespace {
 
 // Empty: its calls can be captured.
 std::string why_not(const host::BindingBase& binding) {
-    const char* const answer = binding.answer(graph_capture_question);
+    const char* const answer = binding.answer(graph_capture_property);
     return answer == nullptr ? "it does not say that its calls can be captured" : answer;
 }
 

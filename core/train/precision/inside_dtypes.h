@@ -1,7 +1,7 @@
 // In which dtypes LibTorch's own operators compute inside a component's call: what a call's tensors at its border do not show.
 //
 // Seen through LibTorch's RecordFunction, on whichever thread, while a component's call is in progress there (guard.h). Kernels that a plugin brings itself do not pass by:
-// of those its component says itself (<switchyard/interfaces/questions.h>).
+// of those its component says itself (<switchyard/interfaces/component_property.h>).
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include <switchyard/base/joined.h>
 #include <switchyard/host/calling/binding.h>
-#include <switchyard/interfaces/questions.h>
+#include <switchyard/interfaces/component_property.h>
 
 namespace switchyard::train {
 namespace {
@@ -155,7 +155,7 @@ void ObservedValues::observe(const host::ObservedCall& call) {
     add(call.outputs, false);
     for (const auto dtype : inside_.of(call.pass == host::Pass::step ? "" : call.place, call.call))
         record.inside.insert(short_name(dtype));
-    if (const char* const own = call.binding.answer(computes_in_question)) record.own.insert(own);
+    if (const char* const own = call.binding.answer(computes_in_property)) record.own.insert(own);
 }
 
 void ObservedValues::add_state(const OptimizerState& state, const std::string& component) {

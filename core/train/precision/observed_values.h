@@ -41,7 +41,8 @@ struct OperationRecord {
     std::uint64_t calls = 0;
     std::set<std::string>
         inside;  // dtypes in which LibTorch's operators computed within the call; empty: kernels of its own, or autograd's backward
-    std::set<std::string> own;  // what the component says of its own kernels (computes_in_question); empty: nothing
+    std::set<std::string>
+        own;  // what the component says of its own kernels (computes_in_property); empty: nothing
     std::vector<TensorRecord> tensors;
 
     std::set<std::string> dtypes(bool enters, bool parameters) const;

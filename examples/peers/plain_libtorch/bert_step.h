@@ -29,7 +29,8 @@ struct AdamW {
 };
 
 struct MicroBatch {
-    at::Tensor ids, attention_mask, segments, labels;  // segments undefined: all tokens are of the first
+    at::Tensor ids, attention_mask, token_type_ids,
+        labels;  // token_type_ids undefined: all tokens are of the first
 };
 using StepBatches = std::vector<MicroBatch>;
 

@@ -35,7 +35,7 @@ public:
     Schedule() = default;
     explicit Schedule(const Json& told)
         : kind_(told.at("kind")), steps_(told.at("steps")), last_(told.at("final_factor")) {
-        warmup_ = std::llround(told.at("warmup_share").get<double>() * static_cast<double>(steps_));
+        warmup_ = std::llround(told.at("warmup_ratio").get<double>() * static_cast<double>(steps_));
     }
 
     double factor(long step) const {
@@ -96,7 +96,7 @@ std::vector<peer::StepBatches> read_batches(const std::string& path) {
         const auto what = name.substr(second + 1);
         if (what == "ids") batch.ids = tensor;
         if (what == "attention_mask") batch.attention_mask = tensor;
-        if (what == "segments") batch.segments = tensor;
+        if (what == "token_type_ids") batch.token_type_ids = tensor;
         if (what == "labels") batch.labels = tensor;
     }
     return steps;

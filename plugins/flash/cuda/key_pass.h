@@ -23,7 +23,7 @@ struct KeyPass {
     struct Buffers {
         T *k, *v, *q[2], *grad;
         float *top, *base, *delta;  // of the tile's queries; RowSoftmax
-        unsigned char* kept;  // [tile_queries][8]: decisions, as kept_columns makes them
+        unsigned char* kept;        // [tile_queries][8]: decisions, as kept_columns makes them
     };
     // One tile of queries of one head.
     struct Step {

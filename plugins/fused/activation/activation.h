@@ -6,8 +6,8 @@
 #include <memory>
 
 #include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -21,8 +21,8 @@ public:
     ActivationGrads backward(const ActivationParams& params, const Saved& saved, const at::Tensor& grad_y,
                              const ActivationNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(
-            id, {{graph_capture_question, ""}, {computes_in_question, "fp32"}, {thread_counts_question, ""}});
+        return component_property(
+            id, {{graph_capture_property, ""}, {computes_in_property, "fp32"}, {thread_counts_property, ""}});
     }
 
 private:

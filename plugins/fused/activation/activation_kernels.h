@@ -32,7 +32,8 @@ struct ActivationBackward {
     RowDropout dropout;
     const Storage* x = nullptr;
     const float* bias = nullptr;
-    const Storage* y = nullptr;  // read instead of x, bias and dropout by a relu that is not gated; identity reads neither
+    const Storage* y =
+        nullptr;  // read instead of x, bias and dropout by a relu that is not gated; identity reads neither
     const Storage* grad_y = nullptr;
     Storage* grad_x = nullptr;   // or nullptr
     float* grad_bias = nullptr;  // or nullptr; the rows' terms are added

@@ -67,10 +67,11 @@ LossOutputs forward_with_gradient(const LossInputs& inputs, const LossParams& pa
                                   std::int64_t last_cache_bytes, Saved& saved) {
     const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
     const std::int64_t count = count_of(targets, params);
-    const at::Tensor gradient = params.logits_given_up ? logits : at::empty(logits.sizes(), logits.options());
-    const auto losses =
-        losses_and_gradients({logits, data_of<std::int64_t>(targets), &params}, scale_of(params, count),
-                             gradient, !params.logits_given_up && may_stream(gradient, 64, last_cache_bytes));
+    const at::Tensor gradient =
+        params.may_overwrite_logits ? logits : at::empty(logits.sizes(), logits.options());
+    const auto losses = losses_and_gradients(
+        {logits, data_of<std::int64_t>(targets), &params}, scale_of(params, count), gradient,
+        !params.may_overwrite_logits && may_stream(gradient, 64, last_cache_bytes));
     keep_gradient(inputs, gradient, saved);
     return outputs_of(losses, params, count);
 }
@@ -108,19 +109,19 @@ LossGrads backward_logits(const LossParams& params, const Saved& saved, const at
                           std::int64_t last_cache_bytes) {
     const at::Tensor logits = dense(saved[0]), targets = dense(saved[1]);
     LossGrads grads;
-    grads.x = params.logits_given_up ? logits.detach() : at::empty(logits.sizes(), logits.options());
+    grads.x = params.may_overwrite_logits ? logits.detach() : at::empty(logits.sizes(), logits.options());
     row_gradients({logits, data_of<std::int64_t>(targets), &params}, data_of<float>(saved[2]),
                   row_scale(params, saved.integers.at(1), grad), grads.x,
-                  !params.logits_given_up && may_stream(grads.x, 64, last_cache_bytes));
+                  !params.may_overwrite_logits && may_stream(grads.x, 64, last_cache_bytes));
     return grads;
 }
 
 // With 1, the gradient is what was saved: autograd's own accounting of references keeps anyone from changing it unseen.
 LossGrads saved_gradient(const LossParams& params, const Saved& saved, const at::Tensor& grad) {
-    const at::Tensor made = params.logits_given_up ? saved[0].detach() : saved[0];
+    const at::Tensor made = params.may_overwrite_logits ? saved[0].detach() : saved[0];
     const auto factor = static_cast<double>(grad.item<float>());
     if (factor == 1.0) return {made, {}, {}};
-    return {params.logits_given_up ? made.mul_(factor) : made * factor, {}, {}};
+    return {params.may_overwrite_logits ? made.mul_(factor) : made * factor, {}, {}};
 }
 
 // The rows whose target counts, alone: what stands in the others reaches nothing, and takes no time.

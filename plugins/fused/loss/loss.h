@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/loss.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -20,9 +20,9 @@ public:
     LossGrads backward(const LossParams& params, const Saved& saved, const at::Tensor& grad_loss,
                        const LossNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""},
-                           {computes_in_question, computes_in_},
-                           {thread_counts_question, ""}});
+        return component_property(id, {{graph_capture_property, ""},
+                                       {computes_in_property, computes_in_},
+                                       {thread_counts_property, ""}});
     }
 
 private:

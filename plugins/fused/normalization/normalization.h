@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/normalization.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard {
@@ -24,9 +24,9 @@ public:
                                 const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                 const NormalizationNeeds& needs) override;
     void* query(std::string_view id) override {
-        return answer(id, {{graph_capture_question, ""},
-                           {computes_in_question, computes_in_},
-                           {thread_counts_question, ""}});
+        return component_property(id, {{graph_capture_property, ""},
+                                       {computes_in_property, computes_in_},
+                                       {thread_counts_property, ""}});
     }
 
 protected:

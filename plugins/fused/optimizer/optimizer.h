@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/optimizer.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/interfaces/verdict.h>
 #include <switchyard/sdk/optimizer_sweep.h>
 
@@ -29,10 +29,10 @@ public:
     void load(const OptimizerState& state) override { on_cuda_ ? on_cuda_->load(state) : state_.load(state); }
     void* query(std::string_view id) override {
         const bool muon = algorithm_ == OptimizerKind::muon;
-        return answer(id,
-                      {{graph_capture_question, ""},
-                       {computes_in_question, "fp32"},
-                       {thread_counts_question, muon ? "muon's products of matrices are LibTorch's" : ""}});
+        return component_property(
+            id, {{graph_capture_property, ""},
+                 {computes_in_property, "fp32"},
+                 {thread_counts_property, muon ? "muon's products of matrices are LibTorch's" : ""}});
     }
 
 private:

@@ -35,7 +35,7 @@ inline bool multiplies_bfloat16() {
 #endif
 }
 
-// What operands of a type are multiplied in here, in the words of computes_in_question (<switchyard/interfaces/questions.h>).
+// What operands of a type are multiplied in here, in the words of computes_in_property (<switchyard/interfaces/component_property.h>).
 inline const char* multiplied_in(at::ScalarType type) {
     return type == at::kBFloat16 && multiplies_bfloat16() ? "bf16, fp32 sums" : "fp32";
 }

@@ -180,7 +180,7 @@ LossGrads cross_entropy_backward(const LossParams& params, const Saved& saved, c
     const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
     LossGrads grads;
     if (!needs.x) return grads;
-    grads.x = params.logits_given_up ? logits : at::empty(logits.sizes(), logits.options());
+    grads.x = params.may_overwrite_logits ? logits : at::empty(logits.sizes(), logits.options());
     LossCall call = call_for(logits, targets, params, logits.size(1), 0);
     call.known_log_sum_exp = saved[saved_lse].const_data_ptr<float>();
     call.scale = scale.const_data_ptr<float>();

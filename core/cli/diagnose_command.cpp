@@ -1,4 +1,4 @@
-// switchyard check CONFIG
+// switchyard diagnose CONFIG
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -63,7 +63,7 @@ int check(const CheckOptions& options) {
     const auto planned = plan_job(options.job);
     auto& training = planned->config.train;
     training.schedule = config::ScheduleKind::constant;
-    training.warmup_share = 0.0;
+    training.warmup_ratio = 0.0;
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_data();
@@ -98,7 +98,7 @@ int check(const CheckOptions& options) {
 
 }  // namespace
 
-Action setup_check(CLI::App& command) {
+Action setup_diagnose(CLI::App& command) {
     const auto options = std::make_shared<CheckOptions>();
     add_job_options(command, options->job);
     add_json(command, options->json);

@@ -1,4 +1,4 @@
-// What components answer to questions (<switchyard/interfaces/questions.h>), as they are bound and after a call. To add a case: a component, what is done with it, and
+// What components answer to questions (<switchyard/interfaces/component_property.h>), as they are bound and after a call. To add a case: a component, what is done with it, and
 // the answer in the words of `switchyard precision`.
 #include "builtin.h"
 
@@ -8,10 +8,10 @@
 #include <ATen/ops/randn.h>
 
 #include <switchyard/interfaces/attention.h>
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/questions.h>
 #include <switchyard/sdk/cpu/tile_product.h>
 
 #include <switchyard_test.h>
@@ -25,7 +25,7 @@ std::string asked(Component& component, std::string_view question) {
     return text == nullptr ? "nothing" : text;
 }
 
-std::string computed_in(Component& component) { return asked(component, computes_in_question); }
+std::string computed_in(Component& component) { return asked(component, computes_in_property); }
 
 // What products of such numbers run in here, where they go in tiles.
 std::string in_tiles(at::ScalarType type) {
@@ -102,26 +102,26 @@ TEST_CASE("flash says what its tiles multiply in, and float32 of few queries, wh
 TEST_CASE("whether steps can be captured is answered with yes or with the reason") {
     const OptimizerRequest step;
     for (const char* plugin : {"fused", "optim8bit"})
-        CHECK(asked(*test::make<Optimizer>(plugin, plugin, step), graph_capture_question).empty());
-    CHECK(asked(*test::make<Optimizer>("naive", "naive", step), graph_capture_question) == "nothing");
+        CHECK(asked(*test::make<Optimizer>(plugin, plugin, step), graph_capture_property).empty());
+    CHECK(asked(*test::make<Optimizer>("naive", "naive", step), graph_capture_property) == "nothing");
 
     AttentionRequest request;
     for (const char* plugin : {"flash", "torch"}) {
         request.layout = Layout::padded;
-        CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_question).empty());
+        CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_property).empty());
         request.layout = Layout::packed;
-        CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_question) ==
+        CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_property) ==
               "lengths of packed sequences are read on the host");
     }
     PrecisionRequest scaled;
-    CHECK(asked(*test::make<Precision>("amp", "fp16", scaled), graph_capture_question).empty());
+    CHECK(asked(*test::make<Precision>("amp", "fp16", scaled), graph_capture_property).empty());
     scaled.loss_scaling = true;
-    CHECK(asked(*test::make<Precision>("amp", "fp16", scaled), graph_capture_question) ==
+    CHECK(asked(*test::make<Precision>("amp", "fp16", scaled), graph_capture_property) ==
           "the loss scale is kept on the host and follows what a step overflowed");
     const PrecisionRequest request8;
-    CHECK_THAT(asked(*test::make<Precision>("fp8", "fp8", request8), graph_capture_question),
+    CHECK_THAT(asked(*test::make<Precision>("fp8", "fp8", request8), graph_capture_property),
                test::contains("scales follow magnitudes"));
     Options current;
     current.set("recipe", std::string("current"));
-    CHECK(asked(*test::make<Precision>("fp8", "fp8", request8, "", current), graph_capture_question).empty());
+    CHECK(asked(*test::make<Precision>("fp8", "fp8", request8, "", current), graph_capture_property).empty());
 }

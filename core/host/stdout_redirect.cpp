@@ -1,4 +1,4 @@
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ void turn_aside() noexcept {
 
 }  // namespace
 
-StdoutAside::StdoutAside() noexcept {
+StdoutRedirect::StdoutRedirect() noexcept {
     const std::lock_guard lock(mutex);
     if (depth++ > 0) return;
     flush();
@@ -45,7 +45,7 @@ StdoutAside::StdoutAside() noexcept {
     if (kept >= 0) turn_aside();
 }
 
-StdoutAside::~StdoutAside() noexcept {
+StdoutRedirect::~StdoutRedirect() noexcept {
     const std::lock_guard lock(mutex);
     if (--depth > 0 || kept < 0) return;
     flush();
@@ -54,7 +54,7 @@ StdoutAside::~StdoutAside() noexcept {
     kept = -1;
 }
 
-int put_stdout_aside_for_good() noexcept {
+int redirect_stdout_for_good() noexcept {
     const std::lock_guard lock(mutex);
     flush();
     const int out = kept >= 0 ? kept : duplicate(STDOUT_FILENO);

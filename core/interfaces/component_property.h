@@ -1,9 +1,9 @@
-// What a component may be asked in words, through Component::query. Since 0.1.
+// Properties that a component says of itself in words, asked for through Component::query. Since 0.1.
 //
-// The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component answers that does not know the question, says nothing.
+// The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component answers that does not know the property, says nothing.
 //
-//     void* query(std::string_view question) override {
-//         return answer(question, {{graph_capture_question, ""}, {computes_in_question, "fp32"}});
+//     void* query(std::string_view id) override {
+//         return component_property(id, {{graph_capture_property, ""}, {computes_in_property, "fp32"}});
 //     }
 #pragma once
 
@@ -17,26 +17,26 @@ namespace switchyard {
 //   - no wait for the device: no value of a tensor is read on the host;
 //   - memory only from LibTorch's allocators, work only on the current stream;
 //   - what differs between two steps of the same shapes comes in through tensors: what the host computes is done once, at capture.
-inline constexpr std::string_view graph_capture_question = "graph_capture.1";
+inline constexpr std::string_view graph_capture_property = "graph_capture.1";
 
 // In which number formats did its own kernels compute in the call that returned last? `switchyard precision` shows the answer, in the words of its tables: "fp32" for
 // everything, "bf16, fp32 sums" for products of bfloat16 summed up in float32 and all else in float32. nullptr where LibTorch's operators did the work: those are seen.
-inline constexpr std::string_view computes_in_question = "computes_in.1";
+inline constexpr std::string_view computes_in_property = "computes_in.1";
 
 // On a CPU, bound for a deterministic request: are all its results the same bits whatever the number of
 // LibTorch's threads? "" for yes, else the reason in plain words; nullptr is a no. What is summed up is then
 // cut into parts by shapes alone. The plan of a deterministic run names who does not promise it.
-inline constexpr std::string_view thread_counts_question = "thread_counts.1";
+inline constexpr std::string_view thread_counts_property = "thread_counts.1";
 
-struct Answer {
-    std::string_view question;
+struct ComponentProperty {
+    std::string_view id;
     const char* text;
 };
 
-// For a component's query: the answer to that question, or nullptr.
-inline void* answer(std::string_view question, std::initializer_list<Answer> known) {
-    for (const Answer& one : known) {
-        if (one.question == question) return const_cast<char*>(one.text);
+// For a component's query: the text of that property, or nullptr.
+inline void* component_property(std::string_view id, std::initializer_list<ComponentProperty> known) {
+    for (const ComponentProperty& one : known) {
+        if (one.id == id) return const_cast<char*>(one.text);
     }
     return nullptr;
 }

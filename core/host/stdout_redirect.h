@@ -7,16 +7,16 @@ namespace switchyard::host {
 // While one lives, what is written to the standard output - through C, through C++ or to descriptor 1 - goes to the standard error. They
 // nest, on any threads: the first turns it aside and the last one turns it back. What other threads print meanwhile goes there, too.
 // A few system calls each.
-class StdoutAside {
+class StdoutRedirect {
 public:
-    StdoutAside() noexcept;
-    ~StdoutAside() noexcept;
-    StdoutAside(const StdoutAside&) = delete;
-    StdoutAside& operator=(const StdoutAside&) = delete;
+    StdoutRedirect() noexcept;
+    ~StdoutRedirect() noexcept;
+    StdoutRedirect(const StdoutRedirect&) = delete;
+    StdoutRedirect& operator=(const StdoutRedirect&) = delete;
 };
 
 // The same until the process ends, static objects of plugins included. Returns a descriptor of the standard output as it was, which is not
 // inherited by other programs; -1 if there is none.
-int put_stdout_aside_for_good() noexcept;
+int redirect_stdout_for_good() noexcept;
 
 }  // namespace switchyard::host

@@ -11,12 +11,12 @@
 #include <string>
 #include <thread>
 
-#include <switchyard/host/stdout_aside.h>
+#include <switchyard/host/stdout_redirect.h>
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using host::StdoutAside;
+using host::StdoutRedirect;
 
 namespace {
 
@@ -58,7 +58,7 @@ TEST_CASE("what is printed while one lives goes to the standard error, in order"
     const auto written = in_child([] {
         say("before");
         {
-            const StdoutAside aside;
+            const StdoutRedirect aside;
             say("aside");
             std::cout << "cout ";
         }
@@ -71,9 +71,9 @@ TEST_CASE("what is printed while one lives goes to the standard error, in order"
 TEST_CASE("they nest, on other threads too") {
     const auto written = in_child([] {
         {
-            const StdoutAside outer;
+            const StdoutRedirect outer;
             std::thread([] {
-                const StdoutAside inner;
+                const StdoutRedirect inner;
                 say("inner");
             }).join();
             say("outer");
@@ -87,9 +87,9 @@ TEST_CASE("they nest, on other threads too") {
 TEST_CASE("put aside for good, the standard output is reached through what came back") {
     const auto written = in_child([] {
         say("before");
-        const int out = host::put_stdout_aside_for_good();
+        const int out = host::redirect_stdout_for_good();
         say("aside");
-        { const StdoutAside aside; }
+        { const StdoutRedirect aside; }
         say("still");
         if (write(out, "mine", 4) != 4) _exit(1);
     });
@@ -100,9 +100,9 @@ TEST_CASE("put aside for good, the standard output is reached through what came 
 TEST_CASE("without a standard output there is nothing to put aside") {
     const auto written = in_child([] {
         close(STDOUT_FILENO);
-        { const StdoutAside aside; }
+        { const StdoutRedirect aside; }
         if (fcntl(STDOUT_FILENO, F_GETFD) != -1) _exit(1);
-        if (host::put_stdout_aside_for_good() != -1) _exit(1);
+        if (host::redirect_stdout_for_good() != -1) _exit(1);
     });
     CHECK(written.err.empty());
 }
@@ -111,7 +111,7 @@ TEST_CASE("without a standard error it goes nowhere") {
     const auto written = in_child([] {
         close(STDERR_FILENO);
         {
-            const StdoutAside aside;
+            const StdoutRedirect aside;
             say("aside");
         }
         say("after");

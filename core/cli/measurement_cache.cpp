@@ -1,4 +1,4 @@
-#include <switchyard/cli/remembered.h>
+#include <switchyard/cli/measurement_cache.h>
 
 #include <dlfcn.h>
 
@@ -43,11 +43,11 @@ std::string host_of_measurements(const HostInfo& host, int threads, const std::s
            libtorch_build();
 }
 
-Remembered::Remembered(const std::string& cache, std::string host) : host_(std::move(host)) {
+MeasurementCache::MeasurementCache(const std::string& cache, std::string host) : host_(std::move(host)) {
     if (!cache.empty()) folder_ = cache + "/measured/" + host::text_hash(host_).substr(0, 16);
 }
 
-std::vector<resolver::Measurement> Remembered::load(std::vector<std::string>& notes) const {
+std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::string>& notes) const {
     std::vector<resolver::Measurement> list;
     std::error_code ignored;
     std::vector<std::string> files;
@@ -72,7 +72,7 @@ std::vector<resolver::Measurement> Remembered::load(std::vector<std::string>& no
     return list;
 }
 
-std::optional<std::string> Remembered::store(const resolver::Measurement& measurement) const {
+std::optional<std::string> MeasurementCache::store(const resolver::Measurement& measurement) const {
     if (folder_.empty())
         return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is nowhere to remember "
                "anything";

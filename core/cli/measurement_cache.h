@@ -14,10 +14,10 @@ namespace switchyard::cli {
 // All that a time depends on beside the candidates, in words: CPU, threads of LibTorch, allocator, build of LibTorch.
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator);
 
-class Remembered {
+class MeasurementCache {
 public:
     // `cache`: host::standard_cache_folder(); empty: there is nowhere to remember anything.
-    Remembered(const std::string& cache, std::string host);
+    MeasurementCache(const std::string& cache, std::string host);
 
     const std::string& host() const { return host_; }
     const std::string& folder() const { return folder_; }

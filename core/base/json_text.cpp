@@ -38,7 +38,8 @@ private:
     const char** read_;
 };
 
-// "[json.exception.parse_error.101] parse error at line 1, column 3: what" -> "what", with what it quotes cut in the middle.
+// "[json.exception.parse_error.101] parse error at line 1, column 3: what" -> "what", with what it quotes cut
+// in the middle.
 std::string reason_of(std::string_view said) {
     for (const std::string_view prefix : {"] ", "parse error at line "}) {
         const auto at = said.find(prefix);

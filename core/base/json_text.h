@@ -1,8 +1,9 @@
-// JSON (RFC 8259) that comes from outside - files of runs, configurations of models, lines of other programs -, read with the place of what
-// is wrong, and asked without throwing.
+// JSON (RFC 8259) that comes from outside - files of runs, configurations of models, lines of other programs
+// -, read with the place of what is wrong, and asked without throwing.
 //
-// All JSON is read here, and nowhere else: nesting, size and the number of values are bounded, and a name that stands in an object twice,
-// invalid UTF-8, numbers that no double holds, NUL bytes and text behind the value are errors.
+// All JSON is read here, and nowhere else: nesting, size and the number of values are bounded, and a name
+// that stands in an object twice, invalid UTF-8, numbers that no double holds, NUL bytes and text behind the
+// value are errors.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +45,12 @@ std::string kind_of(const Json& value);
 const Json& member(const Json& object, const char* key);
 std::string text_of(const Json& object, const char* key);
 std::optional<double> number_of(const Json& object, const char* key);  // finite
-// Of a value itself: a whole number that 64 bits with a sign hold. (The library's own comparisons wrap what is larger.)
+// Of a value itself: a whole number that 64 bits with a sign hold. (The library's own comparisons wrap what
+// is larger.)
 std::optional<std::int64_t> integer_of(const Json& value);
 
-// Each throws InputError where the key is missing or holds something else: "\"step\" is a text; expected a whole number".
+// Each throws InputError where the key is missing or holds something else: "\"step\" is a text; expected a
+// whole number".
 const Json& needed(const Json& object, const char* key);
 const Json& needed_list(const Json& object, const char* key);
 std::string needed_text(const Json& object, const char* key);

@@ -1,4 +1,5 @@
-// switchyard-run arm: one arm of `switchyard compare`, spoken to over the standard streams as docs/compare.md says. Not for people.
+// switchyard-run arm: one arm of `switchyard compare`, spoken to over the standard streams as docs/compare.md
+// says. Not for people.
 #include <cstdio>
 #include <iostream>
 #include <memory>

@@ -1,4 +1,5 @@
-// How `auto` chooses for a configuration on this machine: reads what was measured before, and measures what is missing where that is wanted.
+// How `auto` chooses for a configuration on this machine: reads what was measured before, and measures what
+// is missing where that is wanted.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,16 @@
 
 namespace switchyard::cli {
 
-// What is done about a slot with `auto` whose candidates have not been measured: `measure` them now, or `leave` it to the priority.
+// What is done about a slot with `auto` whose candidates have not been measured: `measure` them now, or
+// `leave` it to the priority.
 enum class Missing { measure, leave };
 
-// Why `auto` goes by priority under that configuration, whatever has been measured: "runtime.auto"; empty: it does not.
+// Why `auto` goes by priority under that configuration, whatever has been measured: "runtime.auto"; empty: it
+// does not.
 std::string rank_because(const config::Config& config, const HostInfo& host);
 
-// Sets LibTorch's threads as [runtime] says (0: as many as at the start of the process). Measurements are of that many.
+// Sets LibTorch's threads as [runtime] says (0: as many as at the start of the process). Measurements are of
+// that many.
 void set_threads(std::int64_t threads);
 
 // A use of a model that `auto` has to choose for, and who could serve it.
@@ -31,7 +35,8 @@ struct OpenChoice {
     std::vector<resolver::Candidate> candidates;  // conformant, two or more
 };
 
-// All of a configuration's, in the order of its plan; those that are not measured at all are left out. `registry` must outlive the candidates.
+// All of a configuration's, in the order of its plan; those that are not measured at all are left out.
+// `registry` must outlive the candidates.
 std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
                                      const HostInfo& host);
 
@@ -61,14 +66,15 @@ private:
     resolver::MeasuredChoice chooser_;
 };
 
-// What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them. Notes, and a line when something was
-// measured, go to stderr.
+// What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
+// Notes, and a line when something was measured, go to stderr.
 resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, host::Registry& registry,
                                      const HostInfo& host, Missing missing);
 resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
                                      const HostInfo& host, Missing missing);
 
-// The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says. A file that is no plan is not used.
+// The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says.
+// A file that is no plan is not used.
 resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise);
 
 }  // namespace switchyard::cli

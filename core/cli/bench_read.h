@@ -46,7 +46,8 @@ std::string choose_base(const BenchOptions& options, Kind kind,
                         const std::vector<resolver::Candidate>& candidates,
                         std::vector<std::string>& backends);
 
-// --sweep and --memory-budget into the request, once its shapes and backends are known: the option is declared by one of the backends, and takes these values.
+// --sweep and --memory-budget into the request, once its shapes and backends are known: the option is
+// declared by one of the backends, and takes these values.
 void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::Candidate>& candidates,
                       compare::BenchRequest& request);
 

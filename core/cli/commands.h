@@ -1,4 +1,5 @@
-// All commands, and who runs them: `switchyard` has those that need no tensors in itself and hands the others to `switchyard-run`.
+// All commands, and who runs them: `switchyard` has those that need no tensors in itself and hands the others
+// to `switchyard-run`.
 #pragma once
 
 #include <vector>

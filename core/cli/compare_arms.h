@@ -22,7 +22,8 @@ struct CheckedArms {
     std::size_t reference_arm = 0;  // that one
 };
 
-// Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not there, unfair comparisons.
+// Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not
+// there, unfair comparisons.
 CheckedArms check_arms(const ArmsRequest& request, const HostInfo& host);
 
 }  // namespace switchyard::cli

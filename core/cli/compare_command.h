@@ -1,4 +1,5 @@
-// switchyard compare, and the command that it starts its own arms with, which is in no list and no help. With LibTorch.
+// switchyard compare, and the command that it starts its own arms with, which is in no list and no help. With
+// LibTorch.
 #pragma once
 
 #include <switchyard/cli/command.h>

@@ -43,7 +43,8 @@ Json optimizer_json(const config::Config& config) {
             {"max_grad_norm", o.max_grad_norm}};
 }
 
-// `steps`: 0 where they are counted in epochs, which an external arm knows nothing of: a constant rate is then told.
+// `steps`: 0 where they are counted in epochs, which an external arm knows nothing of: a constant rate is
+// then told.
 Json schedule_json(const config::Config& config, std::int64_t steps) {
     const auto& t = config.train;
     return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},

@@ -40,11 +40,13 @@ struct Job {
 // Throws Failure with every problem of the configuration, and before any plugin runs that it must not name
 // (foreign_config.h). `discovery`: its path and list of disabled plugins are replaced by the configuration's.
 Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery = {});
-// For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is enough.
+// For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is
+// enough.
 host::DiscoveryOptions manifests_only();
 Job load_job_by_manifests(const JobOptions& options);
 
-// Options that the components of these plugins declare, under the component's id, or "plugin/id" where several plugins have that id.
+// Options that the components of these plugins declare, under the component's id, or "plugin/id" where
+// several plugins have that id.
 config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records);
 
 // Where presets are.

@@ -1,4 +1,5 @@
-// switchyard: what needs no tensors runs here, because mapping LibTorch costs a fifth of a second; the rest is handed over by exec.
+// switchyard: what needs no tensors runs here, because mapping LibTorch costs a fifth of a second; the rest
+// is handed over by exec.
 #include <unistd.h>
 
 #include <cerrno>

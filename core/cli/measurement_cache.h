@@ -1,5 +1,6 @@
-// Measurements of earlier runs, one file for each host and class of requests: CACHE/measured/HOST/CLASS.json, both being hashes. Written whole or
-// not at all, and apart, so that runs which measure at the same time do not take each other's away.
+// Measurements of earlier runs, one file for each host and class of requests: CACHE/measured/HOST/CLASS.json,
+// both being hashes. Written whole or not at all, and apart, so that runs which measure at the same time do
+// not take each other's away.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,8 @@
 
 namespace switchyard::cli {
 
-// All that a time depends on beside the candidates, in words: CPU, threads of LibTorch, allocator, build of LibTorch.
+// All that a time depends on beside the candidates, in words: CPU, threads of LibTorch, allocator, build of
+// LibTorch.
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator);
 
 class MeasurementCache {

@@ -46,7 +46,8 @@ struct JsonOption {
 };
 void add_json(CLI::App& command, JsonOption& option);
 
-// Called once the arguments are read, with --json -: from here on only write_json reaches the standard output.
+// Called once the arguments are read, with --json -: from here on only write_json reaches the standard
+// output.
 void keep_stdout_for_json();
 
 // Writes it if it was asked for: whole or not at all; Failure if it cannot be written.

@@ -11,8 +11,8 @@ namespace switchyard::cli {
 // "h100 (described): Intel ..., 52 cores, LibTorch 2.11.0, NVIDIA H100"
 std::string host_line(const HostInfo& host);
 
-// Each slot with what was chosen and how, what the core composes around it, and why nothing else. Phases that differ in nothing share a
-// row. `verbose`: also requests, options, libraries.
+// Each slot with what was chosen and how, what the core composes around it, and why nothing else. Phases that
+// differ in nothing share a row. `verbose`: also requests, options, libraries.
 base::Text plan_text(const resolver::Plan& plan, bool verbose);
 
 // What could not be served, for stderr, with the place in the configuration; empty if the plan is ok.

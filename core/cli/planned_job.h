@@ -24,7 +24,8 @@ struct PlanOptions {
     std::string recorded;              // plan.json of a run that goes on: its choices stay; empty: none
 };
 
-// Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the configuration or cannot be served.
+// Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the
+// configuration or cannot be served.
 std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan = {});
 
 }  // namespace switchyard::cli

@@ -14,10 +14,12 @@ namespace switchyard::cli {
 // "usable", or "refused: fingerprint".
 std::string state_of(const host::PluginRecord& record);
 
-// A plugin that is refused because the configuration says so, or because another of its name came first, is nobody's fault.
+// A plugin that is refused because the configuration says so, or because another of its name came first, is
+// nobody's fault.
 bool is_fault(const host::PluginRecord& record);
 
-// Those of which not even the manifest could be read, which are nobody's candidates, with the reasons; empty: none.
+// Those of which not even the manifest could be read, which are nobody's candidates, with the reasons; empty:
+// none.
 std::string refused_libraries(const std::vector<host::PluginRecord>& records);
 
 // "attention, loss" for components that are called as their plugin, "precision (fp32, bf16)" for others.

@@ -16,9 +16,11 @@ nlohmann::ordered_json formats_json();
 
 // A line for each record: the dtypes of what it is given, computes in and returns.
 base::Text dtypes_table(const std::vector<train::OperationRecord>& records);
-// A line for each record, or with `tensors` for each of its tensors: how many values, how small and how large.
+// A line for each record, or with `tensors` for each of its tensors: how many values, how small and how
+// large.
 base::Text ranges_table(const std::vector<train::OperationRecord>& records, bool tensors);
-// Likewise: which share of the values each format would lose, after lines for all parameters, activations and gradients together.
+// Likewise: which share of the values each format would lose, after lines for all parameters, activations and
+// gradients together.
 std::string fit_table(const std::vector<train::OperationRecord>& records, bool tensors);
 
 nlohmann::ordered_json operations_json(const std::deque<train::OperationRecord>& records);

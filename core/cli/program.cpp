@@ -146,7 +146,8 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     return run_command(*command, Words(words.begin() + (grouped ? 2 : 1), words.end()));
 }
 
-// LibTorch's errors carry the stack of their place, of use to those who write kernels: TORCH_SHOW_CPP_STACKTRACES=1 in the environment.
+// LibTorch's errors carry the stack of their place, of use to those who write kernels:
+// TORCH_SHOW_CPP_STACKTRACES=1 in the environment.
 std::string without_frames(const std::string& text) {
     const auto frames = text.find("Exception raised from ");
     const bool wanted = std::getenv("TORCH_SHOW_CPP_STACKTRACES") != nullptr;
@@ -155,7 +156,8 @@ std::string without_frames(const std::string& text) {
     return text.substr(0, end == std::string::npos ? 0 : end + 1);
 }
 
-// Of the allocator's (core/host/machine/cpu_allocator.cpp), LibTorch's for a device, or the standard library's.
+// Of the allocator's (core/host/machine/cpu_allocator.cpp), LibTorch's for a device, or the standard
+// library's.
 bool is_out_of_memory(const std::string& text) {
     for (const char* sign : {"cannot allocate ", "out of memory", "not enough memory", "std::bad_alloc"}) {
         if (text.find(sign) != std::string::npos) return true;

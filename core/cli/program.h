@@ -8,7 +8,8 @@
 
 namespace switchyard::cli {
 
-// Runs a command that has no setup here: gets the arguments (without the program's name) and does not come back, or returns an exit code.
+// Runs a command that has no setup here: gets the arguments (without the program's name) and does not come
+// back, or returns an exit code.
 using HandOver = std::function<int(const std::vector<std::string>& arguments)>;
 
 // `arguments`: without the program's name. Never throws; errors are on stderr.

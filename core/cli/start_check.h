@@ -1,5 +1,6 @@
-// What `train` would refuse when it starts, beyond the mistakes of the configuration itself, found without LibTorch and without running
-// any code of a plugin: unknown backends, files that are not there or are something else, columns and labels that do not fit.
+// What `train` would refuse when it starts, beyond the mistakes of the configuration itself, found without
+// LibTorch and without running any code of a plugin: unknown backends, files that are not there or are
+// something else, columns and labels that do not fit.
 #pragma once
 
 #include <string>

@@ -232,7 +232,8 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
 int train_job(const TrainOptions& options) {
     const auto begun = Clock::now();
     train::StopSignal stop;
-    // The process goes on where nobody reads its output any more; where a file may not grow, the write says so.
+    // The process goes on where nobody reads its output any more; where a file may not grow, the write says
+    // so.
     for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
     base::drop_what_nobody_takes();
     OpenRun open(options);

@@ -1,4 +1,5 @@
-// --option [COMPONENT.]NAME=VALUE of `switchyard plugins verify`: options of the components under test, held against what these declare.
+// --option [COMPONENT.]NAME=VALUE of `switchyard plugins verify`: options of the components under test, held
+// against what these declare.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace switchyard::cli {
 
 class GivenOptions {
 public:
-    // Throws Failure with everything that is wrong with any of the texts: no such component or option among `components`, a value that the option
-    // does not take, an option that is given twice.
+    // Throws Failure with everything that is wrong with any of the texts: no such component or option among
+    // `components`, a value that the option does not take, an option that is given twice.
     GivenOptions(const std::vector<std::string>& texts,
                  const std::vector<const ComponentManifest*>& components);
 

@@ -17,7 +17,8 @@ struct ArmConfig {
     Origin origin;
 };
 
-// Of all files that the configuration is read from, in order. Mistakes in them are among the problems of load().
+// Of all files that the configuration is read from, in order. Mistakes in them are among the problems of
+// load().
 std::vector<ArmConfig> load_arms(const LoadRequest& request);
 
 }  // namespace switchyard::config

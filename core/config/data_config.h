@@ -14,28 +14,35 @@ namespace switchyard::config {
 // What to do with a row that cannot be used.
 enum class BadRow : std::uint8_t { error, skip };
 
-// wordpiece: BERT's (needs `vocabulary`);  bytes: each byte a token;  smiles: tokens of molecules, from `vocabulary` or from the training files themselves.
+// wordpiece: BERT's (needs `vocabulary`);  bytes: each byte a token;  smiles: tokens of molecules, from
+// `vocabulary` or from the training files themselves.
 enum class TokenizerKind : std::uint8_t { wordpiece, bytes, smiles };
 
-// What one text of a language model is: a row;  paragraphs: the lines between two empty ones;  files: all that a file holds.
+// What one text of a language model is: a row;  paragraphs: the lines between two empty ones;  files: all
+// that a file holds.
 enum class Documents : std::uint8_t { rows, paragraphs, files };
 
-// How texts become samples of a language model. none: each is one, cut to batch.max_length;  packed_lm: texts end to end in blocks of batch.max_length tokens, and
-// nothing is seen across the end of a text;  fixed: the same blocks as one stream, where a token sees all before it in its block.
+// How texts become samples of a language model. none: each is one, cut to batch.max_length;  packed_lm: texts
+// end to end in blocks of batch.max_length tokens, and
+// nothing is seen across the end of a text;  fixed: the same blocks as one stream, where a token sees all
+// before it in its block.
 enum class Blocks : std::uint8_t { none, packed_lm, fixed };
 
-// What a seq2seq model is to answer. texts: a second text that is given with the first;  spans: the spans that were cut out of the text.
+// What a seq2seq model is to answer. texts: a second text that is given with the first;  spans: the spans
+// that were cut out of the text.
 enum class Targets : std::uint8_t { texts, spans };
 
 struct DataConfig {
-    // Files: text, tsv, csv, jsonl or Orange's tab by their names, plain, gzip or bzip2; a folder: all files in it.
+    // Files: text, tsv, csv, jsonl or Orange's tab by their names, plain, gzip or bzip2; a folder: all files
+    // in it.
     std::vector<std::string> train;
     std::vector<std::string> eval;  // empty: a part of `train`, see eval_fraction
     double eval_fraction = 0.1;     // share of the texts that are held out, chosen by a hash of the text
     std::string text_column = "text";
     std::string pair_column;  // a second text for each sample; empty: none
     std::string label_column = "label";
-    // seq2seq: the second text is in a column, or on the same line of another file; one such file for each of train and eval.
+    // seq2seq: the second text is in a column, or on the same line of another file; one such file for each of
+    // train and eval.
     std::string target_column;
     std::vector<std::string> target_train, target_eval;
     Targets targets = Targets::texts;
@@ -46,7 +53,8 @@ struct DataConfig {
     TokenizerKind tokenizer = TokenizerKind::wordpiece;
     std::string vocabulary;  // one token a line
     bool lower_case = true;
-    // masked_lm (Devlin et al. 2019): how many tokens are to be told, and how many of those are hidden, or replaced by another; the rest stays as it is.
+    // masked_lm (Devlin et al. 2019): how many tokens are to be told, and how many of those are hidden, or
+    // replaced by another; the rest stays as it is.
     double mask_share = 0.15;
     double mask_token_share = 0.8;
     double mask_random_share = 0.1;

@@ -189,7 +189,8 @@ private:
                 "the two shares are more than one together", "a sum of at most 1");
     }
 
-    // What a captured step would do only once: draw seeds, read values on the host, count labels, run backward's random state again.
+    // What a captured step would do only once: draw seeds, read values on the host, count labels, run
+    // backward's random state again.
     void check_cuda_graph() {
         if (!config_.train.cuda_graph) return;
         const ModelConfig& m = config_.model;

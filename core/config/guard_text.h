@@ -21,13 +21,13 @@ std::vector<Problem> guard_text(std::string_view text, const std::string& file);
 
 // The first character beyond ASCII where TOML 1.0 has none: outside of strings and comments, or behind a
 // backslash of a """string""". toml++ asks of such characters whether they are white space, and its 3.3
-// (Debian 12) answers through __builtin_unreachable for most of them (is_non_ascii_horizontal_whitespace): they
-// must not reach it. `text` is UTF-8.
+// (Debian 12) answers through __builtin_unreachable for most of them (is_non_ascii_horizontal_whitespace):
+// they must not reach it. `text` is UTF-8.
 std::optional<Problem> stray_character(std::string_view text, const std::string& file);
 
-// toml++ asks the same where a """string""" goes on after a backslash at a line's end, and there TOML allows any
-// character: these are written as "\U000000e9", which also keeps those that toml++ takes for white space and
-// drops (U+00A0, U+3000). What follows on that line moves to the right.
+// toml++ asks the same where a """string""" goes on after a backslash at a line's end, and there TOML allows
+// any character: these are written as "\U000000e9", which also keeps those that toml++ takes for white space
+// and drops (U+00A0, U+3000). What follows on that line moves to the right.
 std::string with_continuations_escaped(std::string_view text);
 
 // True if neither a string nor a bracket is open after `text`.

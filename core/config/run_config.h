@@ -15,7 +15,8 @@ namespace switchyard::config {
 // LibTorch.
 enum class Allocator : std::uint8_t { caching, malloc };
 
-// What `backend = "auto"` goes by among the components that serve a request: their speed on this host, or the priority that their plugins declare.
+// What `backend = "auto"` goes by among the components that serve a request: their speed on this host, or the
+// priority that their plugins declare.
 enum class AutoChoice : std::uint8_t { measured, priority };
 
 struct RunConfig {

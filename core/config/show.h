@@ -21,7 +21,8 @@ void show(std::ostream& out, const Config& config, bool origin);
 // {"values": {key: {"value", "origin"}}, "layers": [{"match", "origin", "values": {key: ...}}]}
 nlohmann::json show_json(const Config& config);
 
-// All effective values by key as TOML, the [[layer]] rules as one text under "layer"; without options of components that nobody wrote.
+// All effective values by key as TOML, the [[layer]] rules as one text under "layer"; without options of
+// components that nobody wrote.
 std::map<std::string, std::string> canonical_values(const Config& config);
 
 // All effective values as sorted `key = value` lines, the [[layer]] rules after them in their order; options

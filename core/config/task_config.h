@@ -11,9 +11,12 @@
 
 namespace switchyard::config {
 
-// masked_lm: the words that were hidden;  classification: one label for a sequence, from its pooled first token;  token_classification: one
-// label for each token;  next_sentence: whether the second sentence follows the first (labels 0: it does, 1: it does not, as in BERT);
-// causal_lm: the next token of a text, gpt only;  seq2seq: the tokens of a second text that belongs to the first, t5 only.
+// masked_lm: the words that were hidden;  classification: one label for a sequence, from its pooled first
+// token;  token_classification: one
+// label for each token;  next_sentence: whether the second sentence follows the first (labels 0: it does, 1:
+//                        it does not, as in BERT);
+// causal_lm: the next token of a text, gpt only;  seq2seq: the tokens of a second text that belongs to the
+// first, t5 only.
 enum class TaskKind : std::uint8_t {
     masked_lm,
     classification,
@@ -26,7 +29,8 @@ enum class TaskKind : std::uint8_t {
 struct TaskConfig {
     TaskKind kind = TaskKind::masked_lm;
     std::vector<std::string>
-        labels;  // names of the classes, in the order of their numbers; classification and token_classification
+        // names of the classes, in the order of their numbers; classification and token_classification
+        labels;
     bool project_all = false;  // of words: logits for every position, not only for those that have a label
     bool operator==(const TaskConfig&) const = default;
 

@@ -13,7 +13,8 @@ namespace switchyard::config {
 // constant: 1;  linear, cosine: down to final_factor over the steps after the warm-up.
 enum class ScheduleKind : std::uint8_t { constant, linear, cosine };
 
-// What runs again in backward instead of being kept (activation checkpointing): nothing, whole layers, or one of their two parts.
+// What runs again in backward instead of being kept (activation checkpointing): nothing, whole layers, or one
+// of their two parts.
 enum class Recompute : std::uint8_t { none, layers, attention, feed_forward };
 
 // What is done where a loss or a gradient is not finite, and no loss scale is there to answer for it.
@@ -27,7 +28,8 @@ struct TrainConfig {
     double warmup_ratio = 0.06;  // of all steps
     double final_factor = 0.0;   // of the learning rate at the end
     std::string
-        weights;  // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
+        // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
+        weights;
     Recompute recompute = Recompute::none;
     std::int64_t recompute_every = 1;  // in every n-th layer
     bool cuda_graph = false;           // whole steps captured into CUDA graphs, one for each shape of batches

@@ -1,4 +1,5 @@
-// What only training needs. A configuration without it is none the worse for plans and timings, so load() says nothing of it.
+// What only training needs. A configuration without it is none the worse for plans and timings, so load()
+// says nothing of it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace switchyard::config {
 
-// "job.toml:12:3: error: data.train: ". Of a key that nobody wrote: the place where its section begins, or else the file.
+// "job.toml:12:3: error: data.train: ". Of a key that nobody wrote: the place where its section begins, or
+// else the file.
 std::string told_at(const Config& config, std::string_view key);
 
 // Each is one line with its place, or empty.

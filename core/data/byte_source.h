@@ -1,4 +1,5 @@
-// A file as a stream of bytes, whatever it is packed in: plain, gzip or bzip2, told by its first bytes and not by its name.
+// A file as a stream of bytes, whatever it is packed in: plain, gzip or bzip2, told by its first bytes and
+// not by its name.
 #pragma once
 
 #include <istream>
@@ -8,8 +9,8 @@
 namespace switchyard::data {
 
 struct ByteSource {
-    // Its buffer throws on reading: std::ios_base::failure for damaged packed data and for what the system cannot read, InputError for data
-    // that unpack to far more than any text does (limits::unpacked_ratio).
+    // Its buffer throws on reading: std::ios_base::failure for damaged packed data and for what the system
+    // cannot read, InputError for data that unpack to far more than any text does (limits::unpacked_ratio).
     std::unique_ptr<std::istream> stream;
     std::string error;  // set if stream is nullptr
 };

@@ -1,5 +1,5 @@
-// Each byte of a text is a token: any text can be written, and none is lost. 261 numbers: five special ones, then the 256 bytes (as in ByT5, Xue et al. 2022,
-// arXiv:2105.13626, whose special ones are other).
+// Each byte of a text is a token: any text can be written, and none is lost. 261 numbers: five special ones,
+// then the 256 bytes (as in ByT5, Xue et al. 2022, arXiv:2105.13626, whose special ones are other).
 #pragma once
 
 #include <switchyard/data/tokenizer.h>

@@ -27,7 +27,8 @@ private:
     std::vector<std::int32_t> labels_;
 };
 
-// `labels`: names of the classes in the order of their numbers; a label column may also hold the numbers themselves.
+// `labels`: names of the classes in the order of their numbers; a label column may also hold the numbers
+// themselves.
 Splits read_classification(const config::DataConfig& data, const std::vector<std::string>& labels,
                            std::int64_t max_length, const Tokenizer& tokenizer);
 

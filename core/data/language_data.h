@@ -6,7 +6,8 @@
 
 namespace switchyard::data {
 
-// causal: the next token (text_samples.h);  masked: hidden words (masked_samples.h);  spans: what was cut out (span_samples.h).
+// causal: the next token (text_samples.h);  masked: hidden words (masked_samples.h);  spans: what was cut out
+// (span_samples.h).
 enum class LanguageTask : std::uint8_t { causal, masked, spans };
 
 struct LanguageSettings {

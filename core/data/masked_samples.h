@@ -1,5 +1,5 @@
-// Words to be told from those around them: the masked language model of BERT (Devlin et al. 2019, arXiv:1810.04805), drawn anew in each epoch as in RoBERTa
-// (Liu et al. 2019, arXiv:1907.11692).
+// Words to be told from those around them: the masked language model of BERT (Devlin et al. 2019,
+// arXiv:1810.04805), drawn anew in each epoch as in RoBERTa (Liu et al. 2019, arXiv:1907.11692).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ struct Masking {
     double random_share = 0.1;  // of the chosen: any token that is not special instead; the rest stays
 };
 
-// Samples of `texts` with tokens replaced; a label where one was chosen, -100 elsewhere. In a sample where none is chosen, one is, if there is one.
+// Samples of `texts` with tokens replaced; a label where one was chosen, -100 elsewhere. In a sample where
+// none is chosen, one is, if there is one.
 class MaskedSamples final : public SampleSource {
 public:
     // The tokenizer has a mask token, and outlives this.

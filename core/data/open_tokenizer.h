@@ -15,7 +15,8 @@ struct OpenedTokenizer {
     std::vector<std::string> problems;  // set if tokenizer is nullptr
 };
 
-// Reads data.vocabulary, or, for molecules without one, all files of data.train, the texts that are held out for evaluation too.
+// Reads data.vocabulary, or, for molecules without one, all files of data.train, the texts that are held out
+// for evaluation too.
 OpenedTokenizer open_tokenizer(const config::DataConfig& data);
 
 }  // namespace switchyard::data

@@ -1,4 +1,5 @@
-// A text and the text to answer it with (translation): source text, eos; target_ids: the start token and the answer; labels: the answer, eos.
+// A text and the text to answer it with (translation): source text, eos; target_ids: the start token and the
+// answer; labels: the answer, eos.
 #pragma once
 
 #include <switchyard/data/splits.h>
@@ -25,7 +26,8 @@ private:
     TokenStore sources_, targets_;
 };
 
-// From two columns (data.target_column) or from the lines of two files (data.target_train, data.target_eval). Both texts are cut to `max_length` tokens, eos included.
+// From two columns (data.target_column) or from the lines of two files (data.target_train, data.target_eval).
+// Both texts are cut to `max_length` tokens, eos included.
 Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer);
 
 }  // namespace switchyard::data

@@ -55,7 +55,8 @@ Fields split_tabs(const std::string& line) {
     return fields;
 }
 
-// One record, which may run over several lines. On a fault, `fault` says what and reading goes on at the next line.
+// One record, which may run over several lines. On a fault, `fault` says what and reading goes on at the next
+// line.
 Fields split_csv(std::string line, Lines& lines, std::string& fault) {
     Fields fields(1);
     bool quoted = false;

@@ -6,7 +6,8 @@
 //   tab    Orange's tables: as tsv, with two more lines under the first (types and roles of the columns)
 //   jsonl  one JSON object a line; columns are its keys; numbers and booleans are taken as their text
 //
-// A line, and a row of several lines, has at most limits::line_bytes; a longer one is malformed, and is passed over without being kept.
+// A line, and a row of several lines, has at most limits::line_bytes; a longer one is malformed, and is
+// passed over without being kept.
 #pragma once
 
 #include <array>

@@ -1,7 +1,9 @@
-// Tokens of molecules. Splitting is smiles_text.h's; the vocabulary is that of a file, or of the molecules themselves.
+// Tokens of molecules. Splitting is smiles_text.h's; the vocabulary is that of a file, or of the molecules
+// themselves.
 //
-// A vocabulary file has a token a line, its number is its line, and begins with <pad> <bos> <eos> <unk> <mask>. One that is made of molecules holds their tokens in
-// the order of their bytes, so it depends neither on the order nor on the number of the molecules.
+// A vocabulary file has a token a line, its number is its line, and begins with <pad> <bos> <eos> <unk>
+// <mask>. One that is made of molecules holds their tokens in the order of their bytes, so it depends neither
+// on the order nor on the number of the molecules.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Span corruption, T5's pre-training (Raffel et al. 2020, arXiv:1910.10683, sections 3.1.4 and 3.3.4): spans of a text are cut out, a sentinel stands for each, and the
-// answer is what was cut out, each span after its sentinel, with one more sentinel at the end. Sentinels are the last words of the vocabulary, counted down.
+// Span corruption, T5's pre-training (Raffel et al. 2020, arXiv:1910.10683, sections 3.1.4 and 3.3.4): spans
+// of a text are cut out, a sentinel stands for each, and the answer is what was cut out, each span after its
+// sentinel, with one more sentinel at the end. Sentinels are the last words of the vocabulary, counted down.
 //
 //     Thank you for inviting me to your party last week
 //     source  Thank you <X> me to your party <Y> week
@@ -18,8 +19,9 @@ struct SpanRule {
     double mean_length = 3.0;  // of a span
 };
 
-// Their numbers follow from the text's length alone: round(share * length) tokens, one at least and not all, in round(tokens / mean_length) spans, as many as
-// there is room for. No span stands at the beginning, no two touch.
+// Their numbers follow from the text's length alone: round(share * length) tokens, one at least and not all,
+// in round(tokens / mean_length) spans, as many as there is room for. No span stands at the beginning, no two
+// touch.
 struct SpanCounts {
     std::int64_t tokens = 0;
     std::int64_t spans = 0;

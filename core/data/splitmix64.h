@@ -1,11 +1,13 @@
-// Random numbers that are a function of a seed and of what they are for, so that a sample can be drawn again on any thread, in any order.
+// Random numbers that are a function of a seed and of what they are for, so that a sample can be drawn again
+// on any thread, in any order.
 #pragma once
 
 #include <cstdint>
 
 namespace switchyard::data {
 
-// splitmix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"), begun at a mixture of all that is given.
+// splitmix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"), begun at a mixture
+// of all that is given.
 class SplitMix64 {
 public:
     SplitMix64(std::uint64_t seed, std::int64_t index, std::int64_t epoch)

@@ -46,7 +46,7 @@ public:
 private:
     void begin(const std::string& path, double eval_fraction) {
         path_ = path;
-        eval_share_ = eval_fraction;
+        eval_fraction_ = eval_fraction;
         rows_ = 0;
     }
     void end(const RowsRead& read) {
@@ -62,7 +62,7 @@ private:
             return keep_reading();
         };
         request.on_problem = [this](const RowProblem& fault) {
-            auto& counts = eval_share_ >= 1.0 ? splits_.eval_rows : splits_.train_rows;
+            auto& counts = eval_fraction_ >= 1.0 ? splits_.eval_rows : splits_.train_rows;
             ++counts.read;
             unusable(data_.bad_row, counts, fault.line, "the row " + fault.message);
             return keep_reading();
@@ -77,7 +77,7 @@ private:
 
     void add(Row& row) {
         const double position = split_position(row.values[request_.key]);
-        const bool eval = position < eval_share_;
+        const bool eval = position < eval_fraction_;
         auto& counts = eval ? splits_.eval_rows : splits_.train_rows;
         ++counts.read;
         const auto line = row.line;
@@ -129,7 +129,7 @@ private:
     const Use& use_;
     Splits& splits_;
     std::string key_, path_;
-    double eval_share_ = 0.0;
+    double eval_fraction_ = 0.0;
     std::unordered_set<double> train_texts_;
     std::int64_t rows_ = 0;
     std::size_t untold_ = 0;

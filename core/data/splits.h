@@ -51,7 +51,8 @@ struct SplitRequest {
     bool documents = false;  // rows are texts as data.documents has them
 };
 
-// Rows of `train` files whose key the hash holds out go to `eval`, unless there are `eval` files. Adds what it counts and finds wrong to `splits`.
+// Rows of `train` files whose key the hash holds out go to `eval`, unless there are `eval` files. Adds what
+// it counts and finds wrong to `splits`.
 void read_splits(const SplitRequest& request,
                  const std::function<RowUse(const std::string& path, Row& row, bool eval)>& use,
                  Splits& splits);

@@ -1,4 +1,5 @@
-// Texts as samples, each by itself or end to end in blocks; what is to be learnt of them is added by others (masked_samples.h, span_samples.h), but for the next token.
+// Texts as samples, each by itself or end to end in blocks; what is to be learnt of them is added by others
+// (masked_samples.h, span_samples.h), but for the next token.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,8 @@
 
 namespace switchyard::data {
 
-// The token after each token as its label (a causal language model). Texts then stand in the store as bos text, and `eos` is the label of the last token.
+// The token after each token as its label (a causal language model). Texts then stand in the store as bos
+// text, and `eos` is the label of the last token.
 struct NextToken {
     bool wanted = false;
     std::int64_t eos = -1;
@@ -29,8 +31,9 @@ private:
     NextToken next_;
 };
 
-// All texts in a row, cut into blocks of `block` tokens; the last one may be shorter. With `documents`, a block says where its texts end; a text that goes on in the
-// next block is a new one there, though its last label in this block is still its next token.
+// All texts in a row, cut into blocks of `block` tokens; the last one may be shorter. With `documents`, a
+// block says where its texts end; a text that goes on in the next block is a new one there, though its last
+// label in this block is still its next token.
 class BlockSamples final : public SampleSource {
 public:
     BlockSamples(std::shared_ptr<const TokenStore> texts, std::int64_t block, bool documents, NextToken next);

@@ -31,14 +31,16 @@ public:
     virtual std::string decode(const std::vector<std::int64_t>& ids) const = 0;
     // Numbers are 0 to size() - 1.
     virtual std::int64_t size() const = 0;
-    // Why encode() would lose something of this text: "has the byte 0xFF at 3, which is no UTF-8". Empty: it would not.
+    // Why encode() would lose something of this text: "has the byte 0xFF at 3, which is no UTF-8". Empty: it
+    // would not.
     virtual std::string problem_in(std::string_view text) const = 0;
     // The text of a vocabulary file that makes the same tokenizer again; empty where it needs none.
     virtual std::string vocabulary_text() const = 0;
 
     const SpecialIds& specials() const { return specials_; }
 
-    // bos text eos, cut to `max_length` (0: never) by dropping the text's last pieces. `cut` is set to whether it was.
+    // bos text eos, cut to `max_length` (0: never) by dropping the text's last pieces. `cut` is set to
+    // whether it was.
     std::vector<std::int64_t> encode_with_specials(std::string_view text, std::int64_t max_length,
                                                    bool* cut = nullptr) const;
 

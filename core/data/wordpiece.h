@@ -1,11 +1,14 @@
-// BERT's tokenizer: normalization, splitting at spaces and punctuation, then greedy longest-match pieces from a vocabulary.
+// BERT's tokenizer: normalization, splitting at spaces and punctuation, then greedy longest-match pieces from
+// a vocabulary.
 //
-// Source: Devlin et al. 2019 (arXiv:1810.04805) and Schuster & Nakajima 2012 (WordPiece); the behaviour in every corner is that of Hugging Face's
-// BertTokenizerFast (BertNormalizer, BertPreTokenizer, WordPiece in huggingface/tokenizers), against which it is tested:
+// Source: Devlin et al. 2019 (arXiv:1810.04805) and Schuster & Nakajima 2012 (WordPiece); the behaviour in
+// every corner is that of Hugging Face's BertTokenizerFast (BertNormalizer, BertPreTokenizer, WordPiece in
+// huggingface/tokenizers), against which it is tested:
 //   1. control characters and U+FFFD go, every white space becomes a space, CJK ideographs stand alone;
 //   2. when lower-casing: canonical decomposition, nonspacing marks go, then lower case;
 //   3. split at white space; every punctuation character stands alone;
-//   4. pieces: the longest one in the vocabulary, continued by the longest "##..."; a word that cannot be made of pieces, or is longer than 100 characters, is [UNK].
+//   4. pieces: the longest one in the vocabulary, continued by the longest "##..."; a word that cannot be
+//     made of pieces, or is longer than 100 characters, is [UNK].
 // Special tokens written out in the text ("[SEP]") become that token, as they do there.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Reads one table of a small TOML file (plugin.toml, a described host) key by key, collecting every mistake with its place.
+// Reads one table of a small TOML file (plugin.toml, a described host) key by key, collecting every mistake
+// with its place.
 #pragma once
 
 #include <cstdint>

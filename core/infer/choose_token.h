@@ -11,10 +11,13 @@ struct Sampling {
         1.0;                 // logits are divided by it; 0: always the likeliest token, the first of several
     std::int64_t top_k = 0;  // among the k likeliest only; 0: all
     double top_p =
-        1.0;  // among the likeliest that have this share of the probability together, one at least (Holtzman et al. 2020, arXiv:1904.09751)
+        // among the likeliest that have this share of the probability together, one at least (Holtzman et al.
+        // 2020, arXiv:1904.09751)
+        1.0;
 };
 
-// A token with its probability after temperature, top_k and top_p, likeliest first, those of equal logits in their order.
+// A token with its probability after temperature, top_k and top_p, likeliest first, those of equal logits in
+// their order.
 struct Candidate {
     std::int64_t token;
     double probability;

@@ -29,9 +29,10 @@ struct Generated {
 std::string generate_problem(const config::Config& config, const data::Tokenizer& tokenizer,
                              const std::string& prompt);
 
-// What a model of words goes on with after `prompt` (causal_lm), or answers it with (seq2seq). Sample i draws from `seed` and i alone, whatever stands beside it in a
-// batch, but for what rounding does to logits. Only tokens of the tokenizer come out, and of the special ones only eos. Uses the plan's phase eval, in batches of
-// batch.size.
+// What a model of words goes on with after `prompt` (causal_lm), or answers it with (seq2seq). Sample i draws
+// from `seed` and i alone, whatever stands beside it in a batch, but for what rounding does to logits. Only
+// tokens of the tokenizer come out, and of the special ones only eos. Uses the plan's phase eval, in batches
+// of batch.size.
 std::vector<Generated> generate(const config::Config& config, const model::BoundPlan& plan,
                                 const model::Model& model, const data::Tokenizer& tokenizer,
                                 const std::string& prompt, const GenerateOptions& options);

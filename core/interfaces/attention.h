@@ -1,9 +1,11 @@
 // Attention: softmax(scale * q k^T + bias, masked) v, for one layer.
 //
-// Source: Vaswani et al. 2017 (arXiv:1706.03762); grouped heads: Ainslie et al. 2023 (arXiv:2305.13245); sequences packed end to end as in
-// flash-attention's variable-length interface (Dao 2023, arXiv:2307.08691). Masks and the order of score terms: mask.h.
+// Source: Vaswani et al. 2017 (arXiv:1706.03762); grouped heads: Ainslie et al. 2023 (arXiv:2305.13245);
+// sequences packed end to end as in flash-attention's variable-length interface (Dao 2023, arXiv:2307.08691).
+// Masks and the order of score terms: mask.h.
 //
-// Legend:  B batch  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim  T total queries  S total keys
+// Legend:  B batch  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim  T total queries
+//          S total keys
 #pragma once
 
 #include <cstdint>
@@ -41,10 +43,11 @@ struct AttentionParams {
 };
 
 struct AttentionOutputs {
-    // padded [B, H, N, E], packed [T, H, E]; dtype of q; dense, best in q's order of strides (then what follows reads it without a copy)
+    // padded [B, H, N, E], packed [T, H, E]; dtype of q; dense, best in q's order of strides (then what
+    // follows reads it without a copy)
     at::Tensor out;
-    // If want_lse: float32 (float64 for float64 inputs) [B, H, N] or [T, H], natural log of the sum of exp(s); -inf where no key
-    // is visible. It has no gradient.
+    // If want_lse: float32 (float64 for float64 inputs) [B, H, N] or [T, H], natural log of the sum of
+    // exp(s); -inf where no key is visible. It has no gradient.
     at::Tensor lse;
 };
 

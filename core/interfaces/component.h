@@ -1,8 +1,9 @@
 // What every component is, and what it gets when it is made.
 //
-// A component is created once per binding (slot, phase, range of shapes) by its plugin's `create`, used from one thread at a time, and
-// destroyed by its plugin's `destroy`. It owns no global state; tensors that it keeps live as long as it does. It may throw anything: the core's
-// guard turns it into an error that names plugin, component and call.
+// A component is created once per binding (slot, phase, range of shapes) by its plugin's `create`, used from
+// one thread at a time, and destroyed by its plugin's `destroy`. It owns no global state; tensors that it
+// keeps live as long as it does. It may throw anything: the core's guard turns it into an error that names
+// plugin, component and call.
 #pragma once
 
 #include <string>
@@ -34,13 +35,15 @@ public:
     Component(const Component&) = delete;
     Component& operator=(const Component&) = delete;
 
-    // A later interface of the same component, asked for by its id ("attention.2"), or nullptr. The first interfaces never change;
+    // A later interface of the same component, asked for by its id ("attention.2"), or nullptr. The first
+    // interfaces never change;
     // what comes later is found here.
     virtual void* query(std::string_view /*interface_id*/) { return nullptr; }
 
 protected:
-    // Call it where a kernel really runs, with the variant that ran (one of those in plugin.toml, or "" where there are none): what
-    // `executed` shows in reports is counted here and nowhere else. The text must live as long as the plugin (a literal).
+    // Call it where a kernel really runs, with the variant that ran (one of those in plugin.toml, or "" where
+    // there are none): what `executed` shows in reports is counted here and nowhere else. The text must live
+    // as long as the plugin (a literal).
     void executed(const char* variant = "") const {
         if (services_ != nullptr) services_->executed(token_, variant);
     }

@@ -1,6 +1,7 @@
 // Properties that a component says of itself in words, asked for through Component::query. Since 0.1.
 //
-// The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component answers that does not know the property, says nothing.
+// The answer is a `const char*` that lives as long as the component; nullptr, which is also what a component
+// answers that does not know the property, says nothing.
 //
 //     void* query(std::string_view id) override {
 //         return component_property(id, {{graph_capture_property, ""}, {computes_in_property, "fp32"}});
@@ -12,15 +13,19 @@
 
 namespace switchyard {
 
-// May its calls be captured into a CUDA graph and replayed? "" for yes, else the reason in plain words; nullptr is a no. Yes promises, of forward, backward and step
-// as the component is bound, on CUDA, without dropout (with it nothing is captured: its seed is the host's), once they have run uncaptured:
+// May its calls be captured into a CUDA graph and replayed? "" for yes, else the reason in plain words;
+// nullptr is a no. Yes promises, of forward, backward and step as the component is bound, on CUDA, without
+// dropout (with it nothing is captured: its seed is the host's), once they have run uncaptured:
 //   - no wait for the device: no value of a tensor is read on the host;
 //   - memory only from LibTorch's allocators, work only on the current stream;
-//   - what differs between two steps of the same shapes comes in through tensors: what the host computes is done once, at capture.
+//   - what differs between two steps of the same shapes comes in through tensors: what the host computes is
+//     done once, at capture.
 inline constexpr std::string_view graph_capture_property = "graph_capture.1";
 
-// In which number formats did its own kernels compute in the call that returned last? `switchyard precision` shows the answer, in the words of its tables: "fp32" for
-// everything, "bf16, fp32 sums" for products of bfloat16 summed up in float32 and all else in float32. nullptr where LibTorch's operators did the work: those are seen.
+// In which number formats did its own kernels compute in the call that returned last? `switchyard precision`
+// shows the answer, in the words of its tables: "fp32" for everything, "bf16, fp32 sums" for products of
+// bfloat16 summed up in float32 and all else in float32. nullptr where LibTorch's operators did the work:
+// those are seen.
 inline constexpr std::string_view computes_in_property = "computes_in.1";
 
 // On a CPU, bound for a deterministic request: are all its results the same bits whatever the number of

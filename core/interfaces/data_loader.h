@@ -14,13 +14,15 @@ struct Sample {
     std::vector<std::int64_t> token_type_ids;  // empty or as long as ids
     std::vector<std::int64_t> target_ids;      // empty unless sequence-to-sequence
     std::vector<std::int64_t> labels;          // one, or as many as ids (target_ids where there are any)
-    // Lengths of the documents that ids are made of, in order; their sum is the length of ids. Empty: one document. Only without target_ids, with a label
-    // for each token or none, and in the packed layout, where each document is a sequence of its own: positions start anew, and nothing is seen across.
+    // Lengths of the documents that ids are made of, in order; their sum is the length of ids. Empty: one
+    // document. Only without target_ids, with a label for each token or none, and in the packed layout, where
+    // each document is a sequence of its own: positions start anew, and nothing is seen across.
     std::vector<std::int64_t> documents;
 };
 
-// The core's data set, tokenized. `get` is thread-safe and a function of index and epoch alone: what is drawn anew in each epoch (the words that are hidden from
-// a masked language model) is drawn from both. The length does not depend on the epoch and is known without tokenizing.
+// The core's data set, tokenized. `get` is thread-safe and a function of index and epoch alone: what is drawn
+// anew in each epoch (the words that are hidden from a masked language model) is drawn from both. The length
+// does not depend on the epoch and is known without tokenizing.
 class SampleSource {
 public:
     virtual ~SampleSource() = default;

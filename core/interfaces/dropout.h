@@ -1,25 +1,29 @@
-// Dropout that every backend agrees on: which values are dropped is a function of a seed and of a value's logical position,
-// not of the order in which some kernel visits it. So padded and packed layouts, forward, backward, recomputation and a resumed run
-// all see the same mask, and no mask is ever stored.
+// Dropout that every backend agrees on: which values are dropped is a function of a seed and of a value's
+// logical position, not of the order in which some kernel visits it. So padded and packed layouts, forward,
+// backward, recomputation and a resumed run all see the same mask, and no mask is ever stored.
 //
-// The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11).
+// The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel Random Numbers: As Easy as 1, 2,
+// 3", SC'11).
 //
 //   key     = the 64-bit seed that the core hands out for one call site and step (`site_seed`)
-//   element = (document, head, row, column):  attention: (sequence, query head, query, key), each counted within its sequence;
+//   element = (document, head, row, column):  attention: (sequence, query head, query, key), each counted
+//     within its sequence;
 //             hidden states: (sequence, 0, position, channel)
 //
-// One Philox call makes 128 bits, eight 16-bit numbers. Columns go in groups of 64, eight calls a group, laid out so that both a
-// vector unit and a tensor-core fragment find their columns without shuffling: within its group, column c reads
+// One Philox call makes 128 bits, eight 16-bit numbers. Columns go in groups of 64, eight calls a group, laid
+// out so that both a vector unit and a tensor-core fragment find their columns without shuffling: within its
+// group, column c reads
 //
 //   call   (c % 16) / 2        word   c / 16        half of the word   c % 2  (0: low)
 //
 //   counter = { (column / 64) * 8 + call,  row,  head,  document }
 //
-// The value is dropped when its number is below `threshold`, and what stays is multiplied by `keep_scale`, which is computed from the
-// threshold (not from p), so the expectation is exact. The threshold has 16 bits: p is rounded to a multiple of 1/65536, and a p above 0
-// to at least 1/65536.
+// The value is dropped when its number is below `threshold`, and what stays is multiplied by `keep_scale`,
+// which is computed from the threshold (not from p), so the expectation is exact. The threshold has 16 bits:
+// p is rounded to a multiple of 1/65536, and a p above 0 to at least 1/65536.
 //
-// constexpr throughout: the same source serves tests, CPU kernels and (with nvcc's --expt-relaxed-constexpr) device code.
+// constexpr throughout: the same source serves tests, CPU kernels and (with nvcc's --expt-relaxed-constexpr)
+// device code.
 #pragma once
 
 #include <array>
@@ -77,8 +81,9 @@ constexpr bool dropout_keeps(const Dropout& dropout, const DropoutPosition& at) 
     return dropout_number(dropout.seed, at) >= dropout.threshold();
 }
 
-// The seed of one call site in one step: independent streams from one run seed. `site` numbers the call sites of a model
-// (layer and operation) in a fixed order; `step` counts optimizer steps, so micro-batches of a step share it and are told apart by document.
+// The seed of one call site in one step: independent streams from one run seed. `site` numbers the call sites
+// of a model (layer and operation) in a fixed order; `step` counts optimizer steps, so micro-batches of a
+// step share it and are told apart by document.
 constexpr std::uint64_t site_seed(std::uint64_t run_seed, std::uint64_t step, std::uint32_t site) {
     const auto words = philox4x32_10(
         {static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32), site, 0x53574954U},

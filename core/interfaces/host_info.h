@@ -1,5 +1,6 @@
-// What a host can do, as plain data: this machine, or one that is only described (`--host h100`), so that a plan for a GPU
-// host can be made and explained on a laptop. Filled by core/host; plugins read it in `supports` and never probe on their own.
+// What a host can do, as plain data: this machine, or one that is only described (`--host h100`), so that a
+// plan for a GPU host can be made and explained on a laptop. Filled by core/host; plugins read it in
+// `supports` and never probe on their own.
 #pragma once
 
 #include <cstdint>

@@ -2,12 +2,13 @@
 //
 //     logits = x                                        x [rows, classes], or
 //     logits = x weight^T + bias                        x [rows, width], weight [classes, width]
-//     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,     lse = log(sum(exp(logits)))
+//     row's loss = (1 - e) * (lse - logits[target]) + e * (lse - mean(logits)) + z_loss * lse^2,     lse =
+//       log(sum(exp(logits)))
 //
-// with e = label_smoothing (Szegedy et al. 2016, arXiv:1512.00567, as PyTorch's cross_entropy has it) and the z-loss of
-// PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing and get
-// zero gradients, whatever stands in them: a NaN there reaches no weight. (A library's kernels on a device
-// may give NaN to a row of logits that is ignored and not finite itself, and to that row alone.)
+// with e = label_smoothing (Szegedy et al. 2016, arXiv:1512.00567, as PyTorch's cross_entropy has it) and the
+// z-loss of PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing
+// and get zero gradients, whatever stands in them: a NaN there reaches no weight. (A library's kernels on a
+// device may give NaN to a row of logits that is ignored and not finite itself, and to that row alone.)
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,9 @@ struct LossParams {
     double label_smoothing = 0.0;
     double z_loss = 0.0;
 
-    // Nobody reads the logits x after this call but its own backward, and nobody has saved them: a component that is given a Saved may write to their memory,
-    // in forward or in backward, and return it as their gradient. The graph can then be gone through once. Off, or with a weight: x stays as it is.
+    // Nobody reads the logits x after this call but its own backward, and nobody has saved them: a component
+    // that is given a Saved may write to their memory, in forward or in backward, and return it as their
+    // gradient. The graph can then be gone through once. Off, or with a weight: x stays as it is.
     bool may_overwrite_logits = false;
 };
 
@@ -61,8 +63,9 @@ public:
 
     virtual LossOutputs forward(const LossInputs& inputs, const LossParams& params, Saved* saved) = 0;
 
-    // GradientMode::kernel only. `grad_loss` has the shape of `loss`. A component may compute gradients in forward and save them; backward then
-    // scales a copy, for a graph may be run again with another grad_loss.
+    // GradientMode::kernel only. `grad_loss` has the shape of `loss`. A component may compute gradients in
+    // forward and save them; backward then scales a copy, for a graph may be run again with another
+    // grad_loss.
     virtual LossGrads backward(const LossParams& /*params*/, const Saved& /*saved*/,
                                const at::Tensor& /*grad_loss*/, const LossNeeds& /*needs*/) {
         throw std::logic_error("loss: this component declares no backward of its own");

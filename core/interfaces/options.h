@@ -1,6 +1,7 @@
 // A component's own options: declared in its plugin.toml, checked by the core, read by the component.
 //
-// The core fills in defaults and checks type, range and choices before `create`, so a component reads without checking:
+// The core fills in defaults and checks type, range and choices before `create`, so a component reads without
+// checking:
 //     const auto chunk = options.integer("chunk_size");
 // Asking for an option that was not declared is a bug in the plugin and throws std::out_of_range naming it.
 #pragma once
@@ -20,7 +21,8 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::v
 
 enum class OptionType : std::uint8_t { boolean, integer, number, string, list };
 
-// One declared option. `min`, `max` hold for integer and number; `choices` for string and for the members of a list.
+// One declared option. `min`, `max` hold for integer and number; `choices` for string and for the members of
+// a list.
 struct OptionSpec {
     std::string name;
     OptionType type = OptionType::string;

@@ -7,7 +7,8 @@
  * about itself and its components stands once, as text in its section `switchyard_manifest`
  * (component_manifest.h), which is read before any code of the plugin runs.
  *
- * Learned from: ONNX Runtime's plugin execution providers (onnxruntime_ep_c_api.h) and OpenXLA's PJRT C API (pjrt_c_api.h).
+ * Learned from: ONNX Runtime's plugin execution providers (onnxruntime_ep_c_api.h) and OpenXLA's PJRT C API
+ * (pjrt_c_api.h).
  */
 #ifndef SWITCHYARD_PLUGIN_ABI_H
 #define SWITCHYARD_PLUGIN_ABI_H

@@ -1,6 +1,8 @@
-// Precision policy: which dtype each class of operation computes in, how a linear layer is called, how the loss is scaled.
+// Precision policy: which dtype each class of operation computes in, how a linear layer is called, how the
+// loss is scaled.
 //
-// The core asks the policy, never autocast's thread-local state: a plan can then say before the first step what will run in what.
+// The core asks the policy, never autocast's thread-local state: a plan can then say before the first step
+// what will run in what.
 // Loss scaling: Micikevicius et al. 2018 (arXiv:1710.03740).
 #pragma once
 
@@ -50,8 +52,10 @@ class Precision : public Component {
 public:
     using Component::Component;
 
-    // dtype in which parameters of this class are stored, and in which its operations read their inputs. Constant for the life of the policy.
-    // `layer`: "encoder.3", "encoder", "model"; for a loss the linear layer that makes its logits ("classifier", "lm_head").
+    // dtype in which parameters of this class are stored, and in which its operations read their inputs.
+    // Constant for the life of the policy.
+    // `layer`: "encoder.3", "encoder", "model"; for a loss the linear layer that makes its logits
+    // ("classifier", "lm_head").
     virtual DType storage(OpClass op, const std::string& layer) const = 0;
     virtual DType compute(OpClass op, const std::string& layer) const = 0;
 
@@ -62,13 +66,14 @@ public:
         throw std::logic_error("precision: this policy declares no backward of its own");
     }
 
-    // Brackets one optimizer step (all its micro-batches): weights may be cast once and kept in between; `recompute` is true while
-    // activations are recomputed, when no history may advance.
+    // Brackets one optimizer step (all its micro-batches): weights may be cast once and kept in between;
+    // `recompute` is true while activations are recomputed, when no history may advance.
     virtual void begin_step() {}
     virtual void end_step() {}
     virtual void set_recompute(bool /*recompute*/) {}
 
-    // The factor on the loss; 1 where nothing is scaled. `update` is told once a step whether a non-finite gradient was found.
+    // The factor on the loss; 1 where nothing is scaled. `update` is told once a step whether a non-finite
+    // gradient was found.
     virtual double loss_scale() const { return 1.0; }
     virtual void update(bool /*found_inf*/) {}
 

@@ -1,5 +1,5 @@
-// A dimension of a request: one value, or all values from `min` to `max`. A binding is made once for a range of shapes, so a
-// component answers for the whole range: it serves it only if it serves every value in it.
+// A dimension of a request: one value, or all values from `min` to `max`. A binding is made once for a range
+// of shapes, so a component answers for the whole range: it serves it only if it serves every value in it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct Range {
 
     constexpr bool single() const { return min == max; }
     constexpr bool within(std::int64_t low, std::int64_t high) const { return min >= low && max <= high; }
-    // True if every value in the range is a multiple of `n`; a range of several values can only be for n == 1.
+    // True if every value in the range is a multiple of `n`; a range of several values can only be for n ==
+    // 1.
     constexpr bool all_multiples_of(std::int64_t n) const { return n == 1 || (single() && min % n == 0); }
     constexpr bool operator==(const Range&) const = default;
 

@@ -1,5 +1,6 @@
-// What the core asks of a component before it calls it: pure metadata, no tensor, no device. `supports(request, host, options)`
-// answers with a Verdict; a component that said yes must then serve every call within the request's ranges.
+// What the core asks of a component before it calls it: pure metadata, no tensor, no device.
+// `supports(request, host, options)` answers with a Verdict; a component that said yes must then serve every
+// call within the request's ranges.
 #pragma once
 
 #include <cstdint>

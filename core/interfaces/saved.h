@@ -1,11 +1,13 @@
 // What a component of GradientMode::kernel keeps between forward and backward.
 //
-// The core owns the autograd node. It passes an empty Saved to forward when a gradient will be needed (else nullptr), stores
-// its tensors through autograd's saved variables (so that an in-place change in between is an error, and hooks can offload them), and
-// hands the same Saved back to backward, on whichever thread autograd uses, at most once per graph. A second derivative is an error.
+// The core owns the autograd node. It passes an empty Saved to forward when a gradient will be needed (else
+// nullptr), stores its tensors through autograd's saved variables (so that an in-place change in between is
+// an error, and hooks can offload them), and hands the same Saved back to backward, on whichever thread
+// autograd uses, at most once per graph. A second derivative is an error.
 //
-// Each tensor says what it is, so that none is kept alive twice: `input` must be one of forward's input tensors, `output` one of the tensors
-// it returns, `extra` anything else (a log-sum-exp, a row's mean). Undefined tensors may be saved and come back undefined.
+// Each tensor says what it is, so that none is kept alive twice: `input` must be one of forward's input
+// tensors, `output` one of the tensors it returns, `extra` anything else (a log-sum-exp, a row's mean).
+// Undefined tensors may be saved and come back undefined.
 #pragma once
 
 #include <cstddef>

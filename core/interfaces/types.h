@@ -1,9 +1,12 @@
-// The vocabulary that every contract shares: component kinds, dtypes, devices, phases, layouts and how a component
-// says what it guarantees. No LibTorch here, so that configuration, discovery and planning stay light;
+// The vocabulary that every contract shares: component kinds, dtypes, devices, phases, layouts and how a
+// component says what it guarantees. No LibTorch here, so that configuration, discovery and planning stay
+// light;
 // <switchyard/interfaces/torch_types.h> converts to and from LibTorch's own types.
 //
-// Every enumeration has exactly one spelling in text, the one used in TOML, in plugin.toml, in JSON output and in messages:
-// `name(value)` gives it, `parse<Enum>(text)` reads it. Enumerators are only ever appended: their values cross the plugin boundary.
+// Every enumeration has exactly one spelling in text, the one used in TOML, in plugin.toml, in JSON output
+// and in messages:
+// `name(value)` gives it, `parse<Enum>(text)` reads it. Enumerators are only ever appended: their values
+// cross the plugin boundary.
 #pragma once
 
 #include <array>
@@ -25,7 +28,8 @@ enum class Kind : std::uint8_t {
     data_loader
 };
 
-// Element types. fp8 formats are the OCP ones (OFP8 1.0, 2023): e4m3fn has no infinity, e5m2 follows IEEE 754.
+// Element types. fp8 formats are the OCP ones (OFP8 1.0, 2023): e4m3fn has no infinity, e5m2 follows IEEE
+// 754.
 enum class DType : std::uint8_t {
     float32,
     float64,
@@ -42,32 +46,39 @@ enum class DType : std::uint8_t {
 
 enum class Device : std::uint8_t { cpu, cuda };
 
-// What a call is for. `train` keeps what backward needs; `eval` is a forward over whole sequences without gradients;
+// What a call is for. `train` keeps what backward needs; `eval` is a forward over whole sequences without
+// gradients;
 // `prefill` fills a KV cache with a prompt; `decode` appends one or a few tokens to it.
 enum class Phase : std::uint8_t { train, eval, prefill, decode };
 
 // How a batch of sequences lies in memory.
-//   padded: [batch, seq, ...] with a length per row;  packed: [total, ...] with cu_seqlens, sequences end to end.
+//   padded: [batch, seq, ...] with a length per row;  packed: [total, ...] with cu_seqlens, sequences end to
+//     end.
 enum class Layout : std::uint8_t { padded, packed };
 
 // Who differentiates a component (see <switchyard/interfaces/saved.h>):
-//   kernel: it has a backward of its own, the core owns the autograd node;  differentiable: made of ATen calls that autograd
-//   follows;  recompute: the core runs and differentiates the reference in backward;  none: it has no gradient.
+//   kernel: it has a backward of its own, the core owns the autograd node;  differentiable: made of ATen
+//     calls that autograd
+//   follows;  recompute: the core runs and differentiates the reference in backward;  none: it has no
+//             gradient.
 enum class GradientMode : std::uint8_t { kernel, differentiable, recompute, none };
 
 // Where dropout's randomness comes from (see <switchyard/interfaces/dropout.h>):
-//   none: the component has no dropout;  counter: the core's counter-based generator, the same mask on every backend;
+//   none: the component has no dropout;  counter: the core's counter-based generator, the same mask on every
+//                                        backend;
 //   library: LibTorch's generator, which the core saves and restores around recomputation.
 enum class RandomSource : std::uint8_t { none, counter, library };
 
 // exact: errs no more than twice as much as the reference run in the same dtype;
-// reduced: declares its own bound (relative root-mean-square error) and is never taken by `auto` unless allowed.
+// reduced: declares its own bound (relative root-mean-square error) and is never taken by `auto` unless
+// allowed.
 enum class Accuracy : std::uint8_t { exact, reduced };
 
 enum class NormKind : std::uint8_t { layer_norm, rms_norm };
 
 // Gated kinds work on a packed projection [..., 2 * width]: act(first half) * second half
-// (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202). identity is what dropout(x + bias) needs that stands alone.
+// (Shazeer 2020, "GLU Variants Improve Transformer", arXiv:2002.05202). identity is what dropout(x + bias)
+// needs that stands alone.
 enum class ActivationKind : std::uint8_t {
     gelu_erf,
     gelu_tanh,
@@ -85,7 +96,8 @@ enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 // Classes of operations that a precision policy tells apart (precision.h).
 enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
 
-// Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning: mask.h.
+// Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning:
+// mask.h.
 enum class MaskKind : std::uint8_t {
     causal,
     key_lengths,

@@ -1,7 +1,8 @@
 // The answer to a request: served, or all the reasons why not.
 //
-// `supports` never stops at the first obstacle: a user who has to change three things is told three things. A reason names the field of
-// the request, what the component takes, and what came; the text is built only when a condition fails, so a passing verdict allocates nothing.
+// `supports` never stops at the first obstacle: a user who has to change three things is told three things. A
+// reason names the field of the request, what the component takes, and what came; the text is built only when
+// a condition fails, so a passing verdict allocates nothing.
 #pragma once
 
 #include <cstddef>

@@ -15,13 +15,15 @@
 
 namespace switchyard::model {
 
-// What a part of a block adds to the residual stream. The bias has not been added where the next normalization will.
+// What a part of a block adds to the residual stream. The bias has not been added where the next
+// normalization will.
 struct Delta {
     at::Tensor x;
     at::Tensor bias;
 };
 
-// What an attention projects: one tensor three times, or another stack's result for keys and values. Three, as recomputation counts uses.
+// What an attention projects: one tensor three times, or another stack's result for keys and values. Three,
+// as recomputation counts uses.
 struct AttentionSources {
     at::Tensor query, key, value;  // [B, N, C] or [T, C]
 };
@@ -38,7 +40,8 @@ public:
     // `cross`: keys and values come from another stack.
     AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id, bool cross);
 
-    // `keys`: of key and value, the same as `tokens` for self-attention. `keep_bias`: leave the last projection's bias to the caller.
+    // `keys`: of key and value, the same as `tokens` for self-attention. `keep_bias`: leave the last
+    // projection's bias to the caller.
     Delta operator()(const ForwardContext& context, const PositionTables& tables,
                      const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
                      bool keep_bias) const;

@@ -26,11 +26,13 @@ struct Executed {
 
 class BoundPlan {
 public:
-    // Creates the components of the model's own kinds (attention, normalization, activation, loss, precision).
+    // Creates the components of the model's own kinds (attention, normalization, activation, loss,
+    // precision).
     // `registry` and `host` outlive it.
     BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host);
 
-    // The operation of the row for that layer or, where `layer` is nullptr, for `layers` ("encoder", "model").
+    // The operation of the row for that layer or, where `layer` is nullptr, for `layers` ("encoder",
+    // "model").
     // Throws std::logic_error where the plan has none: it was made for another model.
     const Operation& find(std::string_view slot, Phase phase, std::string_view layers,
                           const config::LayerId* layer = nullptr) const;

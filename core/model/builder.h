@@ -1,4 +1,5 @@
-// What a module's constructor asks for its parts: parameters, linear layers and slots. There are two builders:
+// What a module's constructor asks for its parts: parameters, linear layers and slots. There are two
+// builders:
 // a Describer only collects what is asked for (describer.h), a Maker makes parameters and takes operations
 // from a plan (maker.h). So a model says in one place what it is made of.
 //

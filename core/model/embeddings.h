@@ -15,7 +15,8 @@ public:
     // BERT adds positions and token_type_ids, normalizes and drops; others as their position kind says.
     explicit Embeddings(Builder& builder);
 
-    // [batch, seq, hidden] or [total, hidden]. Throws std::invalid_argument naming the length for a sequence longer than the positions.
+    // [batch, seq, hidden] or [total, hidden]. Throws std::invalid_argument naming the length for a sequence
+    // longer than the positions.
     at::Tensor operator()(const ForwardContext& context, const TokenBatch& batch, config::Stack stack) const;
 
     const at::Tensor& words() const { return words_; }

@@ -14,7 +14,8 @@
 
 namespace switchyard::model {
 
-// The call sites of dropout. A site's number is part of its seed, so the order here is part of what makes a run repeatable: append only.
+// The call sites of dropout. A site's number is part of its seed, so the order here is part of what makes a
+// run repeatable: append only.
 enum class DropoutSite : std::uint32_t {
     attention,
     attention_out,
@@ -27,15 +28,17 @@ enum class DropoutSite : std::uint32_t {
     final_norm
 };
 
-// Sees hidden states on their way: "embeddings", "encoder.0.attention" and "encoder.0.feed_forward" (what a block adds), "encoder.0" (after a layer whose
-// norms are post), ..., "encoder".
+// Sees hidden states on their way: "embeddings", "encoder.0.attention" and "encoder.0.feed_forward" (what a
+// block adds), "encoder.0" (after a layer whose norms are post), ..., "encoder".
 using Observer = std::function<void(const std::string& place, const at::Tensor& value)>;
 
 struct ForwardContext {
     Phase phase = Phase::eval;
     std::uint64_t run_seed = 0;
     std::uint64_t step =
-        0;  // optimizer step, counted from 0; its micro-batches share it and are told apart by Tokens::first_document
+        // optimizer step, counted from 0; its micro-batches share it and are told apart by
+        // Tokens::first_document
+        0;
     bool dropout_on = true;  // false: as in evaluation, whatever the phase
     const Observer* observer = nullptr;
     config::Recompute recompute = config::Recompute::none;

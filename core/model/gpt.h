@@ -1,5 +1,6 @@
-// A causal decoder that predicts the next token: GPT-2 (Radford et al. 2019) and, with rotary positions, RMSNorm, a gated feed-forward and grouped heads,
-// Llama (Touvron et al. 2023, arXiv:2302.13971 and 2307.09288). Every mix of these parts that [model] can say is served.
+// A causal decoder that predicts the next token: GPT-2 (Radford et al. 2019) and, with rotary positions,
+// RMSNorm, a gated feed-forward and grouped heads, Llama (Touvron et al. 2023, arXiv:2302.13971 and
+// 2307.09288). Every mix of these parts that [model] can say is served.
 #pragma once
 
 #include <switchyard/model/embeddings.h>

@@ -1,7 +1,7 @@
 // The builder that makes: parameters with their paper's initialisation, and the operations of a plan.
 //
-// All random values come from one generator of run.seed, in the order of creation, drawn in float32 on the CPU
-// whatever the dtype and device, so that a seed means the same model everywhere.
+// All random values come from one generator of run.seed, in the order of creation, drawn in float32 on the
+// CPU whatever the dtype and device, so that a seed means the same model everywhere.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -1,5 +1,5 @@
-// What a configured job asks of its slots, one SlotUse for each slot, phase and group of equal layers; and what
-// its model consists of. No tensor is made and no plugin is asked.
+// What a configured job asks of its slots, one SlotUse for each slot, phase and group of equal layers; and
+// what its model consists of. No tensor is made and no plugin is asked.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// The parameters of a model: named, in a fixed order, created on the device and in the dtype that training stores them in.
+// The parameters of a model: named, in a fixed order, created on the device and in the dtype that training
+// stores them in.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct ModelParameter {
 
 class Parameters {
 public:
-    // `value` becomes the parameter, not a copy of it. Throws std::logic_error for a name that is there already.
+    // `value` becomes the parameter, not a copy of it. Throws std::logic_error for a name that is there
+    // already.
     at::Tensor add(const std::string& name, at::Tensor value);
 
     const std::vector<ModelParameter>& all() const { return all_; }

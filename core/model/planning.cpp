@@ -69,7 +69,8 @@ struct Policy {
     host::Handle<Precision> handle;
 };
 
-// Nothing where the host is a described one and the policy can't be made without its device. Throws host::PluginError.
+// Nothing where the host is a described one and the policy can't be made without its device. Throws
+// host::PluginError.
 std::shared_ptr<const Policy> make_policy(const resolver::PlanRow& row, const host::LoadedComponent& loaded,
                                           const HostInfo& host) {
     const auto request = request_for_questions(row, loaded, host);
@@ -120,7 +121,8 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
             }};
 }
 
-// Told as the precision slot's error: all the other rows are still planned, so that everything is told at once.
+// Told as the precision slot's error: all the other rows are still planned, so that everything is told at
+// once.
 std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
                                                    host::Registry& registry, const HostInfo& host) {
     if (precision.chosen) {

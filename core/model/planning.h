@@ -1,4 +1,5 @@
-// Configuration x plugins x host -> plan, in one call: outline, candidates, the precision policy's dtypes, resolver.
+// Configuration x plugins x host -> plan, in one call: outline, candidates, the precision policy's dtypes,
+// resolver.
 #pragma once
 
 #include <vector>
@@ -11,12 +12,13 @@
 
 namespace switchyard::model {
 
-// Every component of every plugin whose manifest could be read. A plugin is loaded when one of its components is first asked. They refer
-// to `registry`, which must outlive them.
+// Every component of every plugin whose manifest could be read. A plugin is loaded when one of its components
+// is first asked. They refer to `registry`, which must outlive them.
 std::vector<resolver::Candidate> candidates(host::Registry& registry);
 
-// The precision slot is resolved first, and the policy that was chosen is made - for the CPU where it can be, so that this works for hosts
-// that are only described - and asked for its dtypes. What cannot be served is a row with an error: plan.ok() tells.
+// The precision slot is resolved first, and the policy that was chosen is made - for the CPU where it can be,
+// so that this works for hosts that are only described - and asked for its dtypes. What cannot be served is a
+// row with an error: plan.ok() tells.
 resolver::Plan make_plan(const config::Config& config, host::Registry& registry, const HostInfo& host,
                          const resolver::ResolveOptions& options = {});
 

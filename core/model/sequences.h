@@ -1,4 +1,5 @@
-// A batch's sequences as the layers of a model see them: which dtype and shape hidden states have, and attention's mask made once for all layers.
+// A batch's sequences as the layers of a model see them: which dtype and shape hidden states have, and
+// attention's mask made once for all layers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,10 +9,12 @@
 
 namespace switchyard::model {
 
-// Mask parts that follow from the batch alone: key lengths (padded) or documents (packed) of queries over keys.
+// Mask parts that follow from the batch alone: key lengths (padded) or documents (packed) of queries over
+// keys.
 AttentionMask batch_mask(const Tokens& queries, const Tokens& keys);
 
-// The position of each token within its sequence, int64, shaped to index a table for hidden states of `seq` tokens a row (padded) or in all (packed):
+// The position of each token within its sequence, int64, shaped to index a table for hidden states of `seq`
+// tokens a row (padded) or in all (packed):
 // [seq], or Tokens::positions.
 at::Tensor token_positions(const Tokens& tokens, std::int64_t seq, at::Device device);
 

@@ -1,9 +1,11 @@
 // A stack of transformer layers, encoder or decoder, pre- or post-norm.
 //
-// Every normalization is called in its widest form, y = norm(residual + dropout(x + bias)). With post-norm y itself is the residual stream; with pre-norm
-// the sum is, and what a block adds waits (Stream::delta) until the next normalization takes it in.
+// Every normalization is called in its widest form, y = norm(residual + dropout(x + bias)). With post-norm y
+// itself is the residual stream; with pre-norm the sum is, and what a block adds waits (Stream::delta) until
+// the next normalization takes it in.
 //
-// Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute); the gradients are the same bits.
+// Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute);
+// the gradients are the same bits.
 #pragma once
 
 #include <memory>
@@ -21,7 +23,8 @@ class Stack {
 public:
     Stack(Builder& builder, config::Stack which);
 
-    // Hidden states after the last normalization. `memory` is the encoder's result for a decoder with cross-attention, else undefined.
+    // Hidden states after the last normalization. `memory` is the encoder's result for a decoder with
+    // cross-attention, else undefined.
     at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                           const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
 

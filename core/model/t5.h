@@ -1,9 +1,11 @@
-// T5: an encoder, and a decoder that attends to it (Raffel et al. 2020, arXiv:1910.10683). Of the first version with ReLU and one table of words for everything,
-// and of version 1.1 with a gated feed-forward and an output projection of its own.
+// T5: an encoder, and a decoder that attends to it (Raffel et al. 2020, arXiv:1910.10683). Of the first
+// version with ReLU and one table of words for everything, and of version 1.1 with a gated feed-forward and
+// an output projection of its own.
 //
-// As published: relative positions come from one table a stack, used by all its layers and by self-attention only; scores are not divided by sqrt(head_dim);
-// RMSNorm and no bias anywhere; dropout after the last normalization too; where the output projection is the table of words, hidden states are multiplied by
-// hidden_size^-1/2 before it.
+// As published: relative positions come from one table a stack, used by all its layers and by self-attention
+// only; scores are not divided by sqrt(head_dim);
+// RMSNorm and no bias anywhere; dropout after the last normalization too; where the output projection is the
+// table of words, hidden states are multiplied by hidden_size^-1/2 before it.
 #pragma once
 
 #include <switchyard/model/embeddings.h>
@@ -23,7 +25,8 @@ public:
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
     const TokenBatch& output_side(const Batch& batch) const override { return batch.target; }
 
-    // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for `source`.
+    // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for
+    // `source`.
     at::Tensor encode(const ForwardContext& context, const TokenBatch& source) const;
     at::Tensor decode(const ForwardContext& context, const TokenBatch& target, const at::Tensor& memory,
                       const Tokens& source) const;

@@ -23,7 +23,8 @@ public:
     // What hidden states are multiplied with before the projection.
     void set_scale(double scale) { scale_ = scale; }
 
-    // All rows of `hidden`, or, unless task.project_all, only those that have a label: where few have, the rest need no projection.
+    // All rows of `hidden`, or, unless task.project_all, only those that have a label: where few have, the
+    // rest need no projection.
     LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
 
     // [rows, vocab] of hidden states of any leading shape.

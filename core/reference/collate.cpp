@@ -21,7 +21,8 @@ const Numbers& labelled_of(const Sample& sample) {
     return sample.target_ids.empty() ? sample.ids : sample.target_ids;
 }
 
-// Those of a batch that the others must be like: where something is said of each token, an empty sample says nothing.
+// Those of a batch that the others must be like: where something is said of each token, an empty sample says
+// nothing.
 struct Examples {
     const Sample *target, *token_type_ids, *labels;
 };

@@ -1,5 +1,5 @@
-// A comparison as far as a page tells it: made by `switchyard compare`, or read from what its --json wrote. Keys
-// that are missing or hold something else are unknown, and what is unknown is not shown.
+// A comparison as far as a page tells it: made by `switchyard compare`, or read from what its --json wrote.
+// Keys that are missing or hold something else are unknown, and what is unknown is not shown.
 #pragma once
 
 #include <optional>

@@ -6,14 +6,15 @@
 
 namespace switchyard::report {
 
-// For text and for quoted attributes: & < > " ' become entities; bytes that are no UTF-8, and control characters that HTML forbids,
-// become U+FFFD.
+// For text and for quoted attributes: & < > " ' become entities; bytes that are no UTF-8, and control
+// characters that HTML forbids, become U+FFFD.
 std::string escape(std::string_view text);
 
 // At most `limit` characters (not bytes), with an ellipsis in place of the rest. Not escaped.
 std::string shortened(const std::string& text, std::size_t limit);
 
-// A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is HTML.
+// A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is
+// HTML.
 std::string page(const std::string& title, const std::string& body);
 
 }  // namespace switchyard::report

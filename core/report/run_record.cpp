@@ -133,7 +133,8 @@ void add_metrics(Metrics& metrics, const Json& line) {
     }
 }
 
-// Calls `use` with each line's object. A last line without an end is one that is being written, unless the run is over: false.
+// Calls `use` with each line's object. A last line without an end is one that is being written, unless the
+// run is over: false.
 template <class Use>
 bool for_each_line(const std::string& text, const std::string& file, bool finished, const Use& use) {
     std::size_t number = 0;

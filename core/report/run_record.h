@@ -1,7 +1,9 @@
-// What stands in the folder of a run, as far as a report tells it; and a timed comparison of stacks of backends.
+// What stands in the folder of a run, as far as a report tells it; and a timed comparison of stacks of
+// backends.
 //
-// Keys that are missing, null or of another type are taken as unknown, and what is unknown is not shown: a run that goes on, that was
-// stopped, or that another version wrote can be reported too. Text that is no JSON is an error with its place.
+// Keys that are missing, null or of another type are taken as unknown, and what is unknown is not shown: a
+// run that goes on, that was stopped, or that another version wrote can be reported too. Text that is no JSON
+// is an error with its place.
 #pragma once
 
 #include <cstddef>

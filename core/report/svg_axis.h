@@ -13,7 +13,8 @@ struct Axis {
     std::vector<double> ticks;  // the multiples of `step` from low to high
 };
 
-// About `count` ticks (0.7 to 1.5 times as many) within [low, high], which stays as it is. Equal ends are moved apart first.
+// About `count` ticks (0.7 to 1.5 times as many) within [low, high], which stays as it is. Equal ends are
+// moved apart first.
 Axis axis_within(double low, double high, int count);
 
 // The same, with both ends moved outward to the next tick.
@@ -22,7 +23,8 @@ Axis axis_around(double low, double high, int count);
 // Whole numbers only, from 0: for steps.
 Axis axis_of_steps(double high, int count);
 
-// As many decimals for all as the step needs; "12k" from ten thousand on, "2e-5" for the very small and the very large.
+// As many decimals for all as the step needs; "12k" from ten thousand on, "2e-5" for the very small and the
+// very large.
 std::vector<std::string> tick_labels(const Axis& axis);
 
 }  // namespace switchyard::report

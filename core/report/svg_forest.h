@@ -1,7 +1,7 @@
 // A forest plot: ratios with their intervals, one below the other, around the line of 1.
 //
-// Lewis & Clarke 2001, "Forest plots: trying to see the wood and the trees", BMJ 322:1479. Where ratios lie far apart the axis is
-// logarithmic, so that twice as fast and half as fast are as far from 1.
+// Lewis & Clarke 2001, "Forest plots: trying to see the wood and the trees", BMJ 322:1479. Where ratios lie
+// far apart the axis is logarithmic, so that twice as fast and half as fast are as far from 1.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Plots as inline SVG: curves over steps, bars with intervals, one bar of shares. Colors are the style sheet's; all texts given here are
-// plain and become escaped. Each plot carries a title and a description in words for those who do not see it.
+// Plots as inline SVG: curves over steps, bars with intervals, one bar of shares. Colors are the style
+// sheet's; all texts given here are plain and become escaped. Each plot carries a title and a description in
+// words for those who do not see it.
 #pragma once
 
 #include <optional>

@@ -12,8 +12,9 @@
 
 namespace switchyard::resolver {
 
-// Requests for which the same candidate is the fastest, in words: dtypes, masks, head_dim and widths as they are, dropout and the like as on or
-// off, batch, heads, rows and lengths (the largest of a range) rounded up to a power of two.
+// Requests for which the same candidate is the fastest, in words: dtypes, masks, head_dim and widths as they
+// are, dropout and the like as on or off, batch, heads, rows and lengths (the largest of a range) rounded up
+// to a power of two.
 // "attention float32 cpu padded train, needs_grad, batch 32, heads 16, head groups of 1, q_length 512, ..."
 std::string shape_class(Kind kind, const Request& request);
 
@@ -30,8 +31,9 @@ bool covers(const Measurement& measurement, const SlotUse& use,
 // What the plan says of a use that could be measured and is not.
 inline constexpr std::string_view unmeasured = "not measured on this host";
 
-// The fastest; of those within `noise` of it, or whose interval overlaps with its, the highest priority. Without a measurement of the use's class on `host` that covers all candidates: by
-// priority, and why. Times of other hosts or libraries count nothing.
+// The fastest; of those within `noise` of it, or whose interval overlaps with its, the highest priority.
+// Without a measurement of the use's class on `host` that covers all candidates: by priority, and why. Times
+// of other hosts or libraries count nothing.
 struct MeasuredChoice {
     std::vector<Measurement> measurements;
     std::string host;

@@ -1,5 +1,5 @@
-// How long the candidates for one class of requests took on one host: what `auto` chooses by. Plain data; who times it and where it is kept is
-// not the resolver's business.
+// How long the candidates for one class of requests took on one host: what `auto` chooses by. Plain data; who
+// times it and where it is kept is not the resolver's business.
 #pragma once
 
 #include <limits>
@@ -12,7 +12,8 @@ struct MeasuredCandidate {
     std::string name;     // "plugin/component"
     std::string library;  // content hash: another build is another candidate
     std::string options;  // of the component, as JSON text: another chunk size is another candidate
-    // Of one call, milliseconds, with a 95 % interval; NaN bounds: the best of a few calls, after which it was too far behind to be timed on.
+    // Of one call, milliseconds, with a 95 % interval; NaN bounds: the best of a few calls, after which it
+    // was too far behind to be timed on.
     double ms = std::numeric_limits<double>::quiet_NaN();
     double low = std::numeric_limits<double>::quiet_NaN();
     double high = std::numeric_limits<double>::quiet_NaN();

@@ -93,7 +93,8 @@ json to_json(const TrainingState& state) {
                 {"loader", {{"epoch", p.loader.epoch}, {"batch", p.loader.batch}}},
                 {"optimizer", {{"algorithm", state.optimizer.algorithm}, {"step", state.optimizer.step}}},
                 {"plan", state.plan}};
-    // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one string.
+    // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one
+    // string.
     auto& entries = object["optimizer"]["entries"] = json::array();
     for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
     if (!state.facts.empty()) object["facts"] = json(base::parse_json(state.facts).value);

@@ -11,8 +11,8 @@ namespace switchyard::train {
 // "the loss is nan"; empty if it is finite.
 std::string nonfinite_loss(double loss);
 
-// "the gradients of 2 of 37 parameters are not finite, the first that of pooler.weight (4 of 1024 values)"; empty if all are finite. One pass over
-// them where they are.
+// "the gradients of 2 of 37 parameters are not finite, the first that of pooler.weight (4 of 1024 values)";
+// empty if all are finite. One pass over them where they are.
 std::string nonfinite_gradients(const std::vector<ParameterGroup>& groups);
 
 // "3 NaN and 1 Inf of 1024 values"

@@ -1,4 +1,5 @@
-// Progress for people: on a terminal one line that is rewritten, with a bar, rate, loss and time left; elsewhere a plain line now and then.
+// Progress for people: on a terminal one line that is rewritten, with a bar, rate, loss and time left;
+// elsewhere a plain line now and then.
 #pragma once
 
 #include <chrono>

@@ -45,7 +45,8 @@ std::string listed(std::vector<std::string> names) {
     return names.size() <= shown ? text : text + " and " + std::to_string(names.size() - shown) + " more";
 }
 
-// What is there is a run's only if the run's first file is there, or was being written when the process was killed.
+// What is there is a run's only if the run's first file is there, or was being written when the process was
+// killed.
 std::vector<std::string> foreign_names(const std::string& path) {
     std::error_code error;
     const bool begun = fs::exists(path + "/record.json", error);

@@ -1,7 +1,8 @@
 // The folder of one run and what stands in it:
 //
 //     config.toml record.json  as the run was begun, written once
-//     changes.jsonl            what differed when it was gone on with, each with the step from which on that holds
+//     changes.jsonl            what differed when it was gone on with, each with the step from which on that
+//                              holds
 //     vocab.txt (unless the tokenizer has none)  plan.json
 //     metrics.jsonl tensorboard/  checkpoints/  summary.json
 //     model/                   in Hugging Face's format, at the end

@@ -1,8 +1,10 @@
 // Learning-rate schedules: a factor on every group's rate, by optimizer step.
 //
 // Warm-up rises linearly from 1/warmup_steps at step 0 to 1; then, over the remaining steps,
-//   constant: 1;   linear: down to `final_factor`;   cosine: half a cosine down to `final_factor` (Loshchilov & Hutter 2017, arXiv:1608.03983).
-// linear with final_factor 0 equals transformers' get_linear_schedule_with_warmup but for its warm-up, which starts at 0 and so wastes the first step.
+//   constant: 1;   linear: down to `final_factor`;   cosine: half a cosine down to `final_factor` (Loshchilov
+//                  & Hutter 2017, arXiv:1608.03983).
+// linear with final_factor 0 equals transformers' get_linear_schedule_with_warmup but for its warm-up, which
+// starts at 0 and so wastes the first step.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// All that a job needs at run time, made from a configuration and its plan: components, model, weights, tokenizer, data.
+// All that a job needs at run time, made from a configuration and its plan: components, model, weights,
+// tokenizer, data.
 //
 // Config and Plan -> Session -> Trainer | evaluate | predict | check.
 #pragma once
@@ -32,20 +33,24 @@ public:
 
 class Session {
 public:
-    // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it. Throws InputError for a model or task that
-    // cannot be run, PluginError for a component that cannot be created.
+    // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it.
+    // Throws InputError for a model or task that cannot be run, PluginError for a component that cannot be
+    // created.
     Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
             const HostInfo& host);
 
     // Sets the parameters from [train] weights if there are any. Throws InputError.
     void load_initial_weights();
-    // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError with all problems.
+    // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError
+    // with all problems.
     void load_tokenizer();
     void load_data();
 
-    // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no batch.
+    // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
+    // batch.
     Trainer make_trainer();
-    // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks. Needs no load_data.
+    // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks.
+    // Needs no load_data.
     Trainer make_trainer(const SampleSource& samples);
     // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
     const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
@@ -60,7 +65,8 @@ public:
     const data::Splits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
     const model::OptimizerOp& optimizer() const { return optimizer_; }
-    // What must not change between a checkpoint and its resumption, a line for each fact; whole after load_data.
+    // What must not change between a checkpoint and its resumption, a line for each fact; whole after
+    // load_data.
     const std::string& plan_text() const { return plan_text_; }
     // What really ran, loaders and optimizer included.
     std::vector<model::Executed> executed() const;

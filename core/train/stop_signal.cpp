@@ -20,7 +20,8 @@ void note_or_end(int signal) {
     if (!noting) ::_exit(128 + signal);
     int none = 0;
     if (first_signal.compare_exchange_strong(none, signal)) return;
-    // The raised signal is blocked until the handler returns; then it ends the process as it would have without one.
+    // The raised signal is blocked until the handler returns; then it ends the process as it would have
+    // without one.
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
     ::sigaction(signal, &action, nullptr);

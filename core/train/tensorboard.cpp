@@ -13,7 +13,8 @@
 namespace switchyard::train {
 namespace {
 
-// Protocol-buffer wire format: a tag is (field << 3) | wire type, integers are base-128 with the low group first.
+// Protocol-buffer wire format: a tag is (field << 3) | wire type, integers are base-128 with the low group
+// first.
 void put_varint(std::string& out, std::uint64_t value) {
     while (value >= 128) {
         out += static_cast<char>((value & 127U) | 128U);

@@ -1,8 +1,9 @@
 // Scalars as a TensorBoard event file.
 //
-// Format: records of { u64 length, masked CRC-32C of it, bytes, masked CRC-32C of them } (tensorflow/core/lib/io/record_writer.h), each holding an Event
-// message (tensorflow/core/util/event.proto) of which only wall_time, step, file_version and simple_value scalars are written here: few enough fields
-// to encode by hand instead of bringing protobuf.
+// Format: records of { u64 length, masked CRC-32C of it, bytes, masked CRC-32C of them }
+// (tensorflow/core/lib/io/record_writer.h), each holding an Event message (tensorflow/core/util/event.proto)
+// of which only wall_time, step, file_version and simple_value scalars are written here: few enough fields to
+// encode by hand instead of bringing protobuf.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace switchyard::train {
 
 class TensorBoardWriter {
 public:
-    // Makes `folder`/events.out.tfevents.<seconds>.<host>.<pid>. Throws std::runtime_error naming the file if it cannot.
+    // Makes `folder`/events.out.tfevents.<seconds>.<host>.<pid>. Throws std::runtime_error naming the file if
+    // it cannot.
     TensorBoardWriter(const std::string& folder, double wall_time);
 
     void scalars(double wall_time, std::int64_t step,

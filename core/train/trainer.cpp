@@ -273,8 +273,8 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
     return finished(std::move(report), batches, start);
 }
 
-// The same step, replayed. Whether something was not finite is known when it is done: the optimizer has then changed nothing if it clips, and else the run stops or goes
-// back to a checkpoint.
+// The same step, replayed. Whether something was not finite is known when it is done: the optimizer has then
+// changed nothing if it clips, and else the run stops or goes back to a checkpoint.
 StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
     const auto start = std::chrono::steady_clock::now();
     StepReport report;
@@ -359,7 +359,8 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     return result.error.empty();
 }
 
-// False where there was an error; what was learnt since the last checkpoint is then saved, if that can still be written.
+// False where there was an error; what was learnt since the last checkpoint is then saved, if that can still
+// be written.
 bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
     if (error.empty()) return true;
     const bool saved = save_now(hooks, result);

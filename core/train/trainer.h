@@ -1,11 +1,13 @@
 // The training loop: optimizer steps over micro-batches, evaluation, checkpoints, a clean stop.
 //
-// Where a loss or a gradient is not finite nothing is changed and train.nonfinite decides: the run stops; or the step counts and its batches are left out; or
-// everything goes back to the last checkpoint, bit for bit as a resumption does, but for the data, which go on after the batches that did it. A step that a
-// loss scale skips is its own affair.
+// Where a loss or a gradient is not finite nothing is changed and train.nonfinite decides: the run stops; or
+// the step counts and its batches are left out; or everything goes back to the last checkpoint, bit for bit
+// as a resumption does, but for the data, which go on after the batches that did it. A step that a loss scale
+// skips is its own affair.
 //
-// One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over all of them in one batch: each micro-batch's loss is
-// a sum divided by the labels of the whole step, and dropout knows a sequence by its number in the step, not in the micro-batch.
+// One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over
+// all of them in one batch: each micro-batch's loss is a sum divided by the labels of the whole step, and
+// dropout knows a sequence by its number in the step, not in the micro-batch.
 #pragma once
 
 #include <chrono>
@@ -83,7 +85,8 @@ struct TrainingResult {
 };
 
 struct TrainerHooks {
-    // What writes down what happened. A text is an error: then a checkpoint is saved if one can be, and training stops.
+    // What writes down what happened. A text is an error: then a checkpoint is saved if one can be, and
+    // training stops.
     std::function<std::string(const StepReport&)> on_step;
     std::function<std::string(std::int64_t step, const EvalResult&)> on_eval;
     std::function<std::string(const Rewind&)> on_rewind;
@@ -102,9 +105,11 @@ public:
     std::int64_t total_steps() const { return schedule_.total_steps; }
     std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
-    // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument, or PluginError, for a state that does not fit.
+    // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
+    // or PluginError, for a state that does not fit.
     void restore(const TrainingState& state);
-    // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by `run`.
+    // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by
+    // `run`.
     bool evaluates_first() const { return restored_ && due(parts_.config.train.eval_every); }
     TrainingState state() const;
 
@@ -113,14 +118,16 @@ public:
     // Off: batches are learnt by heart, as `check` does.
     void set_dropout(bool on) { dropout_on_ = on; }
 
-    // Every step from now on is traced, none is replayed from a graph; nullptr: none. A finding ends `run`, but where a loss scale answers for it. The trace outlives the trainer.
+    // Every step from now on is traced, none is replayed from a graph; nullptr: none. A finding ends `run`,
+    // but where a loss scale answers for it. The trace outlives the trainer.
     void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
 
     // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
     StepReport step(std::vector<Batch>& batches);
     // Forward and backward only, gradients left in the parameters; the mean loss.
     double accumulate(std::vector<Batch>& batches);
-    // What accumulate left, of all parameters in their order: float32 copies without the loss scale, undefined where there is none.
+    // What accumulate left, of all parameters in their order: float32 copies without the loss scale,
+    // undefined where there is none.
     std::vector<at::Tensor> unscaled_gradients() const;
 
 private:

@@ -1,4 +1,5 @@
-// Everything that training needs to go on bit for bit: the parameters, the optimizer's state, where the data loader stands, and random state.
+// Everything that training needs to go on bit for bit: the parameters, the optimizer's state, where the data
+// loader stands, and random state.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace switchyard::train {
 
-// What moves on between two optimizer steps, apart from tensors. Taken before a step's first batch: a stop in the middle of a step goes back to it.
+// What moves on between two optimizer steps, apart from tensors. Taken before a step's first batch: a stop in
+// the middle of a step goes back to it.
 struct Progression {
     std::int64_t step = 0;     // optimizer steps done
     std::int64_t samples = 0;  // seen
@@ -33,7 +35,8 @@ struct TrainingState {
     std::map<std::string, at::Tensor> masters;  // float32 copies of parameters of lower precision, by name
     std::string plan;   // what must not change on resuming: the plan and the model in words, one line each
     std::string facts;  // JSON of the RunFacts under which it was saved; empty: they are not known
-    // Read back: it was saved under another precision policy: that one's own state (a loss scale) is left out, and begins anew.
+    // Read back: it was saved under another precision policy: that one's own state (a loss scale) is left
+    // out, and begins anew.
     std::string other_policy;  // "amp/fp32"; empty: the same
 };
 

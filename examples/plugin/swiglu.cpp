@@ -1,4 +1,5 @@
-// Legend:  R rows  W width of the output. Each row of x is [gate | value], so a row is read once, forward and backward.
+// Legend:  R rows  W width of the output
+// Each row of x is [gate | value], so a row is read once, forward and backward.
 #include "swiglu.h"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ Verdict SwiGlu::supports(const ActivationRequest& request, const HostInfo&, cons
     REQUIRE(verdict, request.dtype == DType::float32, Code::DType, "dtype", "float32", name(request.dtype));
     REQUIRE(verdict, request.activation == ActivationKind::swiglu, Code::Algorithm, "activation", "swiglu",
             name(request.activation));
-    // The core adds the bias and applies dropout around a component that says no to them, and the plan shows it.
+    // The core adds the bias and applies dropout around a component that says no to them, and the plan shows
+    // it.
     REQUIRE(verdict, !request.input_bias, Code::Fusion, "input_bias", "no bias", "a bias");
     REQUIRE(verdict, request.dropout == 0.0, Code::Dropout, "dropout", "0", request.dropout);
     return verdict;

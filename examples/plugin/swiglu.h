@@ -1,4 +1,5 @@
-// SwiGLU (Shazeer 2020, arXiv:2002.05202): y = silu(gate) * value, with gate and value the two halves of x's last dimension.
+// SwiGLU (Shazeer 2020, arXiv:2002.05202): y = silu(gate) * value, with gate and value the two halves of x's
+// last dimension.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A linear layer computed in another dtype than its parameters are stored in: parameters are cast once a step, not once a call.
+// A linear layer computed in another dtype than its parameters are stored in: parameters are cast once a
+// step, not once a call.
 #pragma once
 
 #include <switchyard/interfaces/precision.h>
@@ -15,7 +16,8 @@ public:
     at::Tensor forward(const LinearInputs& inputs, at::ScalarType dtype, Saved* saved);
     LinearGrads backward(const Saved& saved, const at::Tensor& grad_y, const LinearNeeds& needs);
 
-    // By the products of the last call in tiles, in the words of computes_in_property; nullptr: LibTorch made them.
+    // By the products of the last call in tiles, in the words of computes_in_property; nullptr: LibTorch made
+    // them.
     const char* computed_in() const { return computed_in_; }
 
     // Forgets all casts: parameters may change now in ways that no version counter shows.

@@ -1,6 +1,8 @@
-// Dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740, section 3.2), step for step what PyTorch's GradScaler does: after a step whose gradients
-// were not finite the scale is multiplied with `backoff_factor`; after `growth_interval` steps in a row without one it is multiplied with `growth_factor`,
-// unless that is no finite float32. Unlike GradScaler's it never falls below 2^-126, the smallest normal float32: at 0 no step would ever be made again.
+// Dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740, section 3.2), step for step what
+// PyTorch's GradScaler does: after a step whose gradients were not finite the scale is multiplied with
+// `backoff_factor`; after `growth_interval` steps in a row without one it is multiplied with `growth_factor`,
+// unless that is no finite float32. Unlike GradScaler's it never falls below 2^-126, the smallest normal
+// float32: at 0 no step would ever be made again.
 #pragma once
 
 #include <cstdint>

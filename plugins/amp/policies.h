@@ -1,12 +1,15 @@
 // Precision policies: which dtype each class of operations computes in.
 //
 //     fp32       everything in float32
-//     tf32       the same on CUDA, products in TensorFloat-32 (NVIDIA A100 whitepaper, 2020: 8 bits of exponent, 10 of mantissa)
-//     bf16       linear layers, attention and activation in bfloat16 (Kalamkar et al. 2019, arXiv:1905.12322); parameters, normalization in float32
+//     tf32       the same on CUDA, products in TensorFloat-32 (NVIDIA A100 whitepaper, 2020: 8 bits of
+//                exponent, 10 of mantissa)
+//     bf16       linear layers, attention and activation in bfloat16 (Kalamkar et al. 2019,
+//                arXiv:1905.12322); parameters, normalization in float32
 //     fp16       the same in float16, with dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740)
 //     bf16_pure  parameters and everything else in bfloat16; the optimizer keeps float32 masters
 //
-// The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32 copies would tell it nothing more.
+// The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32
+// copies would tell it nothing more.
 //
 // Whatever the dtype, parameters are cast once a step; gradients come in the dtype of their parameters.
 #pragma once
@@ -67,7 +70,8 @@ public:
                                 const LinearNeeds& needs) override;
 };
 
-// Parameters in float32; linear layers, attention, activation and what the loss reads in `low` but where `keep` says not.
+// Parameters in float32; linear layers, attention, activation and what the loss reads in `low` but where
+// `keep` says not.
 class AmpLow : public AmpPolicy {
 public:
     DType storage(OpClass, const std::string&) const override { return DType::float32; }

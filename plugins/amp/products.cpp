@@ -42,8 +42,8 @@ const tiles::Functions& functions() {
 namespace switchyard {
 namespace {
 
-// CPUs without AVX-512 FP16 have no product of float16, and LibTorch's own takes fifty times as long as this detour: what float32 makes of float16 numbers is exact
-// but for the sum, which is rounded to float16 once.
+// CPUs without AVX-512 FP16 have no product of float16, and LibTorch's own takes fifty times as long as this
+// detour: what float32 makes of float16 numbers is exact but for the sum, which is rounded to float16 once.
 bool widens(const at::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == at::kHalf; }
 
 // Tiles of 16-bit numbers are made of whole pairs; others are multiplied in float32 and rounded once.

@@ -1,4 +1,5 @@
-// The three products of a linear layer, in tiles where those are faster (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype.
+// The three products of a linear layer, in tiles where those are faster
+// (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype.
 // `computed_in` is set where tiles were taken (tiles::multiplied_in), and left as it is where not.
 //
 // Tiles are a function of the sizes alone, LibTorch's products are none: with `fixed_order` all that the CPU

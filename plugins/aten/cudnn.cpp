@@ -1,8 +1,11 @@
 // Known faults that `supports` keeps away from:
-//   - a mask tensor with seq % 128 == 64 gives NaN in the gradient of q (pytorch/pytorch issue 196678), a float32 mask is read as the dtype of q (pull request 191612): no mask tensor is ever
+//   - a mask tensor with seq % 128 == 64 gives NaN in the gradient of q (pytorch/pytorch issue 196678), a
+//     float32 mask is read as the dtype of q (pull request 191612): no mask tensor is ever
 //     passed, which leaves none and causal;
-//   - causal aligns the first query with the first key, the contract the last with the last: as many queries as keys;
-//   - backward of a single query fails (issue 138529); dropout with keys that are no multiple of 64 is refused by LibTorch's own check (sdp_utils.cpp).
+//   - causal aligns the first query with the first key, the contract the last with the last: as many queries
+//     as keys;
+//   - backward of a single query fails (issue 138529); dropout with keys that are no multiple of 64 is
+//     refused by LibTorch's own check (sdp_utils.cpp).
 #include "cudnn.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
-// cuDNN's attention through LibTorch's `_scaled_dot_product_cudnn_attention`, for what it is known to do right: padded batches without a mask, or causal with as many queries as keys.
+// cuDNN's attention through LibTorch's `_scaled_dot_product_cudnn_attention`, for what it is known to do
+// right: padded batches without a mask, or causal with as many queries as keys.
 #pragma once
 
 #include <switchyard/interfaces/attention.h>

@@ -9,8 +9,8 @@
 
 namespace switchyard::aten {
 
-// A CUDA device of 8.0 or newer, 16-bit floats, one head size that is a multiple of 8 and at most `most_dim`, no pages, and no
-// deterministic gradients: both libraries add to them atomically.
+// A CUDA device of 8.0 or newer, 16-bit floats, one head size that is a multiple of 8 and at most `most_dim`,
+// no pages, and no deterministic gradients: both libraries add to them atomically.
 void require_common(Verdict& verdict, const AttentionRequest& request, const HostInfo& host,
                     std::int64_t most_dim);
 

@@ -1,4 +1,5 @@
-// What these functions take and return was read in LibTorch 2.11's ATen/native/transformers/cuda/attention.cu and attention_backward.cu.
+// What these functions take and return was read in LibTorch 2.11's ATen/native/transformers/cuda/attention.cu
+// and attention_backward.cu.
 #include "varlen.h"
 
 #include <algorithm>

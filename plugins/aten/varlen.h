@@ -1,4 +1,5 @@
-// LibTorch's flash attention (Dao 2023, arXiv:2307.08691, as LibTorch ships it) for packed sequences: one call for all of them, forward and backward, where `scaled_dot_product_attention` has no such layout.
+// LibTorch's flash attention (Dao 2023, arXiv:2307.08691, as LibTorch ships it) for packed sequences: one
+// call for all of them, forward and backward, where `scaled_dot_product_attention` has no such layout.
 #pragma once
 
 #include <switchyard/interfaces/attention.h>

@@ -1,8 +1,9 @@
 // Attention over chunks: the scores of a few queries at a time, never the whole matrix.
 //
-// Forward: the online softmax of Milakov & Gimelshein 2018 (arXiv:1805.02867) over chunks of keys, as in Rabe & Staats 2021 ("Self-attention Does Not
-// Need O(n^2) Memory", arXiv:2112.05682). Backward: probabilities made again from the saved largest scores
-// and sums, row sums from grad_out * out (Dao et al. 2022, arXiv:2205.14135, section 3.1 and appendix B.2).
+// Forward: the online softmax of Milakov & Gimelshein 2018 (arXiv:1805.02867) over chunks of keys, as in Rabe
+// & Staats 2021 ("Self-attention Does Not Need O(n^2) Memory", arXiv:2112.05682). Backward: probabilities
+// made again from the saved largest scores and sums, row sums from grad_out * out (Dao et al. 2022,
+// arXiv:2205.14135, section 3.1 and appendix B.2).
 #pragma once
 
 #include <switchyard/interfaces/attention.h>

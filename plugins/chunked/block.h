@@ -1,6 +1,8 @@
-// A block: sequences of one shape that are attended to together - a padded batch, or one packed sequence - and any rectangle of its scores.
+// A block: sequences of one shape that are attended to together - a padded batch, or one packed sequence -
+// and any rectangle of its scores.
 //
-// Legend:  B sequences  H heads  K kv heads  G = H / K  N queries  M keys  D head_dim  E v_head_dim;  n, m: queries and keys of a rectangle
+// Legend:  B sequences  H heads  K kv heads  G = H / K  N queries  M keys  D head_dim  E v_head_dim;
+//          n, m: queries and keys of a rectangle
 #pragma once
 
 #include <algorithm>

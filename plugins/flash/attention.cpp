@@ -17,7 +17,8 @@ namespace {
 
 at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); }
 
-// In the order of strides of `like`, but always with dense rows: an expanded tensor has a smaller stride than 1.
+// In the order of strides of `like`, but always with dense rows: an expanded tensor has a smaller stride than
+// 1.
 at::Tensor empty_with_dense_rows(const at::Tensor& like, at::IntArrayRef sizes) {
     const at::Tensor made = reference::empty_in_order_of(like, sizes);
     return made.stride(-1) == 1 ? made : at::empty(sizes, like.options());

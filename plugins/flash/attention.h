@@ -1,7 +1,9 @@
-// Tiled attention for the CPU: the scores of 64 queries against some hundred keys at a time, which never leave the cache.
+// Tiled attention for the CPU: the scores of 64 queries against some hundred keys at a time, which never
+// leave the cache.
 //
-// Dao et al. 2022 (arXiv:2205.14135) and Dao 2023 (arXiv:2307.08691): online softmax, backward from each row's largest score and sum. Matrix products by LibTorch's brgemm (oneDNN's
-// kernels made at run time); what is between them in vectors (row_kernels.h).
+// Dao et al. 2022 (arXiv:2205.14135) and Dao 2023 (arXiv:2307.08691): online softmax, backward from each
+// row's largest score and sum. Matrix products by LibTorch's brgemm (oneDNN's kernels made at run time); what
+// is between them in vectors (row_kernels.h).
 //
 // For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once

@@ -1,8 +1,10 @@
 // How the work of backward is cut into tasks for threads. No LibTorch here.
 //
-// The gradients of a kv head's keys and values need all its queries, those of a query all its keys. A task is therefore a kv head of a sequence with all its keys, or,
-// where there are too few of those for the threads, one part of its keys; then what the parts say of a query is added up at the end. Where the parts lie follows from
-// lengths and heads alone, and both ways add up part by part, so results are the same bits whatever the threads.
+// The gradients of a kv head's keys and values need all its queries, those of a query all its keys. A task is
+// therefore a kv head of a sequence with all its keys, or, where there are too few of those for the threads,
+// one part of its keys; then what the parts say of a query is added up at the end. Where the parts lie
+// follows from lengths and heads alone, and both ways add up part by part, so results are the same bits
+// whatever the threads.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,8 @@ struct BackwardItem {
     std::int64_t sequence = 0, kv_head = 0, first_part = 0, last_part = 0;
 };
 
-// Along which dimensions the gradient of a dense bias is summed: what adds to the same element is one task, in order.
+// Along which dimensions the gradient of a dense bias is summed: what adds to the same element is one task,
+// in order.
 struct SharedBias {
     bool sequences = false, heads = false, keys = false;
 };

@@ -36,7 +36,8 @@ struct Call {
     MaskShape mask;
     Dropout dropout;
 
-    // What ALiBi and the relative bias add to a score depends on head and distance only: [heads, span], key minus position, first_distance at index 0. Empty: nothing.
+    // What ALiBi and the relative bias add to a score depends on head and distance only: [heads, span], key
+    // minus position, first_distance at index 0. Empty: nothing.
     std::vector<float> distance_bias;
     std::int64_t first_distance = 0, distance_span = 0;
     std::int64_t buckets = 0;             // of the relative bias; 0: none

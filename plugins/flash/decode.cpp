@@ -1,5 +1,6 @@
-// Few queries against many keys: nothing is packed, every key and value is read once for all rows of its kv head, and the work is split over keys as well
-// (flash-decoding: Dao, Haziza, Massa, Sizov 2023, "Flash-Decoding for long-context inference").
+// Few queries against many keys: nothing is packed, every key and value is read once for all rows of its kv
+// head, and the work is split over keys as well (flash-decoding: Dao, Haziza, Massa, Sizov 2023,
+// "Flash-Decoding for long-context inference").
 #include <cmath>
 
 #include "passes.h"
@@ -10,7 +11,8 @@ namespace switchyard::flash {
 namespace {
 
 constexpr std::int64_t key_block = 512;
-// Each thread reads long stretches of memory, but not all of its share at once: one that was interrupted leaves the rest to the others.
+// Each thread reads long stretches of memory, but not all of its share at once: one that was interrupted
+// leaves the rest to the others.
 constexpr std::int64_t runs_per_thread = 16;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -41,7 +43,8 @@ public:
     }
 
 private:
-    // The rows of a kv head: its query heads, each with all queries. Their partial results stand one part after the other.
+    // The rows of a kv head: its query heads, each with all queries. Their partial results stand one part
+    // after the other.
     struct Group {
         std::size_t sequence;
         std::int64_t kv_head, first_row, parts;

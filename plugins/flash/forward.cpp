@@ -152,7 +152,8 @@ private:
                 scratch.sums.data(), call_.v_head_dim, add);
     }
 
-    // Scores to exp(score - largest so far) in place, zeros where nothing is seen; what was summed up before shrinks as the largest grows.
+    // Scores to exp(score - largest so far) in place, zeros where nothing is seen; what was summed up before
+    // shrinks as the largest grows.
     void softmax_row(const ScoreRow& row, const Tile& tile, std::int64_t n, float* s, std::int64_t r,
                      bool add, Scratch& scratch) const {
         float top = scratch.top[r];

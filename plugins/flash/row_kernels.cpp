@@ -134,8 +134,9 @@ float finish_scores(float* s, std::int64_t n, const ScoreTerms& terms) {
     return hn::GetLane(hn::MaxOfLanes(f, top));
 }
 
-// The 16-bit numbers of a row's columns from the group of `first` on, in the order of the columns (<switchyard/interfaces/dropout.h>): the halves of word w of
-// call c of a group are its columns 16 w + 2 c and the next.
+// The 16-bit numbers of a row's columns from the group of `first` on, in the order of the columns
+// (<switchyard/interfaces/dropout.h>): the halves of word w of call c of a group are its columns 16 w + 2 c
+// and the next.
 class DropoutNumbers {
 public:
     DropoutNumbers(const DropoutRow& row, std::int64_t first, std::int64_t n) : skipped_(first % 64) {
@@ -174,8 +175,8 @@ private:
         for (; call < 8 * groups; call += calls_at_once) draw<vectors>(row, first_group, call);
     }
 
-    // So many vectors of calls at once that their multiplications do not wait for each other. Each call has 64 bits of a lane to itself: the upper halves, which
-    // the products leave behind, are never read.
+    // So many vectors of calls at once that their multiplications do not wait for each other. Each call has
+    // 64 bits of a lane to itself: the upper halves, which the products leave behind, are never read.
     template <std::size_t vectors>
     HWY_INLINE void draw(const DropoutRow& row, std::int64_t first_group, std::int64_t call) {
         const W wide;

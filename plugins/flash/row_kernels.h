@@ -1,4 +1,5 @@
-// What is done to a row of scores, in vectors of the widest kind that the processor has (chosen at run time by Highway).
+// What is done to a row of scores, in vectors of the widest kind that the processor has (chosen at run time
+// by Highway).
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F = hn::ScalableTag<float>;
 using V = hn::Vec<F>;
 
-// Two vectors' worth of numbers as float, in an order of their own that is the same for all rows: as they lie, but for bfloat16 the even ones, then the odd ones, which
-// takes a shift and a mask.
+// Two vectors' worth of numbers as float, in an order of their own that is the same for all rows: as they
+// lie, but for bfloat16 the even ones, then the odd ones, which takes a shift and a mask.
 struct Pair {
     V first, second;
 };
@@ -46,8 +46,9 @@ constexpr std::int64_t place(std::int64_t i, std::int64_t lanes) {
     return std::is_same_v<Storage, c10::BFloat16> ? i % lanes * 2 + i / lanes : i;
 }
 
-// How far ahead of what is computed memory is asked for: in bytes of rows, which is what LibTorch's caches of keys mostly are end to end. Measured: from 2 KB on it no
-// longer matters much; without it a thread reaches three quarters of what it can read.
+// How far ahead of what is computed memory is asked for: in bytes of rows, which is what LibTorch's caches of
+// keys mostly are end to end. Measured: from 2 KB on it no longer matters much; without it a thread reaches
+// three quarters of what it can read.
 constexpr std::int64_t bytes_ahead = 4096, line = 64;
 
 template <class Storage>

@@ -1,4 +1,5 @@
-// One query against keys and values that are read once, in the order in which they lie: bound by memory, if what comes is asked for early enough.
+// One query against keys and values that are read once, in the order in which they lie: bound by memory, if
+// what comes is asked for early enough.
 #pragma once
 
 #include <cstdint>

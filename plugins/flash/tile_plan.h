@@ -1,5 +1,5 @@
-// Which scores a kernel visits, apart from numbers: sequences, what a query sees of its keys, and the tiles that some query of a block sees. The kernels visit exactly
-// these. No LibTorch here.
+// Which scores a kernel visits, apart from numbers: sequences, what a query sees of its keys, and the tiles
+// that some query of a block sees. The kernels visit exactly these. No LibTorch here.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,8 @@ struct KeyRange {
     std::int64_t begin = 0, end = 0;
 };
 
-// Columns [begin, end) of a block of keys that starts at a multiple of the block's size; what a tile computes of them is filled up to a multiple of 16.
+// Columns [begin, end) of a block of keys that starts at a multiple of the block's size; what a tile computes
+// of them is filled up to a multiple of 16.
 struct Tile {
     std::int64_t block = 0;  // first key of the block
     std::int64_t begin = 0, end = 0;
@@ -75,8 +76,9 @@ void for_each_tile(std::int64_t begin, std::int64_t end, std::int64_t block_size
     }
 }
 
-// Calls `body(tile)` for the tiles of `keys` that any of the queries [first, first + rows) sees, in order. Tiles begin at multiples of 64, for dropout draws 64 columns
-// at a time; block_size and keys.begin are such multiples.
+// Calls `body(tile)` for the tiles of `keys` that any of the queries [first, first + rows) sees, in order.
+// Tiles begin at multiples of 64, for dropout draws 64 columns at a time; block_size and keys.begin are such
+// multiples.
 template <class Body>
 void for_each_seen_tile(const MaskShape& mask, const Sequence& sequence, std::int64_t first,
                         std::int64_t rows, KeyRange keys, std::int64_t block_size, const Body& body) {

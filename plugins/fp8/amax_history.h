@@ -1,13 +1,17 @@
 // Delayed scaling: a tensor's scale comes from the largest magnitudes that it had in the steps before.
 //
-//     scale = (largest / amax) / 2^margin        amax: the largest of the last `length` steps', or the last step's
+//     scale = (largest / amax) / 2^margin        amax: the largest of the last `length` steps', or the last
+//       step's
 //
-// after every `interval`-th step, for x, weight and the gradient of y of each linear layer; it stays where amax is 0. As TransformerEngine documents
-// it (DelayedScaling in common/recipe/__init__.py, and docs/examples/fp8_primer). Two things differ: a magnitude that is not finite counts as none
-// instead of standing in the history, which under `max` would hold the scale as long as the history is; and before a layer's first step there is
-// no scale at all, where TransformerEngine's is 1 - whoever casts then takes the present values.
+// after every `interval`-th step, for x, weight and the gradient of y of each linear layer; it stays where
+// amax is 0. As TransformerEngine documents it (DelayedScaling in common/recipe/__init__.py, and
+// docs/examples/fp8_primer). Two things differ: a magnitude that is not finite counts as none instead of
+// standing in the history, which under `max` would hold the scale as long as the history is; and before a
+// layer's first step there is no scale at all, where TransformerEngine's is 1 - whoever casts then takes the
+// present values.
 //
-// Within a step the largest of all its calls counts. What a step has seen is taken over by `end_step`, or dropped by `begin_step`.
+// Within a step the largest of all its calls counts. What a step has seen is taken over by `end_step`, or
+// dropped by `begin_step`.
 #pragma once
 
 #include <array>
@@ -41,9 +45,11 @@ public:
     void begin_step();
     void end_step();
 
-    // For each site "amax_history.SITE" [length, 3], the last step first, and "scale.SITE" [3], columns as in Role; "steps" of int64.
+    // For each site "amax_history.SITE" [length, 3], the last step first, and "scale.SITE" [3], columns as in
+    // Role; "steps" of int64.
     PrecisionState state() const;
-    // A state without any of these was saved under another policy: begins anew. Throws std::invalid_argument on one of no use; then nothing has changed.
+    // A state without any of these was saved under another policy: begins anew. Throws std::invalid_argument
+    // on one of no use; then nothing has changed.
     void load(const PrecisionState& state);
 
 private:

@@ -5,7 +5,8 @@
 
 namespace switchyard::fp8 {
 
-// x on a CUDA device, not empty; `scale` [] float32. Opens the library the first time, and throws where that fails.
+// x on a CUDA device, not empty; `scale` [] float32. Opens the library the first time, and throws where that
+// fails.
 Scaled cast_on_device(const at::Tensor& x, Format format, const at::Tensor& scale);
 
 }  // namespace switchyard::fp8

@@ -21,7 +21,8 @@ fp8::AmaxHistory::Settings history_of(const Options& options) {
             options.string("amax_compute") == "most_recent"};
 }
 
-// Infinity and NaN must come through as what they are. On a device asking would wait for it: there the scale is NaN, and so is the result.
+// Infinity and NaN must come through as what they are. On a device asking would wait for it: there the scale
+// is NaN, and so is the result.
 bool hides_non_finite(const Scaled& x) { return !x.amax.is_cuda() && !x.amax.isfinite().item<bool>(); }
 
 std::int64_t count_rows(const LinearInputs& inputs) {
@@ -37,7 +38,8 @@ bool is_whole(const LinearInputs& inputs) {
 // Both matrices' scales hold for the rows and for the columns alike.
 bool turns(Grouping grouping) { return grouping == Grouping::tensor || grouping == Grouping::square; }
 
-// saved.integers of a layer that was multiplied in float8; those of a layer in bfloat16 are PlainLinear's two.
+// saved.integers of a layer that was multiplied in float8; those of a layer in bfloat16 are PlainLinear's
+// two.
 enum : std::size_t { x_dtype, bias_dtype, x_grouping, x_integers };
 
 at::ScalarType dtype_of(const Saved& saved, std::size_t which) {
@@ -146,7 +148,8 @@ const Scaled& Fp8Policy::transposed_weight(const at::Tensor& weight_OI, const Li
     return kept.by_columns;
 }
 
-// x in one byte a value. Where its scales are those of rows, the transpose is kept, which the weight's gradient needs.
+// x in one byte a value. Where its scales are those of rows, the transpose is kept, which the weight's
+// gradient needs.
 void Fp8Policy::keep(const LinearInputs& inputs, const Scaled& x, const LinearSite& site, Saved& saved) {
     const Scaled kept = turns(x.grouping) ? x : cast(fp8::rows_of(inputs.x.detach()).t(), Role::x, site);
     saved.input(inputs.weight);

@@ -1,10 +1,13 @@
-// Linear layers in float8: E4M3 forward, E5M2 for the gradients backward (Micikevicius et al. 2022, arXiv:2209.05433), the rest as bf16 policies have it.
+// Linear layers in float8: E4M3 forward, E5M2 for the gradients backward (Micikevicius et al. 2022,
+// arXiv:2209.05433), the rest as bf16 policies have it.
 //
 //     delayed    scales from the magnitudes of the steps before, one a tensor (amax_history.h)
 //     current    scales from the present values, one a tensor or one a row
-//     blockwise  the same for 1 x 128 values of x and of gradients and for 128 x 128 of weights, powers of two (DeepSeek-V3, arXiv:2412.19437, section 3.3)
+//     blockwise  the same for 1 x 128 values of x and of gradients and for 128 x 128 of weights, powers of
+//                two (DeepSeek-V3, arXiv:2412.19437, section 3.3)
 //
-// Parameters stay in float32 and are cast once a step, for both directions. What ran is reported as variant: float8, or why not.
+// Parameters stay in float32 and are cast once a step, for both directions. What ran is reported as variant:
+// float8, or why not.
 #pragma once
 
 #include <string>
@@ -30,7 +33,8 @@ public:
                             std::string_view variant);
 
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
-    // A layer at the end of its stack is not known by its name: it computes in bfloat16 where this says float8.
+    // A layer at the end of its stack is not known by its name: it computes in bfloat16 where this says
+    // float8.
     DType compute(OpClass op, const std::string& layer) const override;
 
     at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;

@@ -19,7 +19,8 @@ at::Tensor padded(const at::Tensor& x, std::int64_t rows, std::int64_t columns, 
     return at::constant_pad_nd(x, {0, columns - x.size(1), 0, rows - x.size(0)}, with);
 }
 
-// Zeros at the end of rows and columns, which add nothing. Blocks come in fours: their scales stand in rows of 16 bytes.
+// Zeros at the end of rows and columns, which add nothing. Blocks come in fours: their scales stand in rows
+// of 16 bytes.
 Scaled padded(const Scaled& x) {
     const bool blocks = x.grouping == Grouping::strip || x.grouping == Grouping::square;
     const std::int64_t rows = up_to(x.values.size(0), granule);

@@ -7,12 +7,14 @@
 
 namespace switchyard::fp8 {
 
-// What tensor cores take: cuBLASLt's float8 products need inner and outer dimensions that are multiples of 16 (cuBLAS 13 documentation, "8-bit
-// Floating Point Data Types Usage"). Others are filled up with zeros inside `product`.
+// What tensor cores take: cuBLASLt's float8 products need inner and outer dimensions that are multiples of 16
+// (cuBLAS 13 documentation, "8-bit Floating Point Data Types Usage"). Others are filled up with zeros inside
+// `product`.
 constexpr std::int64_t granule = 16;
 constexpr bool is_whole(std::int64_t size) { return size % granule == 0; }
 
-// a [M, K] times b [N, K] transposed: [M, N]. On a CPU in float32: decoded, multiplied, and summed in float32. On a device in bfloat16, by at::_scaled_mm;
+// a [M, K] times b [N, K] transposed: [M, N]. On a CPU in float32: decoded, multiplied, and summed in
+// float32. On a device in bfloat16, by at::_scaled_mm;
 // `fast` lets it sum with fewer bits there, as TransformerEngine does in forward and not in backward.
 at::Tensor product(const Scaled& a, const Scaled& b, bool fast);
 

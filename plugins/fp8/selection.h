@@ -1,4 +1,5 @@
-// Which linear layers are multiplied in float8, and which are left in bfloat16. Pure functions of names and sizes.
+// Which linear layers are multiplied in float8, and which are left in bfloat16. Pure functions of names and
+// sizes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ bool is_kept(const Keep& keep, const LinearSite& site);
 // What is known of it by its name alone, without the number of layers.
 bool is_kept(const Keep& keep, std::string_view name);
 
-// Multiply-adds of one product for each value that has to be cast: rows in out / (rows in + rows out + in out).
+// Multiply-adds of one product for each value that has to be cast: rows in out / (rows in + rows out + in
+// out).
 double intensity(std::int64_t rows, std::int64_t in, std::int64_t out);
 
 }  // namespace switchyard::fp8

@@ -47,7 +47,8 @@ void store_codes(VI codes, std::uint8_t* to) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(all_lanes, positive.raw));
 }
 
-// The book's low and high halves of 16 bits, 64 of which two registers hold: a permutation of two registers looks 32 codes up at once.
+// The book's low and high halves of 16 bits, 64 of which two registers hold: a permutation of two registers
+// looks 32 codes up at once.
 struct SplitBook {
     explicit SplitBook(const CodeBook& book) {
         for (std::size_t c = 0; c < book.size(); ++c) {
@@ -148,7 +149,8 @@ Product product(U u, hn::Vec<U> a, hn::Vec<U> b) {
 #endif
 }
 
-// 32 bits for each value of a block: the low half for the first moment, the high half for the second. Salmon et al. 2011 (core/interfaces/dropout.h).
+// 32 bits for each value of a block: the low half for the first moment, the high half for the second. Salmon
+// et al. 2011 (core/interfaces/dropout.h).
 void fill_chance(const Chance& chance, std::int64_t number, std::uint32_t* out) {
     const U u;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(u));
@@ -309,7 +311,8 @@ struct Lion {
 
 float largest_of(V x) { return hn::GetLane(hn::MaxOfLanes(F(), x)); }
 
-// Blocks are computed upon longer than the processor looks ahead by itself: memory would wait for them, and they for memory.
+// Blocks are computed upon longer than the processor looks ahead by itself: memory would wait for them, and
+// they for memory.
 constexpr std::int64_t ahead = 2 * block;
 
 struct Scratch {

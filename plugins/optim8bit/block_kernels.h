@@ -1,5 +1,5 @@
-// A step on blocks of 256 values whose moments are 8-bit codes, and on rows whose moments are floats, in vectors of the widest kind that the processor has (chosen
-// at run time by Highway).
+// A step on blocks of 256 values whose moments are 8-bit codes, and on rows whose moments are floats, in
+// vectors of the widest kind that the processor has (chosen at run time by Highway).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct Codes {
     float* largest = nullptr;
 };
 
-// Chance for stochastic rounding: Philox4x32-10 of (a value's four neighbours, block, parameter, step) under the key `seed`.
+// Chance for stochastic rounding: Philox4x32-10 of (a value's four neighbours, block, parameter, step) under
+// the key `seed`.
 struct Chance {
     bool on = false;
     std::uint64_t seed = 0;

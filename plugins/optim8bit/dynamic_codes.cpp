@@ -12,7 +12,8 @@ constexpr int decades = 7;
 
 int codes_of(int decade, bool with_sign) { return 1 << (with_sign ? decade : decade + 1); }
 
-// The j-th of the equally spaced bounds of n parts of (0.1, 1), counted from the nearer end, each with one rounding.
+// The j-th of the equally spaced bounds of n parts of (0.1, 1), counted from the nearer end, each with one
+// rounding.
 float bound(int j, int n) {
     const float part = (1.0F - 0.1F) / static_cast<float>(n);
     return j < (n + 1) / 2 ? std::fmaf(part, static_cast<float>(j), 0.1F)

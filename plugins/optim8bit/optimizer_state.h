@@ -1,4 +1,5 @@
-// The moments of Optim8Bit: codes with a scale for every block, or floats where a tensor is small or asked to stay in 32 bits.
+// The moments of Optim8Bit: codes with a scale for every block, or floats where a tensor is small or asked to
+// stay in 32 bits.
 #pragma once
 
 #include <cstdint>

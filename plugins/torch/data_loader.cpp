@@ -1,5 +1,6 @@
-// LibTorch's loader can only start at the beginning of what its sampler gives, and can't be restarted before it is exhausted. So
-// the sampler is given the rest of an epoch, and a loader lives as long as that: a seek makes a new one.
+// LibTorch's loader can only start at the beginning of what its sampler gives, and can't be restarted before
+// it is exhausted. So the sampler is given the rest of an epoch, and a loader lives as long as that: a seek
+// makes a new one.
 #include "data_loader.h"
 
 #include <exception>

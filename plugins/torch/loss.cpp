@@ -21,7 +21,8 @@ namespace {
 
 using at::Tensor;
 
-// Rows whose target counts. On CPU the targets are read where they lie: a reduction costs as much as a small loss.
+// Rows whose target counts. On CPU the targets are read where they lie: a reduction costs as much as a small
+// loss.
 std::int64_t count_on_host(const Tensor& targets, std::int64_t ignore_index) {
     const auto dense = targets.contiguous();
     const auto* target = dense.const_data_ptr<std::int64_t>();

@@ -13,9 +13,9 @@
 namespace switchyard {
 namespace {
 
-// With parameters wider than x LibTorch's layer_norm has a forward on CPU only, and sums the parameters' gradients up in the
-// dtype of x; with parameters of 16 bits it keeps mean and rstd for backward in 16 bits on the CPU, although statistics are
-// float32's. Then everything is float32, as torch.autocast has it.
+// With parameters wider than x LibTorch's layer_norm has a forward on CPU only, and sums the parameters'
+// gradients up in the dtype of x; with parameters of 16 bits it keeps mean and rstd for backward in 16 bits
+// on the CPU, although statistics are float32's. Then everything is float32, as torch.autocast has it.
 at::Tensor normalize(const at::Tensor& x, const NormalizationInputs& inputs,
                      const NormalizationParams& params) {
     const std::int64_t width = x.size(-1);

@@ -1,5 +1,6 @@
-// Two policies: `fp32`, everything in float32, and `bf16`, what torch.autocast does for bfloat16 on CPU: linear layers and attention in bfloat16,
-// weights kept in float32 and cast once, the rest in float32 (activations stay in the type that the linear layer before them gives).
+// Two policies: `fp32`, everything in float32, and `bf16`, what torch.autocast does for bfloat16 on CPU:
+// linear layers and attention in bfloat16, weights kept in float32 and cast once, the rest in float32
+// (activations stay in the type that the linear layer before them gives).
 #pragma once
 
 #include <string>
@@ -40,7 +41,8 @@ public:
     void end_step() override { casts_.clear(); }
 
 private:
-    // A weight and its bfloat16 copy. The copy serves while the weight is the same tensor, not changed since, and as long as the step:
+    // A weight and its bfloat16 copy. The copy serves while the weight is the same tensor, not changed since,
+    // and as long as the step:
     // kernels that write past LibTorch's version counter may run in between two steps only.
     struct Cast {
         at::Tensor source;

@@ -140,7 +140,8 @@ Tensor with_empty_rows(const Tensor& lse, const std::optional<Tensor>& mask) {
     return mask ? result.masked_fill(at::amax(*mask, {-1}).eq(none), none) : result;
 }
 
-// The flash kernel reads rows without steps in them. LibTorch picks it for no others; who asks for it by name gets them copied.
+// The flash kernel reads rows without steps in them. LibTorch picks it for no others; who asks for it by name
+// gets them copied.
 Tensor with_dense_rows(const Tensor& tensor, SdpaKernel kernel) {
     return kernel == SdpaKernel::picked || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
 }

@@ -190,7 +190,8 @@ private:
         return bias;
     }
 
-    // The number of real keys of row b: full, short, none, few. (Not one: its dk is zero but for rounding, summed over all queries.)
+    // The number of real keys of row b: full, short, none, few. (Not one: its dk is zero but for rounding,
+    // summed over all queries.)
     std::int64_t key_length(std::int64_t b) const {
         const std::int64_t choices[] = {spec_.keys, (spec_.keys * 2) / 3, 0, 3};
         return std::min(spec_.keys, choices[b % 4 == 2 && spec_.phase != Phase::train ? 1 : b % 4]);
@@ -205,7 +206,8 @@ private:
             const std::int64_t own_keys = spec_.k_lengths.empty() ? spec_.keys : spec_.k_lengths[b];
             lengths.push_back(key_length(b));
             prefixes.push_back(std::min(own_keys, (b % 3) * 5 + spec_.shortest_prefix));
-            // Row 0 starts so far to the left that its first queries see nothing when causal; others stand inside of their keys.
+            // Row 0 starts so far to the left that its first queries see nothing when causal; others stand
+            // inside of their keys.
             offsets.push_back(spec_.phase == Phase::train
                                   ? (b == 0 ? -2 : own_keys / 3)
                                   : std::max<std::int64_t>(0, lengths[b] - spec_.queries));
@@ -245,7 +247,8 @@ private:
         }
     }
 
-    // Pages in an order of their own, with places that hold no key, and pages of no sequence, full of the surroundings.
+    // Pages in an order of their own, with places that hold no key, and pages of no sequence, full of the
+    // surroundings.
     void fill_pages(PagedCache& cache) const {
         const std::int64_t page = spec_.page_size, most = (spec_.keys + page - 1) / page, B = spec_.batch;
         const at::TensorOptions options = at::TensorOptions().dtype(type_).device(device_);
@@ -293,11 +296,12 @@ private:
 
 // For biases of any dtype, which get sums over data of the case's dtype.
 //
-// Also for kernels that take probabilities again as exp(score - lse) from an lse stored in float32 (Dao et al. 2022, arXiv:2205.14135,
-// algorithm 4), which the reference does not: storing it is off by u |lse|, all probabilities of that row are then off by u |lse| of
-// themselves, since exp(x + d) = exp(x) (1 + d) but for d^2, and so are that row's shares of dq, dk, dv (Higham, Accuracy and Stability of
-// Numerical Algorithms, 2nd ed., section 1.6: the condition of exp is |d|). An lse is at most its row's largest score, taken to be four
-// standard deviations, and ln(keys). Half of it, because the judge's floor is 2 u.
+// Also for kernels that take probabilities again as exp(score - lse) from an lse stored in float32 (Dao et
+// al. 2022, arXiv:2205.14135, algorithm 4), which the reference does not: storing it is off by u |lse|, all
+// probabilities of that row are then off by u |lse| of themselves, since exp(x + d) = exp(x) (1 + d) but for
+// d^2, and so are that row's shares of dq, dk, dv (Higham, Accuracy and Stability of Numerical Algorithms,
+// 2nd ed., section 1.6: the condition of exp is |d|). An lse is at most its row's largest score, taken to be
+// four standard deviations, and ln(keys). Half of it, because the judge's floor is 2 u.
 double gradient_roundoff(const AttentionSpec& spec) {
     const auto type = to_scalar_type(spec.dtype);
     const double stored = unit_roundoff(type == at::kDouble ? at::kDouble : at::kFloat);
@@ -314,7 +318,8 @@ Tensors as_tensors(const AttentionOutputs& outputs, bool lse) {
     return {outputs.out, lse ? outputs.lse : at::Tensor()};
 }
 
-// Are the zeros of what stands for the mask where the generator has them, or (a library's generator) about as many as they should be?
+// Are the zeros of what stands for the mask where the generator has them, or (a library's generator) about as
+// many as they should be?
 void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& dropout, const Outcome& found,
                   std::vector<Fault>& faults) {
     const at::Tensor kept = found.outputs[0].detach().ne(0.0).cpu();  // [B, H, N, E]: key j < E of query i

@@ -1,4 +1,5 @@
-// Which attention cases there are. Each function is one difficulty; sizes are as small as the difficulty allows.
+// Which attention cases there are. Each function is one difficulty; sizes are as small as the difficulty
+// allows.
 #include <switchyard/conformance/attention_case.h>
 #include <switchyard/conformance/cases.h>
 

@@ -24,7 +24,8 @@ struct LoaderSpec {
 void run_data_loader(const LoaderSpec& spec, const std::shared_ptr<const DataLoaderRequest>& request,
                      Findings& findings);
 
-// The code and detail of the first difference between a batch and the reference's of the same samples; code "" where there is none.
+// The code and detail of the first difference between a batch and the reference's of the same samples; code
+// "" where there is none.
 Fault difference_of(const Batch& found, const Batch& expected);
 
 }  // namespace switchyard::conformance

@@ -10,7 +10,8 @@
 
 namespace switchyard::conformance {
 
-// `not_counted` where nothing is in `executed`; `wrong_variant` where something is that was not declared, or is not `asked` (empty: any).
+// `not_counted` where nothing is in `executed`; `wrong_variant` where something is that was not declared, or
+// is not `asked` (empty: any).
 std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, const std::string& asked,
                                      const Facts& facts);
 

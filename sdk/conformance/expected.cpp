@@ -39,14 +39,17 @@ Outcome run_reference(const Operation& operation, const Tensors& inputs, const T
     return outcome;
 }
 
-// How often the reference runs: one value's error is a matter of chance, a thousand values' is not. Errors of many roundings are near normal
-// (Higham & Mary 2019, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41). So the rms error of n values by a
-// right candidate is more than twice the largest of k runs of the reference by chance
+// How often the reference runs: one value's error is a matter of chance, a thousand values' is not. Errors of
+// many roundings are near normal (Higham & Mary 2019, A new approach to probabilistic rounding error
+// analysis, SIAM J. Sci. Comput. 41). So the rms error of n values by a right candidate is more than twice
+// the largest of k runs of the reference by chance
 //
 //     n = 1:   30 % at k = 1, 4 % at k = 4, 0.3 % at k = 12       n = 2:   20 %, 1.5 %, 0.06 %
-//     n = 4:   10 %, 0.3 %, 0.001 %                               n = 16:  0.4 % at k = 1, below 0.001 % at k = 4
+//     n = 4:   10 %, 0.3 %, 0.001 %                               n = 16:  0.4 % at k = 1, below 0.001 % at k
+//              = 4
 //
-// of the time, and more than three times for gradients a tenth of that: k is such that it stays below 1 in 300, which the floor takes.
+// of the time, and more than three times for gradients a tenth of that: k is such that it stays below 1 in
+// 300, which the floor takes.
 // Values of one row err together where they share a sum, as of a softmax: few rows are few values.
 constexpr std::int64_t few_rows = 16;
 std::size_t runs_for(const Outcome& outcome) {
@@ -80,12 +83,13 @@ void widen(std::vector<Spread>& errors, const Tensors& found, const Tensors& sca
 
 }  // namespace
 
-// What is right x, candidate c, oracle o: |c - o| <= |c - x| + |o - x|. In float64 the oracle is the reference itself, whose error is one of
-// the reference's more; elsewhere it has none to speak of.
+// What is right x, candidate c, oracle o: |c - o| <= |c - x| + |o - x|. In float64 the oracle is the
+// reference itself, whose error is one of the reference's more; elsewhere it has none to speak of.
 double factor(double times, DType dtype) { return dtype == DType::float64 ? times + 1.0 : times; }
 
 Expected expect(const Operation& operation, DType dtype) {
-    // There is no wider oracle for float64: its errors are taken to be float32's, scaled by the ratio of their units.
+    // There is no wider oracle for float64: its errors are taken to be float32's, scaled by the ratio of
+    // their units.
     const bool is_double = dtype == DType::float64;
     const double unit_ratio = is_double ? unit_roundoff(at::kDouble) / unit_roundoff(at::kFloat) : 1.0;
     // The oracle's gradients are taken of all inputs, for their size.

@@ -1,5 +1,5 @@
-// A case of a kind whose calls are no map from tensors to tensors - optimizers, data loaders, policies: it makes the component,
-// calls it as it likes and says itself what was wrong.
+// A case of a kind whose calls are no map from tensors to tensors - optimizers, data loaders, policies: it
+// makes the component, calls it as it likes and says itself what was wrong.
 #pragma once
 
 #include <functional>

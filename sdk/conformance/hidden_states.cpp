@@ -36,7 +36,8 @@ void draw_hidden(HiddenSpec& spec, Draw& draw, const std::vector<DType>& dtypes)
     spec.seq = draw.size(1, std::max<std::int64_t>(1, 40000 / (spec.batch * spec.width)));
     if (draw.special(0.35)) {
         std::vector<Placement> placements = {Placement::permuted, Placement::sliced, Placement::stepped};
-        // Rows that are equal are rounded alike, and over many of them no errors of sums cancel (Higham & Mary 2019).
+        // Rows that are equal are rounded alike, and over many of them no errors of sums cancel (Higham &
+        // Mary 2019).
         if (spec.batch * spec.seq <= 16) placements.push_back(Placement::expanded);
         spec.placement = draw.one_of(placements);
         spec.grad_placement = draw.one_of(placements);

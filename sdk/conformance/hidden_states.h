@@ -43,8 +43,9 @@ void fill_request(Request& request, const HiddenSpec& spec, const VerifyOptions&
 std::vector<std::int64_t> hidden_sizes(const HiddenSpec& spec, std::int64_t width);
 Tokens tokens_of(const HiddenSpec& spec, const VerifyOptions& options);
 
-// Are zeros of `shown` (one value a decision) where the generator has them, or (a library's) about as many as they should be? Otherwise a fault
-// wrong_mask; and is what is kept `kept_value` / (1 - p)? Otherwise wrong_output.
+// Are zeros of `shown` (one value a decision) where the generator has them, or (a library's) about as many as
+// they should be? Otherwise a fault wrong_mask; and is what is kept `kept_value` / (1 - p)? Otherwise
+// wrong_output.
 void inspect_dropout(const at::Tensor& shown, double kept_value, const HiddenSpec& spec,
                      const Dropout& dropout, const Tokens& tokens, const Facts& facts,
                      std::vector<Fault>& faults);

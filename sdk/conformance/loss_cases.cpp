@@ -1,4 +1,5 @@
-// Cases of cross-entropy: given logits and projected ones, every reduction, rows that are ignored, vocabularies at the edges.
+// Cases of cross-entropy: given logits and projected ones, every reduction, rows that are ignored,
+// vocabularies at the edges.
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -166,8 +167,8 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
         with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
         with("nan_ignored", [&](LossSpec& s) { s.nan_ignored = true, s.params.reduction = reduction; });
     }
-    // On a device LibTorch's kernels give rows of logits that are ignored and not finite a gradient of NaN: to
-    // look for them would be one more pass over the logits in every call.
+    // On a device LibTorch's kernels give rows of logits that are ignored and not finite a gradient of NaN:
+    // to look for them would be one more pass over the logits in every call.
     if (base.width > 0 || device == Device::cpu) {
         for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
             with("nan_ignored", [&](LossSpec& s) {
@@ -182,7 +183,8 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
     }
 }
 
-// Logits whose memory the gradients may take. (Where they are not given up, every case holds the inputs against what they were before.)
+// Logits whose memory the gradients may take. (Where they are not given up, every case holds the inputs
+// against what they were before.)
 void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
     spec.family = "given_up";
     spec.params.may_overwrite_logits = true;

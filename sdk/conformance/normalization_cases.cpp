@@ -1,4 +1,5 @@
-// Cases of norm(residual + dropout(x + bias)): both norms, each part there or not, widths at the edges, every placement.
+// Cases of norm(residual + dropout(x + bias)): both norms, each part there or not, widths at the edges, every
+// placement.
 #include <cmath>
 #include <sstream>
 
@@ -76,11 +77,12 @@ std::shared_ptr<NormalizationRequest> request_of(const NormSpec& spec, const Ver
     return request;
 }
 
-// The normalized x of layer_norm is x * rstd - mean * rstd in fused kernels. The mean and the two products are rounded, each to within
-// u |center| / spread: together, in the root mean square, below 2 u |center| / spread; cancellation brings out what
-// was there before (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.7). The reference subtracts first, so it has the
-// mean's error only. Besides there is about 2 u of its own size, 1. The gradient of the weight is a sum of such values, so off by
-// 2 u (1 + |center| / spread) of itself: the judge's floor of 2 u, with u larger. rms_norm subtracts nothing.
+// The normalized x of layer_norm is x * rstd - mean * rstd in fused kernels. The mean and the two products
+// are rounded, each to within u |center| / spread: together, in the root mean square, below 2 u |center| /
+// spread; cancellation brings out what was there before (Higham, Accuracy and Stability of Numerical
+// Algorithms, 2nd ed., section 1.7). The reference subtracts first, so it has the mean's error only. Besides
+// there is about 2 u of its own size, 1. The gradient of the weight is a sum of such values, so off by 2 u (1
+// + |center| / spread) of itself: the judge's floor of 2 u, with u larger. rms_norm subtracts nothing.
 double gradient_roundoff(const NormSpec& spec) {
     const double u = unit_roundoff(spec.dtype == DType::float64 ? at::kDouble : at::kFloat);
     return spec.norm == NormKind::layer_norm ? u * (1.0 + std::abs(spec.center) / spec.spread) : u;

@@ -1,5 +1,5 @@
-// A case of an operation that maps tensors to tensors - attention, normalization, activation, loss, a policy's linear - reduced to what
-// is common to them all, so that one judge serves every kind.
+// A case of an operation that maps tensors to tensors - attention, normalization, activation, loss, a
+// policy's linear - reduced to what is common to them all, so that one judge serves every kind.
 #pragma once
 
 #include <functional>

@@ -73,7 +73,8 @@ public:
         with("state", [](OptimizerSpec& s) { s.aim = Aim::state, s.deterministic = true; });
     }
 
-    // A non-finite value of each sort, in the first, a middle and the last parameter, with and without unscaling.
+    // A non-finite value of each sort, in the first, a middle and the last parameter, with and without
+    // unscaling.
     void add_found_inf() {
         constexpr double infinity = std::numeric_limits<double>::infinity();
         struct Bad {

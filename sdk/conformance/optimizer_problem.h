@@ -72,7 +72,8 @@ void set_gradients(OptimizerProblem& problem, std::int64_t step);
 // All parameters, group after group.
 std::vector<Parameter*> parameters_of(std::vector<ParameterGroup>& groups);
 
-// What a step updates - the master weight where there is one - of all parameters end to end, on the CPU: [values].
+// What a step updates - the master weight where there is one - of all parameters end to end, on the CPU:
+// [values].
 at::Tensor all_targets(std::vector<ParameterGroup>& groups);
 // Name and place in it of the number `flat` of all_targets.
 std::string target_at(std::vector<ParameterGroup>& groups, std::int64_t flat);

@@ -76,7 +76,8 @@ void check_form(const OptimizerSpec& spec, Subject& subject, std::int64_t steps,
     }
 }
 
-// The text of what the call threw; adds a fault where it threw nothing, or something else than std::invalid_argument.
+// The text of what the call threw; adds a fault where it threw nothing, or something else than
+// std::invalid_argument.
 void expect_refusal(const char* code, const std::string& what, Findings& findings,
                     const std::function<void()>& call) {
     try {

@@ -14,7 +14,8 @@ OptimizerState cloned(const OptimizerState& state);
 // What differs, bit by bit, or "".
 std::string difference_of(const OptimizerState& found, const OptimizerState& expected);
 
-// A new component that takes the state over goes on with the same bits. Also: two equal runs give the same bits.
+// A new component that takes the state over goes on with the same bits. Also: two equal runs give the same
+// bits.
 void check_continuation(const OptimizerSpec& spec, const std::shared_ptr<const OptimizerRequest>& request,
                         std::uint64_t seed, at::Device device, Findings& findings);
 

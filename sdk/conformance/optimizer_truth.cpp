@@ -79,8 +79,8 @@ OptimizerTruth::OptimizerTruth(const OptimizerSpec& spec, std::uint64_t seed)
         for (int i = 0; i < 2; ++i) nudged_.emplace_back(spec, seed, at::kDouble);
     }
     if (spec.algorithm != OptimizerKind::muon) return;
-    // All values of a matrix err together, and there are few matrices: how much the reference errs is a matter of
-    // chance, which several runs take out, as for tensors of few values (expected.cpp).
+    // All values of a matrix err together, and there are few matrices: how much the reference errs is a
+    // matter of chance, which several runs take out, as for tensors of few values (expected.cpp).
     for (const double scale : {0.9, 1.1, 1.2}) {
         OptimizerSpec scaled = spec;
         scaled.gradient *= scale;

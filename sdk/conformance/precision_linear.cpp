@@ -15,7 +15,8 @@ namespace {
 
 const LinearSite site{"encoder.1.attention.q", 1, 4};
 
-// A float64 x is the oracle's, unless the policy computes in float64 itself: then that is the case's, and float32 shows the errors.
+// A float64 x is the oracle's, unless the policy computes in float64 itself: then that is the case's, and
+// float32 shows the errors.
 Tensors reference_of(const Tensors& inputs, at::ScalarType computed) {
     const auto own = computed == at::kDouble ? at::kFloat : computed;
     const auto type = inputs[0].scalar_type() == at::kDouble ? at::kDouble : own;

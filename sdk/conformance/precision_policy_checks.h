@@ -14,10 +14,12 @@ struct PolicyCase {
     at::Device device = at::kCPU;
 };
 
-// Dtypes of every class of operation: floating, and the same from every component of the request and at any time.
+// Dtypes of every class of operation: floating, and the same from every component of the request and at any
+// time.
 void check_declared(const PolicyCase& one, Findings& findings);
 
-// 1 where nothing is scaled; else positive, never growing by a non-finite gradient nor shrinking by finite ones.
+// 1 where nothing is scaled; else positive, never growing by a non-finite gradient nor shrinking by finite
+// ones.
 void check_loss_scale(const PolicyCase& one, Findings& findings);
 
 // Weights change between steps, by kernels that tell nobody, too; several micro-batches share a step.

@@ -9,16 +9,20 @@
 namespace switchyard::conformance {
 
 // Codes, stable for programs that read JSON output:
-//   wrong_output wrong_gradient wrong_mask        values that differ from the oracle by more than the allowance
-//   reads_padding wrong_strides stale_state       the same, but right without poison around / with dense inputs / without a call in between
+//   wrong_output wrong_gradient wrong_mask        values that differ from the oracle by more than the
+//     allowance
+//   reads_padding wrong_strides stale_state       the same, but right without poison around / with dense
+//     inputs / without a call in between
 //   nan wrong_shape wrong_dtype wrong_device missing_output    no values to judge
 //   modified_input aliases_input wrong_saved      breaches of ownership
 //   not_counted wrong_variant nondeterministic    claims that do not hold
 //   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state     optimizers
-//   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position ranks_overlap     data loaders
+//   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position
+//     ranks_overlap     data loaders
 //   wrong_policy wrong_state                      precision policies
 //   accepted_then_threw                           `supports` said yes, the call threw
-//   accepted_invalid                              what the contract refuses with std::invalid_argument was taken
+//   accepted_invalid                              what the contract refuses with std::invalid_argument was
+//     taken
 struct Fault {
     std::string code;
     std::string where;        // the case, e.g. "attention/packed/causal+alibi/f32/H4K2/N129"

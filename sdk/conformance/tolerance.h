@@ -1,15 +1,18 @@
 // How far from the oracle a tensor may be: derived from how far the reference in the same dtype is.
 //
 //     error      the root mean square of the difference, and the largest difference
-//     allowed    factor * the reference's error + a floor:  2 u * rms(oracle) for the first, 4 u * max|oracle| for the second
+//     allowed    factor * the reference's error + a floor:  2 u * rms(oracle) for the first, 4 u *
+//                max|oracle| for the second
 //
-// with u the unit roundoff of the tensor's dtype (half a unit in the last place), factor 2 for outputs and 3 for gradients; in float64, where
-// the oracle is no wider than the candidate, one more.
+// with u the unit roundoff of the tensor's dtype (half a unit in the last place), factor 2 for outputs and 3
+// for gradients; in float64, where the oracle is no wider than the candidate, one more.
 //
-// Chance is taken out where tensors are small: the reference's largest error counts as at least four times its rms error, and tensors of few
-// values get the worst of several runs of the reference (judge.cpp). Gradients are differences of larger numbers (dS = P (dP - sum P dP)), so
-// their floor also has the size of the case's largest gradient: u / 2 of its rms for the first, and 4 u of its largest value for the second; 8 u and 32 u of
-// its rms more for a gradient that is zero but for rounding, as dq where every query sees one key.
+// Chance is taken out where tensors are small: the reference's largest error counts as at least four times
+// its rms error, and tensors of few values get the worst of several runs of the reference (judge.cpp).
+// Gradients are differences of larger numbers (dS = P (dP - sum P dP)), so their floor also has the size of
+// the case's largest gradient: u / 2 of its rms for the first, and 4 u of its largest value for the second; 8
+// u and 32 u of its rms more for a gradient that is zero but for rounding, as dq where every query sees one
+// key.
 #pragma once
 
 #include <string>

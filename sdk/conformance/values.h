@@ -24,14 +24,16 @@ at::Tensor integers(at::IntArrayRef sizes, std::int64_t low, std::int64_t high, 
 // How a tensor lies in memory.
 enum class Placement {
     dense,
-    permuted,  // dense, the two dimensions before the last exchanged in memory: [B, N, H, D] seen as [B, H, N, D]
+    // dense, the two dimensions before the last exchanged in memory: [B, N, H, D] seen as [B, H, N, D]
+    permuted,
     sliced,   // rows with gaps between them, at an odd offset
     stepped,  // every second value of the last dimension
     expanded  // stride 0 along the first dimension: all its entries are the first
 };
 const char* name(Placement placement);
 
-// The values in `dtype` and on `device`, placed; what lies around and between them in memory is `surroundings` (NaN: poison).
+// The values in `dtype` and on `device`, placed; what lies around and between them in memory is
+// `surroundings` (NaN: poison).
 at::Tensor place(const at::Tensor& values, at::ScalarType dtype, at::Device device, Placement placement,
                  double surroundings);
 

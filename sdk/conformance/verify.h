@@ -2,20 +2,23 @@
 //
 //     const Report report = verify({"mine", descriptor.components[0], &manifest, &host}, {});
 //
-// For each case - shapes at the edges, strides, dtypes, masks, layouts, dropout, which gradients are asked for - the component is first asked
-// by `supports`; what it refuses is skipped and counted with its reasons, what it accepts must be right. How right is derived for each case:
-// at most twice (gradients: three times) the error of the reference run in the same dtype, both against the reference in float64, plus a few units
-// in the last place; a component of Accuracy::reduced is held to its own bound. Around every input lies NaN.
+// For each case - shapes at the edges, strides, dtypes, masks, layouts, dropout, which gradients are asked
+// for - the component is first asked by `supports`; what it refuses is skipped and counted with its reasons,
+// what it accepts must be right. How right is derived for each case:
+// at most twice (gradients: three times) the error of the reference run in the same dtype, both against the
+// reference in float64, plus a few units in the last place; a component of Accuracy::reduced is held to its
+// own bound. Around every input lies NaN.
 //
 // Besides the listed cases there are drawn ones, where `VerifyOptions::drawn` asks for them: any combination
 // that `supports` accepts.
 //
-// An optimizer is followed for some steps beside the reference's and has its state taken over; a data loader is followed for two epochs of every rank
-// and taken back into them, batch by batch as the reference orders and collates them; of a precision policy both the linear layer and what it
-// declares, scales and keeps are held.
+// An optimizer is followed for some steps beside the reference's and has its state taken over; a data loader
+// is followed for two epochs of every rank and taken back into them, batch by batch as the reference orders
+// and collates them; of a precision policy both the linear layer and what it declares, scales and keeps are
+// held.
 //
-// The component is called directly, without the core: gradient mode `kernel` through Saved, `differentiable` through autograd, `recompute` and
-// `none` forward only.
+// The component is called directly, without the core: gradient mode `kernel` through Saved, `differentiable`
+// through autograd, `recompute` and `none` forward only.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,9 @@ namespace switchyard {
 
 // Legend:  R rows  O out
 //
-// In float32, then rounded once to `dtype`: thousands of rows summed in bfloat16 would lose the smaller ones. On a CPU LibTorch makes a float32 copy of all that it is
-// given for that; parts that stay in the cache take a fifth of the time, and no memory to speak of.
+// In float32, then rounded once to `dtype`: thousands of rows summed in bfloat16 would lose the smaller ones.
+// On a CPU LibTorch makes a float32 copy of all that it is given for that; parts that stay in the cache take
+// a fifth of the time, and no memory to speak of.
 inline at::Tensor bias_gradient(const at::Tensor& grad_RO, at::ScalarType dtype) {
     constexpr std::int64_t cached_values = 512 * 1024;
     const std::int64_t rows = grad_RO.size(0);

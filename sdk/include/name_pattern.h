@@ -9,7 +9,8 @@
 
 namespace switchyard {
 
-// Whether `pattern` (* any text, ? any character) is `name`, or what `name` stands below: "encoder.0" is "encoder.0.attention.q" too.
+// Whether `pattern` (* any text, ? any character) is `name`, or what `name` stands below: "encoder.0" is
+// "encoder.0.attention.q" too.
 inline bool matches_name(std::string_view pattern, std::string_view name) {
     // The last star is gone back to as long as the rest does not fit.
     std::size_t p = 0, n = 0, star = std::string_view::npos, behind_star = 0;

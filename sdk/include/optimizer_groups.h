@@ -1,4 +1,5 @@
-// What optimizers check alike: the groups that they are bound to, the gradients that they are given, and the state that they take back. Since 0.1.
+// What optimizers check alike: the groups that they are bound to, the gradients that they are given, and the
+// state that they take back. Since 0.1.
 //
 //     void MyOptimizer::bind(const std::vector<ParameterGroup>& groups) {
 //         check_groups("mine", groups);
@@ -43,7 +44,8 @@ inline const at::Tensor& step_target(const Parameter& parameter) {
     return parameter.master.defined() ? parameter.master : parameter.value;
 }
 
-// A parameter is a dense stretch of memory, and its master weight lies in the same order: then one index walks over all of them.
+// A parameter is a dense stretch of memory, and its master weight lies in the same order: then one index
+// walks over all of them.
 inline void check_parameter(const char* who, const Parameter& parameter) {
     const auto& value = parameter.value;
     const auto& name = parameter.name;
@@ -95,8 +97,8 @@ inline at::Tensor gradient_as_value(const char* who, const Parameter& parameter)
     return value.new_empty_strided(value.sizes(), value.strides(), gradient.options()).copy_(gradient);
 }
 
-// Copies the values of `state` into `own`, or throws and changes nothing. Entries are found by parameter and key; floating ones are converted, whole
-// numbers (quantised state) must be of the dtype that is kept here.
+// Copies the values of `state` into `own`, or throws and changes nothing. Entries are found by parameter and
+// key; floating ones are converted, whole numbers (quantised state) must be of the dtype that is kept here.
 inline void load_state(const char* who, OptimizerKind algorithm, const OptimizerState& state,
                        const std::vector<OptimizerStateEntry>& own) {
     if (state.algorithm != name(algorithm)) {

@@ -1,7 +1,8 @@
 // One parallel sweep over all tensors of an optimizer's step, whatever their sizes. Since 0.1.
 //
-// Tensors are cut into pieces of at most `sweep_piece` values; threads take the next piece as they become free. What a piece yields is kept by its
-// number and summed in that order, so that results are the same bits whatever the threads.
+// Tensors are cut into pieces of at most `sweep_piece` values; threads take the next piece as they become
+// free. What a piece yields is kept by its number and summed in that order, so that results are the same bits
+// whatever the threads.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +80,8 @@ void sweep(const std::vector<SweepPiece>& pieces, const DoPiece& do_piece) {
     at::parallel_for(0, threads, 1, work);
 }
 
-// update(w, g, begin, n) on floats, for all of the piece: in place where w and g are float32, else through the cache in rows of 2048. w is the master
-// weight where there is one, and the value is its rounding.
+// update(w, g, begin, n) on floats, for all of the piece: in place where w and g are float32, else through
+// the cache in rows of 2048. w is the master weight where there is one, and the value is its rounding.
 template <class Update>
 void update_piece(const StepTensor& tensor, const SweepPiece& piece, const RowFunctions& rows,
                   const Update& update) {
@@ -141,8 +142,8 @@ inline GradientScale scale_of(const std::vector<StepTensor>& tensors, const std:
     return result;
 }
 
-// What every step begins with: its tensors, cut into pieces; the factor on their gradients; and what the caller is told. Where that is not finite
-// (scale.finite), nothing may be changed.
+// What every step begins with: its tensors, cut into pieces; the factor on their gradients; and what the
+// caller is told. Where that is not finite (scale.finite), nothing may be changed.
 struct BegunStep {
     std::vector<StepTensor> tensors;
     std::vector<SweepPiece> pieces;
@@ -150,7 +151,8 @@ struct BegunStep {
     StepResult result;
 };
 
-// `unscales`: the request asked for unscaling (OptimizerRequest::unscale). Throws what gradient_as_value throws.
+// `unscales`: the request asked for unscaling (OptimizerRequest::unscale). Throws what gradient_as_value
+// throws.
 inline BegunStep begin_step(const char* who, const std::vector<ParameterGroup>& groups,
                             const StepParams& params, bool unscales, const RowFunctions& rows) {
     BegunStep begun;

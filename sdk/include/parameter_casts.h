@@ -16,7 +16,8 @@ namespace switchyard {
 
 class ParameterCasts {
 public:
-    // Undefined where `parameter` is. A cast serves while the memory holds the same values, as its version counter tells, and as long as the step.
+    // Undefined where `parameter` is. A cast serves while the memory holds the same values, as its version
+    // counter tells, and as long as the step.
     at::Tensor cast(const at::Tensor& parameter, at::ScalarType dtype) {
         if (!parameter.defined() || parameter.scalar_type() == dtype) return parameter;
         if (parameter.is_inference()) return parameter.to(dtype);

@@ -2,7 +2,8 @@
 // its output, and of each row's softmax the largest score and the sum (Dao et al. 2022, arXiv:2205.14135).
 // Since 0.1.
 //
-//     AttentionOutputs MyAttention::forward(const AttentionInputs& inputs, const AttentionParams& params, Saved* saved) {
+//     AttentionOutputs MyAttention::forward(const AttentionInputs& inputs, const AttentionParams& params,
+//       Saved* saved) {
 //         ...
 //         return save_attention(saved, inputs, params, out, softmax);
 //     }

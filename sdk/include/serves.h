@@ -1,8 +1,10 @@
-// Conditions that most components have alike, for `supports`: components on plain ATen serve these types on the host's devices.
+// Conditions that most components have alike, for `supports`: components on plain ATen serve these types on
+// the host's devices.
 //
 //     #include <switchyard/sdk/serves.h>
 //
-//     Verdict MyActivation::supports(const ActivationRequest& request, const HostInfo& host, const Options&) {
+//     Verdict MyActivation::supports(const ActivationRequest& request, const HostInfo& host, const Options&)
+//       {
 //         Verdict verdict;
 //         require_native(verdict, request, host);
 //         REQUIRE(verdict, request.activation == ActivationKind::relu, Code::Algorithm, ...);
@@ -30,7 +32,8 @@ constexpr bool is_float_to_32_bits(DType dtype) {
     return dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16;
 }
 
-// The request's device is the CPU, or one that the host has. `host` may be described, not this machine: nothing is asked of a driver.
+// The request's device is the CPU, or one that the host has. `host` may be described, not this machine:
+// nothing is asked of a driver.
 inline void require_device(Verdict& verdict, const Request& request, const HostInfo& host) {
     REQUIRE(verdict, request.device == Device::cpu || host.first(request.device) != nullptr, Code::Device,
             "device", "cpu, or cuda on a host that has such a device", name(request.device),

@@ -47,6 +47,28 @@ TEST_CASE("no source file is longer than 500 lines") {
     CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
 }
 
+TEST_CASE("no comment is longer than 110 columns") {
+    CHECK(joined(arch::check_comments(source_dir(), 110)) == "");
+    const auto root = temporary_dir("comments");
+    const std::string words(100, 'x');
+    write(root / "core/cli/a.cpp",
+          "// " + words + "\n    // and " + words + "\nauto b = 1;  // " + words + "\n");
+    CHECK(joined(arch::check_comments(root, 103)) ==
+          "core/cli/a.cpp:2: the comment has 111 columns; at most 103 are allowed\n");
+}
+
+TEST_CASE("what the documentation's table names is there") {
+    CHECK(joined(arch::check_map(source_dir(), "docs/architecture.md", "Find it in a minute")) == "");
+    const auto root = temporary_dir("map");
+    write(root / "core/a/b.h", "");
+    write(
+        root / "map.md",
+        "| x | `core/gone.h` |\n## Find it\n| What? | `core/a`, `b.h` (`Gate`), `c.h`; `core/a/{b,d}.h` |\n");
+    CHECK(joined(arch::check_map(root, "map.md", "Find it")) ==
+          "map.md: c.h is named there and does not exist\n"
+          "map.md: core/a/d.h is named there and does not exist\n");
+}
+
 TEST_CASE("a tree that keeps the rule has no problems") {
     const auto root = temporary_dir("good");
     write(root / "core/interfaces/a.h", "#include <ATen/core/Tensor.h>\n#include <string>\n");

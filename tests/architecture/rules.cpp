@@ -338,6 +338,60 @@ Problems check_lengths(const fs::path& root, int limit) {
     return problems;
 }
 
+Problems check_comments(const fs::path& root, std::size_t limit) {
+    Problems problems;
+    for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "tests", "examples"})) {
+        std::ifstream stream(file);
+        std::string line;
+        for (int number = 1; std::getline(stream, line); ++number) {
+            const auto begin = line.find_first_not_of(" /*");
+            const bool comment = begin != std::string::npos && begin > 0 && line.find("//") < begin;
+            if (!comment || line.size() <= limit) continue;
+            problems.push_back(relative_to(root, file) + ":" + std::to_string(number) + ": the comment has " +
+                               std::to_string(line.size()) + " columns; at most " + std::to_string(limit) +
+                               " are allowed");
+        }
+    }
+    return problems;
+}
+
+namespace {
+
+// "a/{b,c}.h" is a/b.h and a/c.h.
+std::vector<std::string> expanded(const std::string& text) {
+    const auto open = text.find('{'), close = text.find('}');
+    if (open == std::string::npos || close == std::string::npos) return {text};
+    std::vector<std::string> all;
+    std::istringstream parts(text.substr(open + 1, close - open - 1));
+    for (std::string part; std::getline(parts, part, ',');)
+        all.push_back(text.substr(0, open) + part + text.substr(close + 1));
+    return all;
+}
+
+}  // namespace
+
+Problems check_map(const fs::path& root, const std::string& document, const std::string& heading) {
+    std::ifstream stream(root / document);
+    Problems problems;
+    bool inside = false;
+    static const std::regex quoted("`([^` ]*[/.][^` ]*)`");
+    for (std::string line; std::getline(stream, line);) {
+        if (line.starts_with("## ")) inside = line == "## " + heading;
+        if (!inside || !line.starts_with("|")) continue;
+        fs::path folder;  // a name alone is one of the folder that was named last
+        for (std::sregex_iterator at(line.begin(), line.end(), quoted), end; at != end; ++at) {
+            for (const auto& path : expanded((*at)[1])) {
+                const bool whole = path.find('/') != std::string::npos;
+                if (whole)
+                    folder = fs::path(path).has_extension() ? fs::path(path).parent_path() : fs::path(path);
+                if (!fs::exists(root / path) && (whole || !fs::exists(root / folder / path)))
+                    problems.push_back(document + ": " + path + " is named there and does not exist");
+            }
+        }
+    }
+    return problems;
+}
+
 Problems check_output(const fs::path& root) {
     static const std::regex stream("std::(cout|cerr|clog)\\b"),
         raw("\\b(v?f?printf|f?puts|f?putc|putchar|perror|fwrite)\\s*\\("

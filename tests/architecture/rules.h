@@ -24,6 +24,13 @@ Problems check_calls(const std::filesystem::path& root);
 /// No source file is longer than `limit` lines.
 Problems check_lengths(const std::filesystem::path& root, int limit);
 
+/// No line that is a comment is longer than `limit` bytes: what clang-format leaves as it is.
+Problems check_comments(const std::filesystem::path& root, std::size_t limit);
+
+/// The table under that heading of a document names files that are there.
+Problems check_map(const std::filesystem::path& root, const std::string& document,
+                   const std::string& heading);
+
 /// What core prints goes through streams that escape it (core/base/terminal.h), and every program sees to
 /// that first.
 Problems check_output(const std::filesystem::path& root);

@@ -1,4 +1,5 @@
-// JSON from outside: every mistake is named with file, line and column, and no text is deep enough to end the program.
+// JSON from outside: every mistake is named with file, line and column, and no text is deep enough to end the
+// program.
 // To add a case: a text and the error that it must give.
 #include <cstdint>
 #include <limits>

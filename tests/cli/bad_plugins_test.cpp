@@ -1,5 +1,5 @@
-// Plugins that misbehave (tests/plugins), seen through the program: each is named with its phase and reason, and the others still work. To
-// add one: its name to `bad_plugins`, then what is said of it.
+// Plugins that misbehave (tests/plugins), seen through the program: each is named with its phase and reason,
+// and the others still work. To add one: its name to `bad_plugins`, then what is said of it.
 #include "run_switchyard.h"
 
 #include <filesystem>

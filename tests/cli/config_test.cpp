@@ -1,4 +1,5 @@
-// switchyard config show | schema | check, as a user runs them. What each mistake is called is tested in tests/config.
+// switchyard config show | schema | check, as a user runs them. What each mistake is called is tested in
+// tests/config.
 #include "run_switchyard.h"
 
 #include "json_schema.h"

@@ -1,4 +1,5 @@
-// What the program says to someone who does not know it yet, or mistypes. To add a command: one line in `all_commands` is enough.
+// What the program says to someone who does not know it yet, or mistypes. To add a command: one line in
+// `all_commands` is enough.
 #include "run_switchyard.h"
 
 #include "json_schema.h"

@@ -1,4 +1,5 @@
-// switchyard plan, with the plugins of this build. What the resolver says is tested in tests/resolver; here: what a user sees.
+// switchyard plan, with the plugins of this build. What the resolver says is tested in tests/resolver; here:
+// what a user sees.
 #include "run_switchyard.h"
 
 #include "json_schema.h"

@@ -1,5 +1,5 @@
-// A plugin that prints to the standard output wherever it is called (tests/plugins/bad/prints.h): what commands print is theirs alone. To
-// add a command: a test case that runs it with `printing()`.
+// A plugin that prints to the standard output wherever it is called (tests/plugins/bad/prints.h): what
+// commands print is theirs alone. To add a command: a test case that runs it with `printing()`.
 #include "run_switchyard.h"
 
 #include <filesystem>

@@ -30,7 +30,8 @@ struct RunOptions {
 [[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments,
                          const RunOptions& options);
 
-// A program that is running: for tests that send it signals, none of which it ignores, whatever this process does. Killed if it is not waited for.
+// A program that is running: for tests that send it signals, none of which it ignores, whatever this process
+// does. Killed if it is not waited for.
 class Started {
 public:
     Started(const std::vector<std::string>& arguments, const RunOptions& options = {});
@@ -52,14 +53,16 @@ private:
     std::filesystem::path folder_;
 };
 
-// bin/switchyard of the build, not in the source tree: what it writes without being told where does not come there, and
-// what lies there does not matter.
+// bin/switchyard of the build, not in the source tree: what it writes without being told where does not come
+// there, and what lies there does not matter.
 Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
-// Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on the standard output.
+// Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on
+// the standard output.
 nlohmann::json run_json(std::vector<std::string> arguments, int code = 0, const RunOptions& options = {});
 
-// A folder for SWITCHYARD_CACHE in which nothing is measured yet, but all plugins are probed: that takes a process for each.
+// A folder for SWITCHYARD_CACHE in which nothing is measured yet, but all plugins are probed: that takes a
+// process for each.
 std::string cache_without_measurements();
 
 // A file in a folder of the test, with that text.

@@ -1,5 +1,6 @@
-// switchyard tune, with the plugins of this build and a cache of each test's own. The rule over times is tested in tests/resolver; here: that every
-// request of a model can be timed, that times are remembered, and that plans say so. To add a model: a configuration below.
+// switchyard tune, with the plugins of this build and a cache of each test's own. The rule over times is
+// tested in tests/resolver; here: that every request of a model can be timed, that times are remembered, and
+// that plans say so. To add a model: a configuration below.
 #include "run_switchyard.h"
 
 #include "json_schema.h"

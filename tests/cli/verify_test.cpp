@@ -1,4 +1,5 @@
-// switchyard plugins verify, as a plugin's author runs it. What the suite catches is tested in tests/conformance.
+// switchyard plugins verify, as a plugin's author runs it. What the suite catches is tested in
+// tests/conformance.
 #include "run_switchyard.h"
 
 #include "json_schema.h"

@@ -1,4 +1,5 @@
-// Reading of --sweep and --memory-budget, and what is drawn. To add a case: a text and what it means, or rows and what they show.
+// Reading of --sweep and --memory-budget, and what is drawn. To add a case: a text and what it means, or rows
+// and what they show.
 #include <switchyard/compare/bench/bench_sweep.h>
 
 #include <switchyard_test.h>

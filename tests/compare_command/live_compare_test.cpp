@@ -1,4 +1,5 @@
-// Two and more arms of the tiny job, for real: what they are held to is what they computed, never how long it took.
+// Two and more arms of the tiny job, for real: what they are held to is what they computed, never how long it
+// took.
 // To add a case: arms, and what must stand in the JSON.
 #include <cmath>
 #include <filesystem>

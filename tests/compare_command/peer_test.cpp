@@ -1,4 +1,5 @@
-// External arms: programs that speak the protocol, or do not. POSIX shell scripts, so that nothing has to be installed.
+// External arms: programs that speak the protocol, or do not. POSIX shell scripts, so that nothing has to be
+// installed.
 // To add a case: a script, the status and the reason that its row shows.
 #include <algorithm>
 #include <chrono>
@@ -9,7 +10,8 @@ using namespace switchyard::test;
 
 namespace {
 
-// It counts what it was lent: 12 samples a step, and 4 in each fifth, with which the 52 samples of the job end.
+// It counts what it was lent: 12 samples a step, and 4 in each fifth, with which the 52 samples of the job
+// end.
 const std::string honest =
     R"(list=0.01; losses=0.5; i=1; while [ $i -lt $n ]; do list="$list,0.01"; losses="$losses,0.5"; i=$((i+1)); done; sleep 0.05
             i=0; samples=0; while [ $i -lt $n ]; do
@@ -103,7 +105,8 @@ TEST_CASE("a program that crashes, ends, hangs, closes its output or gives up") 
 }
 
 TEST_CASE("a program that hangs is not waited for longer than allowed") {
-    // Five times what a whole comparison takes now is enough for the arm beside it, whatever else the machine does.
+    // Five times what a whole comparison takes now is enough for the arm beside it, whatever else the machine
+    // does.
     const TinyJob whole;
     add_peer(whole, "peer", polite_peer(honest));
     const auto begun = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// The peer in C++ (examples/peers/plain_libtorch), which has no line of Switchyard: it proves that what external arms
-// are told is enough for them, and the components right.
+// The peer in C++ (examples/peers/plain_libtorch), which has no line of Switchyard: it proves that what
+// external arms are told is enough for them, and the components right.
 #include "compared.h"
 
 using namespace switchyard::test;

@@ -1,4 +1,5 @@
-// Arms that are real processes, each a line or two of POSIX shell: they answer, crash, hang, say garbage, flood, close their output.
+// Arms that are real processes, each a line or two of POSIX shell: they answer, crash, hang, say garbage,
+// flood, close their output.
 // To add a case: a script, what it is asked, what becomes of it.
 #include <signal.h>
 #include <sys/wait.h>
@@ -200,7 +201,8 @@ TEST_CASE(
     const auto folder = switchyard::test::temporary_dir("coordinator");
     const auto files = folder / "files";
     std::filesystem::create_directory(files);
-    // `wait` and not a second sleep: a shell that is stopped while its new process is not yet another program (vfork) shows as 'D'.
+    // `wait` and not a second sleep: a shell that is stopped while its new process is not yet another program
+    // (vfork) shows as 'D'.
     const auto script = [&](const char* name) {
         return "sleep 1000 & echo $$ $! >" + (folder / name).string() + "; read -r line; echo ok; wait";
     };

@@ -181,7 +181,7 @@ TEST_CASE("an arm whose clock leaves most of its time out is timed from outside"
     CHECK(result.pairs[0].verdict == SpeedVerdict::same);
 }
 
-TEST_CASE("a block that another process spoilt is thrown away on both sides") {
+TEST_CASE("a block that is an outlier is left out on both sides") {
     MadeUp disturbed;
     disturbed.step_ms = [](std::int64_t step) { return step == 12 ? 900.0 : 300.0; };
     const auto result = compared({{"a", steady(300)}, {"b", disturbed}});

@@ -1,4 +1,5 @@
-// Wilcoxon's test against counts made by hand: of n signs there are 2^n, and those with a rank sum at most as small are listed.
+// Wilcoxon's test against counts made by hand: of n signs there are 2^n, and those with a rank sum at most as
+// small are listed.
 // To add a case: differences, and the share of signs.
 #include <limits>
 #include <vector>

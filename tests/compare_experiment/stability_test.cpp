@@ -1,4 +1,5 @@
-// When training counts as stable. To add a case: losses of an arm and of the base, which steps were skipped, what is said.
+// When training counts as stable. To add a case: losses of an arm and of the base, which steps were skipped,
+// what is said.
 #include <switchyard/compare/experiment/stability.h>
 
 #include <cmath>

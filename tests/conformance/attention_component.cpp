@@ -1,6 +1,7 @@
 // A right attention with a backward written by hand - and, with a mutation, one that is wrong in one way.
 //
-// Everything is float32 (float64) from start to end and rounded once; backward recomputes the probabilities from the log-sum-exp.
+// Everything is float32 (float64) from start to end and rounded once; backward recomputes the probabilities
+// from the log-sum-exp.
 // Legend:  B sequences of a block  H heads  K kv heads  N queries  M keys  D head_dim  E v_head_dim
 #include <algorithm>
 #include <limits>

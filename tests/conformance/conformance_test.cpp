@@ -1,5 +1,7 @@
-// Right components pass, and what the harness itself promises: cases of unique names, the same data for the same seed, skips with reasons.
-// To add a kind: write a right component for it in a file of its own, and a test case here; its mutants go to mutants_test.cpp.
+// Right components pass, and what the harness itself promises: cases of unique names, the same data for the
+// same seed, skips with reasons.
+// To add a kind: write a right component for it in a file of its own, and a test case here; its mutants go to
+// mutants_test.cpp.
 #include <set>
 
 #include "component.h"

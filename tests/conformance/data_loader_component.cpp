@@ -1,4 +1,5 @@
-// A right data loader, which makes each batch when it is asked for - and, with a mutation, one that is wrong in one way.
+// A right data loader, which makes each batch when it is asked for - and, with a mutation, one that is wrong
+// in one way.
 #include <algorithm>
 
 #include <ATen/ops/cat.h>

@@ -1,5 +1,6 @@
 // A right data loader passes, and mutants of it are caught with the fault they have.
-// To add a mutant: an `is("name")` in data_loader_component.cpp and a line below: the mutation, which cases, and the fault that has to be found.
+// To add a mutant: an `is("name")` in data_loader_component.cpp and a line below: the mutation, which cases,
+// and the fault that has to be found.
 #include <set>
 
 #include "mutants.h"

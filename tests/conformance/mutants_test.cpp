@@ -1,6 +1,7 @@
 // Components that are wrong on purpose, in one way each, must be caught, and for the right reason.
-// To add a mutant: add an `is("name")` to a component here and a line to its table: the mutation, which cases to run (a part of their names; fewer
-// cases make the test faster, not easier), and the fault that has to be among what is found.
+// To add a mutant: add an `is("name")` to a component here and a line to its table: the mutation, which cases
+// to run (a part of their names; fewer cases make the test faster, not easier), and the fault that has to be
+// among what is found.
 #include "mutants.h"
 
 #include <switchyard_test.h>

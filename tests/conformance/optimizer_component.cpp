@@ -1,4 +1,5 @@
-// A right optimizer, parameter by parameter - and, with a mutation, one that is wrong in one way. It serves adamw, adam, sgd and lion.
+// A right optimizer, parameter by parameter - and, with a mutation, one that is wrong in one way. It serves
+// adamw, adam, sgd and lion.
 #include <algorithm>
 #include <cmath>
 #include <map>

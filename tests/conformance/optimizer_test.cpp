@@ -1,5 +1,6 @@
 // A right optimizer passes, and mutants of it are caught with the fault they have.
-// To add a mutant: an `is("name")` in optimizer_component.cpp and a line below: the mutation, which cases, and the fault that has to be found.
+// To add a mutant: an `is("name")` in optimizer_component.cpp and a line below: the mutation, which cases,
+// and the fault that has to be found.
 #include "mutants.h"
 
 #include <switchyard/conformance/verify.h>

@@ -1,5 +1,6 @@
-// A right precision policy - and, with a mutation, one that is wrong in one way. Of float32 parameters it computes linear layers, attention and
-// activations in bfloat16, casting weights once a step; other parameters it takes as they are. Where it is asked to, it scales the loss.
+// A right precision policy - and, with a mutation, one that is wrong in one way. Of float32 parameters it
+// computes linear layers, attention and activations in bfloat16, casting weights once a step; other
+// parameters it takes as they are. Where it is asked to, it scales the loss.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,5 +1,6 @@
 // A right precision policy passes, and mutants of it are caught with the fault they have.
-// To add a mutant: an `is("name")` in precision_component.cpp and a line below: the mutation, which cases, and the fault that has to be found.
+// To add a mutant: an `is("name")` in precision_component.cpp and a line below: the mutation, which cases,
+// and the fault that has to be found.
 #include <set>
 
 #include "mutants.h"

@@ -1,5 +1,6 @@
-// The CUDA kernels against the float64 reference: the conformance suite's own cases, with the emulator as the device. To add a case: sdk/conformance/attention_cases.cpp. All of
-// bfloat16 run here, of float16 those whose numbers differ in more than rounding.
+// The CUDA kernels against the float64 reference: the conformance suite's own cases, with the emulator as the
+// device. To add a case: sdk/conformance/attention_cases.cpp. All of bfloat16 run here, of float16 those
+// whose numbers differ in more than rounding.
 #include "emulated_attention.h"
 
 #include "grid_emulation.h"

@@ -1,5 +1,5 @@
-// What the host code of the CUDA attention sees to beyond single calls: bad input, and what it remembers from one call to the next. To add a case: a call that differs from the one before
-// in what is remembered.
+// What the host code of the CUDA attention sees to beyond single calls: bad input, and what it remembers from
+// one call to the next. To add a case: a call that differs from the one before in what is remembered.
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,8 @@
-// What plugins/flash/cuda/device.h adds to the SDK's device layer, for the host: included by it where kernel sources are compiled as plain C++.
+// What plugins/flash/cuda/device.h adds to the SDK's device layer, for the host: included by it where kernel
+// sources are compiled as plain C++.
 //
-// Fragment layouts are those of PTX ISA 8.7, sections 9.7.14.5.8 (mma.m16n8k16) and 9.7.14.5.15 (ldmatrix); device_test.cpp holds them against an independent statement.
+// Fragment layouts are those of PTX ISA 8.7, sections 9.7.14.5.8 (mma.m16n8k16) and 9.7.14.5.15 (ldmatrix);
+// device_test.cpp holds them against an independent statement.
 #pragma once
 
 #include "grid_emulation.h"

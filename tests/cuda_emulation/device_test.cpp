@@ -1,5 +1,6 @@
-// The emulator's own operations against the statement of PTX ISA 8.7, written here the other way round: from a place in a matrix to the lane and register that hold it. And what it calls a
-// violation. To add an operation: where its result belongs, and one misuse.
+// The emulator's own operations against the statement of PTX ISA 8.7, written here the other way round: from
+// a place in a matrix to the lane and register that hold it. And what it calls a violation. To add an
+// operation: where its result belongs, and one misuse.
 #include "device.h"
 
 #include <random>

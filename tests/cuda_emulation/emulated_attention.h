@@ -1,4 +1,5 @@
-// The CUDA attention of plugins/flash as a component for the CPU: the plugin's own host code and kernels, launched on the emulator.
+// The CUDA attention of plugins/flash as a component for the CPU: the plugin's own host code and kernels,
+// launched on the emulator.
 #pragma once
 
 #include <switchyard/conformance/verify.h>

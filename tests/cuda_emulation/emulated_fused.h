@@ -1,4 +1,5 @@
-// The components of plugins/fused on the emulated device: their host code and their kernels, with tensors in ordinary memory.
+// The components of plugins/fused on the emulated device: their host code and their kernels, with tensors in
+// ordinary memory.
 #pragma once
 
 #include <switchyard/conformance/verify.h>

@@ -1,4 +1,5 @@
-// The component of plugins/optim8bit on the emulated device: its host code and its kernels, with tensors in ordinary memory.
+// The component of plugins/optim8bit on the emulated device: its host code and its kernels, with tensors in
+// ordinary memory.
 #pragma once
 
 #include <switchyard/interfaces/verdict.h>

@@ -1,5 +1,6 @@
-// An optimizer's step of a plugin's CUDA part (StepWithMoments of <switchyard/sdk/cuda/optimizer_on_device.h>) as a component for the CPU: its launches run on the emulator, tensors lie in
-// ordinary memory.
+// An optimizer's step of a plugin's CUDA part (StepWithMoments of
+// <switchyard/sdk/cuda/optimizer_on_device.h>) as a component for the CPU: its launches run on the emulator,
+// tensors lie in ordinary memory.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// Contexts are made by makecontext, but switched by _setjmp and _longjmp, which make no system call: a kernel of the tests switches a million times.
+// Contexts are made by makecontext, but switched by _setjmp and _longjmp, which make no system call: a kernel
+// of the tests switches a million times.
 // glibc's checked longjmp refuses to change stacks, hence the first line.
 #undef _FORTIFY_SOURCE
 #include "fibers.h"

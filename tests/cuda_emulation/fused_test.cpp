@@ -1,4 +1,5 @@
-// The CUDA kernels of plugins/fused against the float64 reference: the conformance suite's own cases, with the emulator as the device. To add a case: sdk/conformance/*_cases.cpp.
+// The CUDA kernels of plugins/fused against the float64 reference: the conformance suite's own cases, with
+// the emulator as the device. To add a case: sdk/conformance/*_cases.cpp.
 #include "emulated_fused.h"
 
 #include "grid_emulation.h"

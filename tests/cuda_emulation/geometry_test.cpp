@@ -1,4 +1,5 @@
-// How launches are laid out, and which requests are served on which device: pure functions, no device and no emulator. To add a case: a shape, and what it needs.
+// How launches are laid out, and which requests are served on which device: pure functions, no device and no
+// emulator. To add a case: a shape, and what it needs.
 #include "requests.h"
 #include "tiles.h"
 

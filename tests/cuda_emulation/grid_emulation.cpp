@@ -110,7 +110,8 @@ void round_to(float value, device::Fp16& result) {
     }
 }
 
-// Lane 8 m + r brings row r of matrix m. Lane l takes, of each matrix, elements 2 (l % 4) and the next of row l / 4; transposed: of column l / 4.
+// Lane 8 m + r brings row r of matrix m. Lane l takes, of each matrix, elements 2 (l % 4) and the next of row
+// l / 4; transposed: of column l / 4.
 void exchange_matrices(Lane (&lanes)[32], bool transposed) {
     std::uint16_t elements[4][8][8];
     for (int matrix = 0; matrix < 4; ++matrix) {
@@ -135,8 +136,9 @@ void exchange_matrices(Lane (&lanes)[32], bool transposed) {
     }
 }
 
-// Element i (0 to 7) of a lane's A stands at row l / 4 (+ 8 for i in 2, 3, 6, 7) and column 2 (l % 4) + i % 2 (+ 8 for i >= 4); element i (0 to 3) of its B at
-// row 2 (l % 4) + i % 2 (+ 8 for i >= 2) and column l / 4; element i of its C at row l / 4 (+ 8 for i >= 2) and column 2 (l % 4) + i % 2.
+// Element i (0 to 7) of a lane's A stands at row l / 4 (+ 8 for i in 2, 3, 6, 7) and column 2 (l % 4) + i % 2
+// (+ 8 for i >= 4); element i (0 to 3) of its B at row 2 (l % 4) + i % 2 (+ 8 for i >= 2) and column l / 4;
+// element i of its C at row l / 4 (+ 8 for i >= 2) and column 2 (l % 4) + i % 2.
 template <class T>
 void multiply_fragments(Lane (&lanes)[32]) {
     float a[16][16], b[16][8], c[16][8];

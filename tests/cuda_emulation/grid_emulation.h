@@ -1,5 +1,7 @@
-// What every emulated device layer stands on: a grid of blocks whose threads are fibers, shared memory, meetings of a warp's lanes, asynchronous copies, and the 16-bit number formats.
-// sdk_device_emulation.h is the layer of <switchyard/sdk/cuda/device.h>, device_emulation.h what plugins/flash/cuda/device.h adds to it.
+// What every emulated device layer stands on: a grid of blocks whose threads are fibers, shared memory,
+// meetings of a warp's lanes, asynchronous copies, and the 16-bit number formats.
+// sdk_device_emulation.h is the layer of <switchyard/sdk/cuda/device.h>, device_emulation.h what
+// plugins/flash/cuda/device.h adds to it.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +50,8 @@ struct Shared {
 };
 Shared& shared_memory();
 
-// One operation in which all lanes of a warp meet. Lanes can be one meeting apart, so what a lane brings and takes is kept for two.
+// One operation in which all lanes of a warp meet. Lanes can be one meeting apart, so what a lane brings and
+// takes is kept for two.
 enum class Meeting { none, sync, vote, shuffle, mma, matrices, matrices_transposed };
 struct Lane {
     std::array<std::uint32_t, 4> a, result;
@@ -69,7 +72,8 @@ void exchange_matrices(Lane (&lanes)[32], bool transposed);
 template <class T>
 void multiply_fragments(Lane (&lanes)[32]);
 
-// Brings `lane` to the meeting, and returns it as `complete` has left it, which the last to come runs for all.
+// Brings `lane` to the meeting, and returns it as `complete` has left it, which the last to come runs for
+// all.
 template <class Complete>
 const Lane& meet(Meeting meeting, const Lane& lane, const Complete& complete) {
     Warp& warp = current_warp();

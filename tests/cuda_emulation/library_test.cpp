@@ -1,4 +1,5 @@
-// The CUDA libraries that nvcc and the linker have made, where there are any: they open without a device, and have what the base libraries ask for.
+// The CUDA libraries that nvcc and the linker have made, where there are any: they open without a device, and
+// have what the base libraries ask for.
 #include <dlfcn.h>
 
 #include <switchyard_test.h>

@@ -1,4 +1,5 @@
-// The CUDA kernel of plugins/optim8bit on the emulated device: the conformance suite's cases, and code for code what the CPU's kernels make. To add a case of equality: `Case` below.
+// The CUDA kernel of plugins/optim8bit on the emulated device: the conformance suite's cases, and code for
+// code what the CPU's kernels make. To add a case of equality: `Case` below.
 #include <limits>
 #include <memory>
 #include <utility>

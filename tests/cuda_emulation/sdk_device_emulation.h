@@ -1,4 +1,5 @@
-// The device layer of <switchyard/sdk/cuda/device.h> for the host: what kernel sources include where they are compiled as plain C++.
+// The device layer of <switchyard/sdk/cuda/device.h> for the host: what kernel sources include where they are
+// compiled as plain C++.
 #pragma once
 
 #include <cmath>

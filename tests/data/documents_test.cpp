@@ -1,4 +1,5 @@
-// Texts that are gathered from lines. To add a case: the lines, and the texts or the problem that come of them.
+// Texts that are gathered from lines. To add a case: the lines, and the texts or the problem that come of
+// them.
 #include <fstream>
 
 #include <switchyard/base/limits.h>

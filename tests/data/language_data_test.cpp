@@ -1,4 +1,5 @@
-// Texts as samples of a causal language model: by themselves and in blocks. To add a case: write the file's text into a Job.
+// Texts as samples of a causal language model: by themselves and in blocks. To add a case: write the file's
+// text into a Job.
 #include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/language_data.h>
 #include <switchyard/data/wordpiece.h>

@@ -1,4 +1,5 @@
-// Masking against what Devlin et al. 2019 say of it: counts lie where a binomial distribution puts all but a part in 10^9 of them.
+// Masking against what Devlin et al. 2019 say of it: counts lie where a binomial distribution puts all but a
+// part in 10^9 of them.
 #include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/masked_samples.h>
 #include <switchyard/data/text_samples.h>
@@ -24,7 +25,8 @@ std::shared_ptr<const SampleSource> source() {
     return std::make_shared<data::TextSamples>(store, data::NextToken{});
 }
 
-// Whether `count` of n draws with chance p is neither in the lowest nor in the highest 10^-9 of the binomial distribution.
+// Whether `count` of n draws with chance p is neither in the lowest nor in the highest 10^-9 of the binomial
+// distribution.
 bool likely(std::int64_t count, std::int64_t n, double p) {
     double below = 0.0;  // P(X < count)
     double at = 0.0;

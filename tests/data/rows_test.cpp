@@ -1,4 +1,5 @@
-// Rows of text files in all formats and packings, and what damaged ones get. To add a case: write the file's text into `read`.
+// Rows of text files in all formats and packings, and what damaged ones get. To add a case: write the file's
+// text into `read`.
 #include <switchyard/data/rows.h>
 
 #include <fstream>

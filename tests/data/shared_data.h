@@ -1,4 +1,5 @@
-// Real data sets that are not part of this repository: a folder that SWITCHYARD_SHARED_DATA names, or shared/data beside the source tree.
+// Real data sets that are not part of this repository: a folder that SWITCHYARD_SHARED_DATA names, or
+// shared/data beside the source tree.
 #pragma once
 
 #include <cstdlib>

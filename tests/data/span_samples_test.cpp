@@ -1,4 +1,5 @@
-// Span corruption against the figure of Raffel et al. 2020 and its own counts; pairs of texts. To add a case: write the cut tokens as a text of 0 and 1.
+// Span corruption against the figure of Raffel et al. 2020 and its own counts; pairs of texts. To add a case:
+// write the cut tokens as a text of 0 and 1.
 #include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/language_data.h>
 #include <switchyard/data/pair_samples.h>
@@ -28,7 +29,8 @@ std::string write(const std::string& folder, const std::string& name, const std:
 }  // namespace
 
 TEST_CASE("spans are cut out as in the paper's figure") {
-    // Figure 2: Thank you [for inviting] me to your party [last] week, words numbered from 1, sentinels from 99 down.
+    // Figure 2: Thank you [for inviting] me to your party [last] week, words numbered from 1, sentinels from
+    // 99 down.
     const Ids text{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     const auto corrupted = data::cut_spans(text, cut("0011000010"), 99);
     CHECK(corrupted.source == Ids{1, 2, 99, 5, 6, 7, 8, 98, 10});
@@ -48,7 +50,8 @@ TEST_CASE("how many tokens and spans are cut out follows from the length") {
     CHECK(counts(100) == Counts{15, 5});
     CHECK(counts(2) == Counts{1, 1});
     CHECK(counts(1) == Counts{0, 0});
-    // T5's own numbers: 568 tokens make 512 of source with eos and 114 of target with the last sentinel, which T5 leaves out, and eos.
+    // T5's own numbers: 568 tokens make 512 of source with eos and 114 of target with the last sentinel,
+    // which T5 leaves out, and eos.
     CHECK(data::longest_span_text(512, rule) == 568);
     CHECK(counts(568) == Counts{85, 28});
 }

@@ -1,4 +1,5 @@
-// Tokenizers that lose nothing: bytes, and molecules against the regular expression of the paper. To add a molecule: put it into `molecules`.
+// Tokenizers that lose nothing: bytes, and molecules against the regular expression of the paper. To add a
+// molecule: put it into `molecules`.
 #include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/open_tokenizer.h>
 #include <switchyard/data/rows.h>

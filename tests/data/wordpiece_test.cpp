@@ -1,4 +1,5 @@
-// WordPiece against Hugging Face's tokenizer. To add a case: add a text to TEXTS in tests/fixtures/make_wordpiece.py and run it.
+// WordPiece against Hugging Face's tokenizer. To add a case: add a text to TEXTS in
+// tests/fixtures/make_wordpiece.py and run it.
 #include <switchyard/base/limits.h>
 #include <switchyard/data/rows.h>
 #include <switchyard/data/vocabulary_file.h>

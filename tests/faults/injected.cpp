@@ -38,8 +38,8 @@ bool agrees(const Losses& found, const Losses& expected, bool some_may_lack) {
                          : found == expected;
 }
 
-// A checkpoint's state without what it says of the job, which is another for the oracle that keeps all of them, and
-// checksums without that of the state.
+// A checkpoint's state without what it says of the job, which is another for the oracle that keeps all of
+// them, and checksums without that of the state.
 std::string comparable(const std::string& file, const std::string& bytes) {
     if (file.ends_with("/state.json") && nlohmann::json::accept(bytes)) {
         auto state = nlohmann::json::parse(bytes);

@@ -24,7 +24,8 @@ std::vector<Change> read_changes(const std::filesystem::path& recording);
 // content after fsync of the file, and a folder's names after fsync of the folder, nothing else.
 enum class Kept {
     synced,  // the least: only what was synced, of contents and of names
-    names,  // all names, with the contents that were synced: new files are empty, as where ext4 allocates late
+    // all names, with the contents that were synced: new files are empty, as where ext4 allocates late
+    names,
     names_and_half,  // likewise, and half of what was written since
     contents,        // the names that were synced, with everything that was written into their files
 };

@@ -1,4 +1,5 @@
-// A GPT learns as well in float8 (the CPU's reference) as in bfloat16. 300 steps of a larger one are in docs/benchmarks.md. To add a case: a recipe.
+// A GPT learns as well in float8 (the CPU's reference) as in bfloat16. 300 steps of a larger one are in
+// docs/benchmarks.md. To add a case: a recipe.
 #include <cmath>
 
 #include "language_job.h"

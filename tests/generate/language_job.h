@@ -7,7 +7,8 @@ namespace switchyard::test {
 
 class LanguageJob {
 public:
-    // Writes gpt.toml (SMILES in packed_lm blocks of mol.smi), t5.toml (bytes, lines of a.en and a.de) and bert.toml (masked words of the tiny job's reviews).
+    // Writes gpt.toml (SMILES in packed_lm blocks of mol.smi), t5.toml (bytes, lines of a.en and a.de) and
+    // bert.toml (masked words of the tiny job's reviews).
     LanguageJob();
 
     const TinyJob& files() const { return job_; }

@@ -1,4 +1,5 @@
-// Language models from training to writing: what is learnt by heart comes back, a model that knows nothing has the vocabulary's size as its perplexity.
+// Language models from training to writing: what is learnt by heart comes back, a model that knows nothing
+// has the vocabulary's size as its perplexity.
 #include "json_schema.h"
 #include "language_job.h"
 

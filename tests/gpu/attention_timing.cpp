@@ -1,7 +1,9 @@
-// Times attention of the plugin flash on a CUDA device against LibTorch's _flash_attention_forward and _backward in one process, call after call in turn: the medians of events on the device, and
-// their ratio. Usage: gpu_timing [PLUGIN_LIBRARY]; by default the one of this build.
+// Times attention of the plugin flash on a CUDA device against LibTorch's _flash_attention_forward and
+// _backward in one process, call after call in turn: the medians of events on the device, and their ratio.
+// Usage: gpu_timing [PLUGIN_LIBRARY]; by default the one of this build.
 //
-// Work is counted as in Dao 2023 (arXiv:2307.08691, section 4.1): 4 B H N M D for forward, 2.5 times that for backward, half if causal.
+// Work is counted as in Dao 2023 (arXiv:2307.08691, section 4.1): 4 B H N M D for forward, 2.5 times that for
+// backward, half if causal.
 #include <cstdio>
 #include <functional>
 #include <vector>

@@ -1,5 +1,6 @@
-// Times what is bound by memory on a CUDA device - the plugins fused and optim8bit - in turn with LibTorch's own calls, and with bitsandbytes' kernel where its library is given: medians of events
-// on the device, bytes that must move at least, and their rate beside that of a copy in the same run.
+// Times what is bound by memory on a CUDA device - the plugins fused and optim8bit - in turn with LibTorch's
+// own calls, and with bitsandbytes' kernel where its library is given: medians of events on the device, bytes
+// that must move at least, and their rate beside that of a copy in the same run.
 //
 //   gpu_memory_timing PLUGIN_FOLDER [LIBBITSANDBYTES]
 #include <cstdio>
@@ -168,7 +169,8 @@ void time_optimizers(host::Registry& fused, host::Registry& optim8bit, const Hos
     }
 }
 
-// What stands around the matrix products, in the shapes of BERT-base: forward and backward, against LibTorch's own kernel of the same.
+// What stands around the matrix products, in the shapes of BERT-base: forward and backward, against
+// LibTorch's own kernel of the same.
 void time_normalization(host::Registry& fused, const HostInfo& host) {
     constexpr std::int64_t rows = 65536, width = 768;
     NormalizationRequest request;
@@ -239,7 +241,8 @@ void time_activation_and_loss(host::Registry& fused, const HostInfo& host) {
         [&] { at::_log_softmax(logits, -1, false); }, "_log_softmax alone");
 }
 
-// bitsandbytes' own kernel on one tensor, against ours on the same (csrc/pythonInterface.cpp has the declaration).
+// bitsandbytes' own kernel on one tensor, against ours on the same (csrc/pythonInterface.cpp has the
+// declaration).
 void time_bitsandbytes(const char* library, host::Registry& optim8bit, const HostInfo& host) {
     using Step = void(float*, float*, std::uint8_t*, std::uint8_t*, float, float, float, float, float,
                       std::int32_t, float, float*, float*, float*, float*, float, float, bool, std::int32_t);

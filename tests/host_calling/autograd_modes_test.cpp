@@ -1,5 +1,5 @@
-// The bridge in modes differentiable and none, and what all modes share. To add a case: give a Behaviour, run it, assert on
-// gradients or on the error's text.
+// The bridge in modes differentiable and none, and what all modes share. To add a case: give a Behaviour, run
+// it, assert on gradients or on the error's text.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>

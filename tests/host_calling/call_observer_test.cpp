@@ -1,5 +1,5 @@
-// What an observer of calls is told. A case gives a component's functions (bridge_fixture.h), runs it while observed, and looks at what was seen: to add one, write
-// its Behaviour and its expected list of calls.
+// What an observer of calls is told. A case gives a component's functions (bridge_fixture.h), runs it while
+// observed, and looks at what was seen: to add one, write its Behaviour and its expected list of calls.
 #include <stdexcept>
 #include <string>
 #include <vector>

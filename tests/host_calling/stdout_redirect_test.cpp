@@ -1,4 +1,5 @@
-// The standard output while plugins are called. Each case runs in a process of its own, whose standard output and error are files.
+// The standard output while plugins are called. Each case runs in a process of its own, whose standard output
+// and error are files.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,7 +50,8 @@ Written in_child(const std::function<void()>& work) {
     return {content(folder / "out"), content(folder / "err")};
 }
 
-// Buffered, as to a file: a line is written where it was meant to go only if buffers are emptied at each turn.
+// Buffered, as to a file: a line is written where it was meant to go only if buffers are emptied at each
+// turn.
 void say(const char* text) { std::printf("%s ", text); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Gates before the probe: each kind of file that is no usable plugin is named with its path, its gate and a reason, while the others still work.
+// Gates before the probe: each kind of file that is no usable plugin is named with its path, its gate and a
+// reason, while the others still work.
 // To add one: put a file together (fixture.h), and compare explain() of its record.
 #include <unistd.h>
 #include <cstdlib>

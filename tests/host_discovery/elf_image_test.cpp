@@ -1,4 +1,5 @@
-// Reading ELF files: what stands in a real plugin, and that no damage to one does more than give an error. To add a kind of damage:
+// Reading ELF files: what stands in a real plugin, and that no damage to one does more than give an error. To
+// add a kind of damage:
 // one more line in "a damaged header".
 #include <fcntl.h>
 #include <unistd.h>
@@ -104,7 +105,8 @@ TEST_CASE("a plugin with any bytes changed is read without harm") {
     write_file(file, good);
     const int fd = ::open(file.c_str(), O_RDWR);
     REQUIRE(fd >= 0);
-    // Where damage can do something: the header, the tables, notes and strings at the beginning, the manifest, the section headers.
+    // Where damage can do something: the header, the tables, notes and strings at the beginning, the
+    // manifest, the section headers.
     const std::size_t manifest = good.find("SWYDMAN1");
     std::mt19937_64 random(20240229);
     const auto place = [&]() -> std::size_t {

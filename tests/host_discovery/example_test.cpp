@@ -1,4 +1,5 @@
-// The example plugin (examples/plugin) is right: forward against ATen in float64, backward against central differences of it.
+// The example plugin (examples/plugin) is right: forward against ATen in float64, backward against central
+// differences of it.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/linspace.h>

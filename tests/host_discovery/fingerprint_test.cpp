@@ -1,4 +1,5 @@
-// The fingerprint: its text, and a sentence for each key that differs. To add a key: a row in "each difference".
+// The fingerprint: its text, and a sentence for each key that differs. To add a key: a row in "each
+// difference".
 #include <switchyard/host/discovery/fingerprint.h>
 
 #include <switchyard_test.h>

@@ -1,4 +1,5 @@
-// What the tests of discovery share: the test plugins (tests/plugins), changed copies of them, and discovery with its own cache.
+// What the tests of discovery share: the test plugins (tests/plugins), changed copies of them, and discovery
+// with its own cache.
 #pragma once
 
 #include <filesystem>
@@ -19,10 +20,12 @@ std::string manifest_program();
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& content);
 
-// `plugin` with the first `from` in it (in its manifest, if it is there) replaced by `to`, of the same length. Throws if `from` is not there.
+// `plugin` with the first `from` in it (in its manifest, if it is there) replaced by `to`, of the same
+// length. Throws if `from` is not there.
 std::string changed(const std::string& plugin, const std::string& from, const std::string& to);
 
-// Looks at these files and folders only, named by SWITCHYARD_PLUGIN_PATH as far as messages go; a cache in `cache`, empty: none.
+// Looks at these files and folders only, named by SWITCHYARD_PLUGIN_PATH as far as messages go; a cache in
+// `cache`, empty: none.
 host::DiscoveryOptions only(const std::vector<std::string>& places, const std::string& cache = "");
 
 // The only record of a file, without the probe.

@@ -1,4 +1,5 @@
-// This machine, and machines that are only described. To add a described host: a file in configs/hosts; it is checked here by itself.
+// This machine, and machines that are only described. To add a described host: a file in configs/hosts; it is
+// checked here by itself.
 #include <algorithm>
 
 #include <switchyard/host/machine/cpu_features.h>

@@ -1,5 +1,6 @@
-// The list of virtual functions in layout_digest.h against the vtables that the compiler makes: in the Itanium C++ ABI a pointer to a
-// virtual member function holds 1 + its offset in the vtable. To add an interface: a line in layout_digest.h and one here for each function.
+// The list of virtual functions in layout_digest.h against the vtables that the compiler makes: in the
+// Itanium C++ ABI a pointer to a virtual member function holds 1 + its offset in the vtable. To add an
+// interface: a line in layout_digest.h and one here for each function.
 #include <cstring>
 #include <sstream>
 #include <string>

@@ -1,4 +1,5 @@
-// The text of the manifest section: what a good one says, and the words for each way to be bad. To add one: a row in "a bad manifest".
+// The text of the manifest section: what a good one says, and the words for each way to be bad. To add one: a
+// row in "a bad manifest".
 #include <cstdint>
 
 #include <switchyard/host/discovery/elf_image.h>

@@ -1,5 +1,5 @@
-// The probe: each way for a plugin to misbehave while it is loaded or called ends in a message with phase and reason, and the others still
-// work. To add one: a plugin in tests/plugins and a row.
+// The probe: each way for a plugin to misbehave while it is loaded or called ends in a message with phase and
+// reason, and the others still work. To add one: a plugin in tests/plugins and a row.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -18,7 +18,8 @@ using namespace switchyard::test;
 
 namespace {
 
-// What hangs does so until its deadline: twice what all the others need to end, whatever else the machine does.
+// What hangs does so until its deadline: twice what all the others need to end, whatever else the machine
+// does.
 std::chrono::milliseconds hang_deadline{6000};
 
 // The bad ones and the good one, probed once for all test cases.

@@ -1,4 +1,5 @@
-// A step over N micro-batches equals a step over all of them in one batch, weighted by samples, in the last and smaller group of an epoch too.
+// A step over N micro-batches equals a step over all of them in one batch, weighted by samples, in the last
+// and smaller group of an epoch too.
 // To add a case: a line of "what is swapped".
 #include "safetensors_text.h"
 #include "tiny_job.h"
@@ -32,7 +33,8 @@ TEST_CASE("micro-batches equal one batch") {
     // sgd: adamw makes a whole step of what is rounding in a gradient of zero.
     const Words common{"optimizer.algorithm=sgd", "optimizer.lr=0.1", "train.steps=9"};
     const Words without_dropout{"model.dropout=0", "model.attention_dropout=0"};
-    // The reference's dropout knows a sequence by its number in the step; LibTorch's own draws anew for each call.
+    // The reference's dropout knows a sequence by its number in the step; LibTorch's own draws anew for each
+    // call.
     const Words naive{"attention.backend=naive", "normalization.backend=naive", "activation.backend=naive"};
     const Words packed{"batch.layout=packed"};
     const TinyJob job;

@@ -1,4 +1,5 @@
-// Checkpoints that cannot be gone on from: exit code 2, a text that names the folder and the file, and the run as it was.
+// Checkpoints that cannot be gone on from: exit code 2, a text that names the folder and the file, and the
+// run as it was.
 // To add a case: a line in one of the tables.
 #include <fstream>
 #include <iomanip>
@@ -15,7 +16,8 @@ using namespace switchyard::test;
 
 namespace {
 
-// Gives a checkpoint the checksums of what its files now are, as `xxh128sum` does: what is wrong in them is then found by reading them.
+// Gives a checkpoint the checksums of what its files now are, as `xxh128sum` does: what is wrong in them is
+// then found by reading them.
 void seal(const fs::path& checkpoint) {
     std::ostringstream text;
     for (const char* file : {"model.safetensors", "optimizer.safetensors", "state.json"}) {

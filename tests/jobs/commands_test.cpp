@@ -1,4 +1,5 @@
-// What the commands say of a job: summary.json of `train`, the verdicts of `check`, the labels of `predict`, the totals of `model`.
+// What the commands say of a job: summary.json of `train`, the verdicts of `check`, the labels of `predict`,
+// the totals of `model`.
 // To add a planted fault: a line in the table of "a job that cannot learn".
 #include "json_schema.h"
 #include "tiny_job.h"

@@ -1,4 +1,5 @@
-// Training with linear layers in float8 (the CPU's reference): its histories through checkpoints and recomputation, and what bad input gets.
+// Training with linear layers in float8 (the CPU's reference): its histories through checkpoints and
+// recomputation, and what bad input gets.
 // To add a case: sets of the tiny job, and which two runs end alike.
 #include "tiny_job.h"
 

@@ -1,4 +1,5 @@
-// What follows from a NaN or Inf in training, as a user sees it: one call of one component makes it. To add a case: which call, what is set, what is said.
+// What follows from a NaN or Inf in training, as a user sees it: one call of one component makes it. To add a
+// case: which call, what is set, what is said.
 #include <filesystem>
 #include <fstream>
 
@@ -12,8 +13,9 @@ using nlohmann::json;
 
 namespace {
 
-// A step has three micro-batches and two layers: the 16th call is the second layer's, in forward, and the first's in backward, of the second micro-batch of
-// the third step. Its batches have 4 x 12 tokens at least, and 64 values each.
+// A step has three micro-batches and two layers: the 16th call is the second layer's, in forward, and the
+// first's in backward, of the second micro-batch of the third step. Its batches have 4 x 12 tokens at least,
+// and 64 values each.
 Words overflowing(const TinyJob& job, const std::string& call, const Words& more = {}) {
     job.write("overflow.toml",
               "include = [\"job.toml\"]\n[plugins]\npaths = [\"" +

@@ -1,4 +1,5 @@
-// `switchyard precision`: what it says of a job, held against what the policy and the model must do. To add a policy: a line in the table of "a policy is seen".
+// `switchyard precision`: what it says of a job, held against what the policy and the model must do. To add a
+// policy: a line in the table of "a policy is seen".
 #include <fstream>
 #include <set>
 #include <sstream>

@@ -1,4 +1,5 @@
-// Activation checkpointing under each precision policy, of whole runs with dropout. Float8's recipes: float8_test.cpp; models and layouts: tests/model_fixtures.
+// Activation checkpointing under each precision policy, of whole runs with dropout. Float8's recipes:
+// float8_test.cpp; models and layouts: tests/model_fixtures.
 // To add a policy: its name.
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// A run that was stopped, killed or cut short and then resumed ends as one that never was: bit for bit, with dropout and gradient accumulation.
+// A run that was stopped, killed or cut short and then resumed ends as one that never was: bit for bit, with
+// dropout and gradient accumulation.
 // To add a case: train "whole" and one that is interrupted, then require_same_end.
 #include <chrono>
 #include <csignal>
@@ -25,8 +26,8 @@ Outcome resumed(const TinyJob& job, const std::string& name, const Words& sets =
 const Words killed_job{"model.vocab_size=30000", "train.checkpoint_every=1", "train.eval_every=4",
                        "train.steps=12"};
 
-// Ends a run by SIGKILL, the moment drawn from `random`: either anywhere, or while a checkpoint is being written, removed or renamed. Says whether a save
-// was cut off; nothing if the run ended before.
+// Ends a run by SIGKILL, the moment drawn from `random`: either anywhere, or while a checkpoint is being
+// written, removed or renamed. Says whether a save was cut off; nothing if the run ended before.
 std::optional<bool> kill_somewhere(const TinyJob& job, const std::string& name, const fs::path& folder,
                                    std::mt19937& random) {
     const bool going_on = fs::exists(folder / "metrics.jsonl");
@@ -132,7 +133,8 @@ TEST_CASE("a run of a few steps and its resumption equal one run") {
 
 TEST_CASE("a resumption equals one run where the kernels run in two threads") {
     const TinyJob job;
-    // What is larger than LibTorch's grain of 32768 values, and the matrix products of this width, are shared by both.
+    // What is larger than LibTorch's grain of 32768 values, and the matrix products of this width, are shared
+    // by both.
     const Words wide{"runtime.threads=2", "model.hidden_size=128",           "model.intermediate_size=512",
                      "batch.size=16",     "train.grad_accumulation_steps=2", "train.checkpoint_every=1",
                      "train.steps=3"};

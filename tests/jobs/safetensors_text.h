@@ -1,4 +1,5 @@
-// safetensors files taken apart and put together by hand, wrong ones too: independent of the reader under test.
+// safetensors files taken apart and put together by hand, wrong ones too: independent of the reader under
+// test.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A whole training job that takes less than a second: a BERT of two layers, its own vocabulary, sixty film reviews.
+// A whole training job that takes less than a second: a BERT of two layers, its own vocabulary, sixty film
+// reviews.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ using Words = std::vector<std::string>;
 inline constexpr std::int64_t tiny_layers = 2, tiny_hidden = 32, tiny_intermediate = 64, tiny_vocabulary = 64,
                               tiny_positions = 32, tiny_classes = 2;
 
-// A new folder with job.toml, rows.tsv and vocab.txt. job.toml: 8 steps of 3 batches of 4, dropout 0.1, constant rate, everything through torch.
+// A new folder with job.toml, rows.tsv and vocab.txt. job.toml: 8 steps of 3 batches of 4, dropout 0.1,
+// constant rate, everything through torch.
 class TinyJob {
 public:
     TinyJob();
@@ -58,13 +60,16 @@ Words leftovers(const fs::path& run);
 
 // The last checkpoint's state of optimizer and policy.
 std::string state_of(const fs::path& run);
-// Checks that with layers, attention or the feed-forward recomputed the job trains to the same bits as without. Runs are named `name`_none, `name`_layers ...
+// Checks that with layers, attention or the feed-forward recomputed the job trains to the same bits as
+// without. Runs are named `name`_none, `name`_layers ...
 void check_recomputation(const TinyJob& job, const std::string& name, const Words& sets);
 
-// Requires that two runs ended in the same state: last checkpoint and model byte for byte, the same losses in the same steps.
+// Requires that two runs ended in the same state: last checkpoint and model byte for byte, the same losses in
+// the same steps.
 void require_same_end(const fs::path& expected, const fs::path& actual);
 
-// Checks that input was refused: exit code 2, nothing on standard output, these parts in the text, neither a stack trace nor the words of an unexpected end.
+// Checks that input was refused: exit code 2, nothing on standard output, these parts in the text, neither a
+// stack trace nor the words of an unexpected end.
 void check_refused(const Outcome& outcome, const Words& parts);
 
 // Looks until `condition` holds; false if it does not within five minutes, which nothing needs.

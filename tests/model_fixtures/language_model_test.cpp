@@ -1,5 +1,7 @@
-// Small random GPT-2, Llama and T5 models against transformers: logits, loss and all gradients of a step, in full.
-// To add a model: a function for it in tests/fixtures/make_transformers.py, and its configuration in run_model.cpp.
+// Small random GPT-2, Llama and T5 models against transformers: logits, loss and all gradients of a step, in
+// full.
+// To add a model: a function for it in tests/fixtures/make_transformers.py, and its configuration in
+// run_model.cpp.
 #include "run_model.h"
 
 #include <switchyard/model/weights/huggingface_config.h>

@@ -53,7 +53,8 @@ TEST_CASE("a model has as many parameters as are told of it") {
 }
 
 TEST_CASE("presets have the parameters of the literature") {
-    // BERT-base is published as 109.48 M: encoder and pooler. Its heads: two classes, or a projection, a norm and a bias for each word.
+    // BERT-base is published as 109.48 M: encoder and pooler. Its heads: two classes, or a projection, a norm
+    // and a bias for each word.
     CHECK(described(configured({"preset=bert-base", "task.kind=next_sentence"})) == 109'482'240 + 2 * 769);
     CHECK(described(configured({"preset=bert-base"})) ==
           109'482'240 - (768 * 769) + (768 * 769) + 1'536 + 30'522);

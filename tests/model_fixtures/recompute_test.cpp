@@ -1,4 +1,5 @@
-// Activation checkpointing: gradients are the same bits, whatever runs again, with dropout, over two micro-batches.
+// Activation checkpointing: gradients are the same bits, whatever runs again, with dropout, over two
+// micro-batches.
 // To add a case: a model's overrides in `models`, or a value of train.recompute.
 #include "run_model.h"
 

@@ -29,7 +29,8 @@ std::set<std::string> names_of(const model::SafetensorsFile& file) {
     return names;
 }
 
-// Every tensor of ours is in theirs, byte for byte. `left_out`: beginnings of names that the task has no parameters for.
+// Every tensor of ours is in theirs, byte for byte. `left_out`: beginnings of names that the task has no
+// parameters for.
 void compare_files(const std::string& ours_folder, const std::string& theirs_folder,
                    const std::vector<std::string>& left_out) {
     const auto ours = model::SafetensorsFile::open(ours_folder + "/model.safetensors");

@@ -1,4 +1,5 @@
-// A model of a fixture, run through a plugin's components in one layout, and its comparison with what the fixture holds.
+// A model of a fixture, run through a plugin's components in one layout, and its comparison with what the
+// fixture holds.
 //
 // Legend:  B batch  N length  T real tokens of a batch in a row  C hidden_size
 #pragma once
@@ -49,7 +50,8 @@ struct Outputs {
     std::map<std::string, at::Tensor> gradients;  // by transformers' name, what got one
 };
 
-// The batch of `fixture` ("ids", "segments", "lengths", "labels", "target_ids", "target_lengths") in that layout.
+// The batch of `fixture` ("ids", "segments", "lengths", "labels", "target_ids", "target_lengths") in that
+// layout.
 Batch batch_of(const FixtureCase& fixture, Layout layout);
 
 // One step's forward and backward over it.
@@ -59,13 +61,16 @@ Outputs run(Model& model, const FixtureCase& fixture);
 at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture);
 at::Tensor real_outputs(const at::Tensor& x, const FixtureCase& fixture);
 
-// "" if both have one shape and |got - expected| <= 1e-4 * max(1, |expected|) everywhere, else the largest difference and where.
+// "" if both have one shape and |got - expected| <= 1e-4 * max(1, |expected|) everywhere, else the largest
+// difference and where.
 std::string difference(const at::Tensor& got, const at::Tensor& expected);
 
-// As difference(), and the whole differs by no more than 1e-4 of its norm: gradients are often small throughout.
+// As difference(), and the whole differs by no more than 1e-4 of its norm: gradients are often small
+// throughout.
 std::string gradient_difference(const at::Tensor& got, const at::Tensor& expected);
 
-// Checks that just the parameters of the fixture's "grad.PARAMETER" have a gradient, and each by check(found, expected, parameter).
+// Checks that just the parameters of the fixture's "grad.PARAMETER" have a gradient, and each by check(found,
+// expected, parameter).
 using GradientCheck = std::function<void(const at::Tensor&, const at::Tensor&, const std::string&)>;
 void check_gradients(const Outputs& got, const FixtureCase& fixture, const GradientCheck& check);
 

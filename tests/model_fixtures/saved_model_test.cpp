@@ -1,6 +1,7 @@
 // Models that we save come back as they were, and transformers computes what they compute.
 //
-// With SWITCHYARD_SAVED_MODELS=FOLDER in the environment they stay there for `make_transformers.py --check-saved FOLDER`, each with the logits that we computed.
+// With SWITCHYARD_SAVED_MODELS=FOLDER in the environment they stay there for `make_transformers.py
+// --check-saved FOLDER`, each with the logits that we computed.
 // To add a shape: a line in saved_shapes().
 #include "run_model.h"
 

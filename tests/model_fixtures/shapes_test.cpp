@@ -1,4 +1,5 @@
-// What must hold for every shape of model: packed and padded batches give the same, dropout included, and what comes later changes nothing before.
+// What must hold for every shape of model: packed and padded batches give the same, dropout included, and
+// what comes later changes nothing before.
 // To add a shape: a line in shapes().
 #include "run_model.h"
 

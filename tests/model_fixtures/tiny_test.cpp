@@ -1,5 +1,6 @@
 // A small random BERT against transformers: everything it computes, in full.
-// To add a case: compute it in make_tiny() of tests/fixtures/make_transformers.py, and name it and its task here.
+// To add a case: compute it in make_tiny() of tests/fixtures/make_transformers.py, and name it and its task
+// here.
 #include "run_model.h"
 
 #include <ATen/core/grad_mode.h>

@@ -1,4 +1,5 @@
-// What precision.parameter_dtype and precision.loss_scaling become where they are "auto". To add a case: policies as rules, TOML text, the row.
+// What precision.parameter_dtype and precision.loss_scaling become where they are "auto". To add a case:
+// policies as rules, TOML text, the row.
 #include <switchyard/model/auto_precision.h>
 
 #include <switchyard/config/load.h>

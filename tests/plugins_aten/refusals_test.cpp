@@ -1,4 +1,5 @@
-// What the components of the plugin aten serve, and what they keep away from. To add a case: the request with one thing changed, and the whole text.
+// What the components of the plugin aten serve, and what they keep away from. To add a case: the request with
+// one thing changed, and the whole text.
 #include <cstddef>
 #include <string>
 

@@ -1,5 +1,6 @@
-// What conformance does not see of torch's attention: which kernel ran, and that masks are built once. To add a case: a call, and the kernels that
-// it runs (LibTorch's own answer, _fused_sdp_choice, is what the first test compares with).
+// What conformance does not see of torch's attention: which kernel ran, and that masks are built once. To add
+// a case: a call, and the kernels that it runs (LibTorch's own answer, _fused_sdp_choice, is what the first
+// test compares with).
 #include "builtin.h"
 
 #include <map>

@@ -1,5 +1,6 @@
-// What components answer to questions (<switchyard/interfaces/component_property.h>), as they are bound and after a call. To add a case: a component, what is done with it, and
-// the answer in the words of `switchyard precision`.
+// What components answer to questions (<switchyard/interfaces/component_property.h>), as they are bound and
+// after a call. To add a case: a component, what is done with it, and the answer in the words of `switchyard
+// precision`.
 #include "builtin.h"
 
 #include <string>

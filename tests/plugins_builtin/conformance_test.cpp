@@ -1,5 +1,6 @@
-// Every component of all plugins, held to its contract by the suite that a plugin's author runs. A new component or kind is held as soon as it
-// is there; to hold a variant by name, or options that are no defaults, add them to the last two cases.
+// Every component of all plugins, held to its contract by the suite that a plugin's author runs. A new
+// component or kind is held as soon as it is there; to hold a variant by name, or options that are no
+// defaults, add them to the last two cases.
 #include "builtin.h"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ TEST_CASE("every component is what its contract says, in every dtype that it ser
         CHECK(faults(report) == "");
         const Kind kind = loaded.manifest->kind;
         CHECK(report.cases > (kind == Kind::precision ? 60 : 100));
-        // torch's optimizers are those that LibTorch has: neither Lion nor LAMB nor Muon. The policies store float32, and scale no loss. flash and fused have no float64.
+        // torch's optimizers are those that LibTorch has: neither Lion nor LAMB nor Muon. The policies store
+        // float32, and scale no loss. flash and fused have no float64.
         if (kind != Kind::optimizer && kind != Kind::precision) CHECK(report.skipped < report.cases / 2);
     }
 }

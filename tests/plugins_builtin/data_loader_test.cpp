@@ -1,4 +1,5 @@
-// Both loaders give the same batches in the same order. To add a case: parameters, and what the batches must hold.
+// Both loaders give the same batches in the same order. To add a case: parameters, and what the batches must
+// hold.
 #include "builtin.h"
 
 #include <stdexcept>
@@ -15,7 +16,8 @@ using switchyard::test::contains;
 
 namespace {
 
-// Sample i has 1 + i % 7 tokens 100 i, 100 i + 1, ..., 10,000 more in each further epoch, and the label i % 3.
+// Sample i has 1 + i % 7 tokens 100 i, 100 i + 1, ..., 10,000 more in each further epoch, and the label i %
+// 3.
 class Numbers final : public SampleSource {
 public:
     std::int64_t bad = -1;  // this sample can't be read

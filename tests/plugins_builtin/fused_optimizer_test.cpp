@@ -1,5 +1,5 @@
-// What conformance does not see of the fused optimizer: messages, the same bits on any number of threads, states of other plugins. To add a case: parameters
-// from `groups`, a call, and what must hold afterwards.
+// What conformance does not see of the fused optimizer: messages, the same bits on any number of threads,
+// states of other plugins. To add a case: parameters from `groups`, a call, and what must hold afterwards.
 #include "builtin.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
-// Masters rounded to bfloat16 by chance. The oracle is the core's generator, one value at a time. To add a case: masters, a step, what the values must be.
+// Masters rounded to bfloat16 by chance. The oracle is the core's generator, one value at a time. To add a
+// case: masters, a step, what the values must be.
 #include "builtin.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// What the conformance suite does not ask of plugins/fused: the widest rows, the same bits on any number of threads, memory, NaN, and the error of
-// its GELU over the whole range. To add a case: another call of the component, against a formula in double precision.
+// What the conformance suite does not ask of plugins/fused: the widest rows, the same bits on any number of
+// threads, memory, NaN, and the error of its GELU over the whole range. To add a case: another call of the
+// component, against a formula in double precision.
 #include "builtin.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// amp's policies beside what conformance sees: dynamic loss scaling against PyTorch's GradScaler, and which layers stay in float32.
+// amp's policies beside what conformance sees: dynamic loss scaling against PyTorch's GradScaler, and which
+// layers stay in float32.
 // To add a sequence of overflows: a case of grad_scaler() in tests/fixtures/make_fixtures.py.
 #include "builtin.h"
 

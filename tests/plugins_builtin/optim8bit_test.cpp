@@ -1,5 +1,5 @@
-// Optimizers whose moments are 8-bit codes: the code books, what is stored, and what a state that does not fit leaves behind. To add a case: a parameter from
-// `one`, a step, and what must hold of optimizer->state().
+// Optimizers whose moments are 8-bit codes: the code books, what is stored, and what a state that does not
+// fit leaves behind. To add a case: a parameter from `one`, a step, and what must hold of optimizer->state().
 #include "builtin.h"
 
 #include <cmath>
@@ -101,7 +101,8 @@ TEST_CASE("both code books are the published ones, value for value") {
 }
 
 TEST_CASE("a step reads every code as its published value") {
-    // With zero gradients and powers of 2 as betas, w = -(m / 2) / (sqrt(v / 4) + eps) in exact operations but the root and the division.
+    // With zero gradients and powers of 2 as betas, w = -(m / 2) / (sqrt(v / 4) + eps) in exact operations
+    // but the root and the division.
     const auto request = request_for(OptimizerKind::adamw);
     const CodeBook first = published("signed"), second = published("unsigned");
     for (const bool vary_first : {true, false}) {

@@ -1,4 +1,5 @@
-// Optimizers of all plugins against torch.optim and the published formulas (tests/fixtures), 100 steps in float32. To hold another one: add it to `held`.
+// Optimizers of all plugins against torch.optim and the published formulas (tests/fixtures), 100 steps in
+// float32. To hold another one: add it to `held`.
 #include "builtin.h"
 
 #include <ATen/TensorOperators.h>

@@ -1,5 +1,5 @@
-// What conformance does not see of torch's optimizer: which kernels ran, messages, and what a bad state leaves behind. To add a case: parameters from
-// `groups`, a call, and what must hold afterwards.
+// What conformance does not see of torch's optimizer: which kernels ran, messages, and what a bad state
+// leaves behind. To add a case: parameters from `groups`, a call, and what must hold afterwards.
 #include "builtin.h"
 
 #include <limits>

@@ -1,5 +1,5 @@
-// What conformance does not see of torch's policies: when bf16 casts a weight. To add a case: what happens between two calls of
-// `linear`, and whether the second sees the weight as it is then.
+// What conformance does not see of torch's policies: when bf16 casts a weight. To add a case: what happens
+// between two calls of `linear`, and whether the second sees the weight as it is then.
 #include "builtin.h"
 
 #include <ATen/core/grad_mode.h>

@@ -1,4 +1,5 @@
-// What the plugins refuse, and in which words. To add a case: the request with one thing changed, and the whole text.
+// What the plugins refuse, and in which words. To add a case: the request with one thing changed, and the
+// whole text.
 #include "builtin.h"
 
 #include <switchyard/interfaces/request.h>

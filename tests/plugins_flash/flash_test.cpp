@@ -1,5 +1,5 @@
-// What conformance does not see of flash and chunked: bits that do not depend on threads, memory that is never read, memory that is never asked for. To add a case to the
-// first two tests: a Problem.
+// What conformance does not see of flash and chunked: bits that do not depend on threads, memory that is
+// never read, memory that is never asked for. To add a case to the first two tests: a Problem.
 #include "builtin.h"
 
 #include <limits>

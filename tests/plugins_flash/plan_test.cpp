@@ -1,5 +1,6 @@
-// Which tiles and tasks flash makes. The kernels visit what these functions say and nothing else (plugins/flash/tile_plan.h, backward_plan.h). To add a case: a mask, a
-// sequence and the number of tiles, counted by hand; which pairs must be in them is worked out one by one below.
+// Which tiles and tasks flash makes. The kernels visit what these functions say and nothing else
+// (plugins/flash/tile_plan.h, backward_plan.h). To add a case: a mask, a sequence and the number of tiles,
+// counted by hand; which pairs must be in them is worked out one by one below.
 #include <algorithm>
 #include <map>
 #include <set>

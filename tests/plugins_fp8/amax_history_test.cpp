@@ -1,4 +1,5 @@
-// Delayed scaling against a simulation in numpy, bit by bit. To add a sequence: simulate() in tests/fixtures/make_float8.py.
+// Delayed scaling against a simulation in numpy, bit by bit. To add a sequence: simulate() in
+// tests/fixtures/make_float8.py.
 #include "amax_history.h"
 
 #include <cmath>

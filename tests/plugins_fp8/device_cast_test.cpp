@@ -1,4 +1,5 @@
-// The kernel that casts on a device: what its threads do, one after the other on the CPU, and its library. To add a case: a number of values or of threads.
+// The kernel that casts on a device: what its threads do, one after the other on the CPU, and its library. To
+// add a case: a number of values or of threads.
 #include <dlfcn.h>
 #include <algorithm>
 #include <cmath>

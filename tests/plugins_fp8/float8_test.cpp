@@ -1,4 +1,5 @@
-// Casts and scales of fp8, bit by bit against ml_dtypes and numpy. To add a case: tests/fixtures/make_float8.py.
+// Casts and scales of fp8, bit by bit against ml_dtypes and numpy. To add a case:
+// tests/fixtures/make_float8.py.
 #include <cmath>
 
 #include <ATen/TensorOperators.h>

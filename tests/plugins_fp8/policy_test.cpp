@@ -1,4 +1,5 @@
-// The policy fp8 as a plugin: every recipe held to its contract, what it keeps between calls and steps, and what it says that it ran.
+// The policy fp8 as a plugin: every recipe held to its contract, what it keeps between calls and steps, and
+// what it says that it ran.
 // To add a case of conformance: a list of options.
 #include "builtin.h"
 

@@ -13,7 +13,8 @@ using namespace switchyard::fp8;
 
 namespace {
 
-// Half the distance to the next value, of a value and of the smallest ones, where it does not shrink any more.
+// Half the distance to the next value, of a value and of the smallest ones, where it does not shrink any
+// more.
 struct Rounding {
     double relative, absolute;
 };

@@ -1,4 +1,5 @@
-// What fp8 refuses, and in which words. To add a case: the request or the options with one thing changed, and the whole text.
+// What fp8 refuses, and in which words. To add a case: the request or the options with one thing changed, and
+// the whole text.
 #include "builtin.h"
 
 #include <switchyard/interfaces/request.h>

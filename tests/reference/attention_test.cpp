@@ -1,5 +1,7 @@
-// The reference of attention against PyTorch's results (tests/fixtures), and what follows from its definition.
-// To add a case: add it to attention() in tests/fixtures/make_fixtures.py; gradients of a new option go to attention_gradient_test.cpp.
+// The reference of attention against PyTorch's results (tests/fixtures), and what follows from its
+// definition.
+// To add a case: add it to attention() in tests/fixtures/make_fixtures.py; gradients of a new option go to
+// attention_gradient_test.cpp.
 #include <cstdlib>
 #include <limits>
 

@@ -1,5 +1,6 @@
-// The order of an epoch. The pinned orders were computed by an implementation of Philox4x32-10 and Durstenfeld's shuffle written in Python from their
-// papers; they must never change: a checkpoint holds seed, epoch and batch, and means the samples that these give.
+// The order of an epoch. The pinned orders were computed by an implementation of Philox4x32-10 and
+// Durstenfeld's shuffle written in Python from their papers; they must never change: a checkpoint holds seed,
+// epoch and batch, and means the samples that these give.
 // To add a case: parameters, and a property that every order must have, or an order computed elsewhere.
 #include <switchyard/reference/epoch_order.h>
 

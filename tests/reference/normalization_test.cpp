@@ -1,5 +1,6 @@
 // The reference of normalization against PyTorch's results (tests/fixtures) and finite differences.
-// To add a case: add it to normalization() in tests/fixtures/make_fixtures.py, or a line to the table of gradients below.
+// To add a case: add it to normalization() in tests/fixtures/make_fixtures.py, or a line to the table of
+// gradients below.
 #include <switchyard/conformance/differentiate.h>
 #include <switchyard/reference/normalization.h>
 
@@ -59,7 +60,8 @@ TEST_CASE("normalization's gradients agree with finite differences, dropout incl
 }
 
 TEST_CASE("16-bit normalization keeps statistics in float32 and returns the dtype of x") {
-    // 1000 and 1001 are one value in bfloat16's steps of 8, so a mean taken in bfloat16 would be off by far more than rounding.
+    // 1000 and 1001 are one value in bfloat16's steps of 8, so a mean taken in bfloat16 would be off by far
+    // more than rounding.
     const at::Tensor x = test::normal({4, 4097}, 1).add(20.0).to(at::kBFloat16);
     const at::Tensor weight = test::normal({4097}, 2).to(at::kFloat);
     const auto low = reference::normalization({x, {}, {}, weight, {}}, {});

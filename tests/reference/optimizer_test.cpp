@@ -1,4 +1,5 @@
-// The reference's optimizer steps against torch.optim and the published formulas (tests/fixtures), over 100 steps.
+// The reference's optimizer steps against torch.optim and the published formulas (tests/fixtures), over 100
+// steps.
 // To add an algorithm: add it to optimizer() in tests/fixtures/make_fixtures.py.
 #include <limits>
 

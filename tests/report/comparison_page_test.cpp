@@ -1,4 +1,5 @@
-// The page of a comparison, from JSON as `switchyard compare` writes it: complete and partial, hostile and large.
+// The page of a comparison, from JSON as `switchyard compare` writes it: complete and partial, hostile and
+// large.
 // To add a case: change the JSON, say what the page must hold.
 #include <string>
 

@@ -1,4 +1,5 @@
-// The contrasts that the style sheet promises, computed from its own colors as WCAG 2.2 defines contrast ("relative luminance").
+// The contrasts that the style sheet promises, computed from its own colors as WCAG 2.2 defines contrast
+// ("relative luminance").
 // To add a pair: a line of `what is upon what`.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
-// The page of a small made-up run, and what bad input gets. To add a file or a key: write it in `make_run`, ask for it below.
+// The page of a small made-up run, and what bad input gets. To add a file or a key: write it in `make_run`,
+// ask for it below.
 #include <filesystem>
 #include <fstream>
 #include <sstream>

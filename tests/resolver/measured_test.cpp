@@ -1,4 +1,5 @@
-// What `auto` makes of measurements: no clock and no plugin here. To add a case of the rule: a row in `races`; of the classes: a change of a request.
+// What `auto` makes of measurements: no clock and no plugin here. To add a case of the rule: a row in
+// `races`; of the classes: a change of a request.
 #include "fakes.h"
 
 #include <limits>

@@ -7,8 +7,8 @@
 
 namespace switchyard::test {
 
-// An object's text with a first key more, "more", whose value nests so far that the whole is `beyond` levels deeper
-// than JSON may be: 0 is taken, 1 is not.
+// An object's text with a first key more, "more", whose value nests so far that the whole is `beyond` levels
+// deeper than JSON may be: 0 is taken, 1 is not.
 inline std::string nested(const std::string& object, std::size_t beyond) {
     const auto lists = base::limits::json_depth - 1 + beyond;
     const auto first = object.find('{') + 1;

@@ -2,7 +2,8 @@
 // reference as `switchyard plugins verify` does, and every optimizer over a long run.
 //
 //     ./dev test -R sweeps                            a tenth, always the same
-//     SWITCHYARD_SWEEPS=whole ./dev test -R sweeps    all of it, drawn anew; SWITCHYARD_SWEEPS_SEED=N repeats it
+//     SWITCHYARD_SWEEPS=whole ./dev test -R sweeps    all of it, drawn anew; SWITCHYARD_SWEEPS_SEED=N repeats
+//       it
 //
 // To sweep a kind more: its line below. What is drawn: drawn_attention and its like in sdk/conformance.
 #include "builtin.h"

@@ -1,4 +1,5 @@
-// Steps in which something is not finite: a parameter's gradient is made so by a hook. To add a case: which steps, which rule, and by another way the same parameters.
+// Steps in which something is not finite: a parameter's gradient is made so by a hook. To add a case: which
+// steps, which rule, and by another way the same parameters.
 #include <filesystem>
 #include <limits>
 #include <set>

@@ -1,4 +1,5 @@
-// How records of layers are folded, and which operators count as computing. To add a case: records by name, and the names that folding leaves.
+// How records of layers are folded, and which operators count as computing. To add a case: records by name,
+// and the names that folding leaves.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// Steps through graphs, with a maker of graphs that needs no device: it keeps the work and runs it where a device would replay it. To add a case: batches by shape, and
-// what must have happened; or a configuration whose steps must come out the same with graphs and without.
+// Steps through graphs, with a maker of graphs that needs no device: it keeps the work and runs it where a
+// device would replay it. To add a case: batches by shape, and what must have happened; or a configuration
+// whose steps must come out the same with graphs and without.
 #include <limits>
 #include <optional>
 #include <set>

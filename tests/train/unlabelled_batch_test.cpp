@@ -1,4 +1,5 @@
-// Micro-batches without a single label, as masked language models and long texts make them: they weigh nothing, and nothing becomes infinite.
+// Micro-batches without a single label, as masked language models and long texts make them: they weigh
+// nothing, and nothing becomes infinite.
 // To add a task or a backend: a line in `cases`. The oracle is the same step in one batch.
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// Formats against constants of their standards and against LibTorch's own casts; what is counted of values against those casts, one value at a time.
+// Formats against constants of their standards and against LibTorch's own casts; what is counted of values
+// against those casts, one value at a time.
 // To add a value worth a look: a line in `edges`.
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
-// The safetensors reader on files that lie, and the round trip. To add a lie: write its header into `error_of`.
+// The safetensors reader on files that lie, and the round trip. To add a lie: write its header into
+// `error_of`.
 #include <switchyard/model/weights/safetensors_file.h>
 #include <switchyard/model/weights/tensors.h>
 

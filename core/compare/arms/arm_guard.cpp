@@ -14,7 +14,8 @@
 namespace switchyard::compare {
 namespace {
 
-// Nothing of the coordinator's is kept open: whoever waits for the end of its output must not wait for this process.
+// Nothing of the coordinator's is kept open: whoever waits for the end of its output must not wait for this
+// process.
 void let_go_of_everything(int keep) {
     const int nothing = ::open("/dev/null", O_RDWR);
     for (int standard = 0; standard < 3; ++standard) ::dup2(nothing, standard);

@@ -1,8 +1,8 @@
 // Sees to it that no arm outlives its coordinator, however that ends.
 //
-// A process of its own that does nothing but read a pipe from the coordinator: when the pipe closes - the coordinator has ended, or was
-// killed by a signal that nobody can catch -, it kills the process groups that it was told of, with all that the arms have started in
-// them, and removes the folder of the comparison.
+// A process of its own that does nothing but read a pipe from the coordinator: when the pipe closes - the
+// coordinator has ended, or was killed by a signal that nobody can catch -, it kills the process groups that
+// it was told of, with all that the arms have started in them, and removes the folder of the comparison.
 //
 // No LibTorch here.
 #pragma once

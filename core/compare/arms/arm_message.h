@@ -1,13 +1,15 @@
-// What the coordinator of a comparison and an arm say to each other: one JSON object a line over the arm's standard streams.
+// What the coordinator of a comparison and an arm say to each other: one JSON object a line over the arm's
+// standard streams.
 //
-//     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may come again
+//     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may
+//                    come again
 //                    {"type": "run", "steps": 5}   train that many steps, answer with their times and losses
 //                    {"type": "quit"}              end
 //     from the arm   {"type": "report", ...}       the answer to prepare and to run
 //                    {"type": "error", "text": ""} it cannot go on
 //
-// docs/compare.md says what each holds. An arm speaks only when it is asked, one line for each question; everything that it
-// says is checked here, and what does not fit is nonsense with the line it said.
+// docs/compare.md says what each holds. An arm speaks only when it is asked, one line for each question;
+// everything that it says is checked here, and what does not fit is nonsense with the line it said.
 //
 // No LibTorch here.
 #pragma once

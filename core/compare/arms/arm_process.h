@@ -1,7 +1,7 @@
 // An arm in a process of its own: started once, stopped by SIGSTOP whenever it is not asked something.
 //
-// It leads a process group, and signals go to the group: what it starts sleeps, wakes and dies with it. The kernel kills it when the
-// coordinator ends (PR_SET_PDEATHSIG), an ArmGuard whatever it has started.
+// It leads a process group, and signals go to the group: what it starts sleeps, wakes and dies with it. The
+// kernel kills it when the coordinator ends (PR_SET_PDEATHSIG), an ArmGuard whatever it has started.
 //
 // No LibTorch here.
 #pragma once
@@ -26,7 +26,8 @@ struct ArmProgram {
 
 class ArmProcess final : public ArmLink {
 public:
-    // `error` says why it could not be started; then nothing is returned. `guard` outlives it. `stop`: looked at while it waits.
+    // `error` says why it could not be started; then nothing is returned. `guard` outlives it. `stop`: looked
+    // at while it waits.
     static std::unique_ptr<ArmProcess> start(const ArmProgram& program, ArmGuard& guard,
                                              std::function<bool()> stop, std::string& error);
     ~ArmProcess() override;

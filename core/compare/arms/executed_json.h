@@ -9,7 +9,8 @@
 
 namespace switchyard::compare {
 
-// Slot by slot, a row for every variant that was called since `before` (the same plan's rows then; empty: since the start).
+// Slot by slot, a row for every variant that was called since `before` (the same plan's rows then; empty:
+// since the start).
 nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed,
                                      const std::vector<model::Executed>& before = {});
 

@@ -1,4 +1,5 @@
-// Batches as a file that external arms read: safetensors, tensors named "STEP.MICRO.WHAT", both counted from 0.
+// Batches as a file that external arms read: safetensors, tensors named "STEP.MICRO.WHAT", both counted from
+// 0.
 //
 //     ids             int64 [samples, seq]   padded places hold 0 and are not attended to
 //     attention_mask  int64 [samples, seq]   1: a real token

@@ -99,8 +99,9 @@ OwnArm::First OwnArm::first_step(Group& group) {
     return first;
 }
 
-// Every weight is moved by a small relative amount of random sign, as rounding would: what comes of it shows how much this very
-// model, with these weights and this batch, magnifies rounding (Parker 1997, "Monte Carlo Arithmetic", takes the same view).
+// Every weight is moved by a small relative amount of random sign, as rounding would: what comes of it shows
+// how much this very model, with these weights and this batch, magnifies rounding (Parker 1997, "Monte Carlo
+// Arithmetic", takes the same view).
 Drift OwnArm::amplification(Group& group, const First& exact) {
     const c10::NoGradGuard no_gradients;
     auto generator = at::globalContext().defaultGenerator(c10::DeviceType::CPU).clone();

@@ -1,4 +1,5 @@
-// An arm of a comparison that this program is itself: one configuration, trained for as many steps as the coordinator asks for.
+// An arm of a comparison that this program is itself: one configuration, trained for as many steps as the
+// coordinator asks for.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct OwnArmOptions {
 
 class OwnArm {
 public:
-    // Reads the data that the configuration names, or makes some up; brings the weights to where training begins. `registry` and `host`
-    // outlive it. Throws train::InputError and PluginError.
+    // Reads the data that the configuration names, or makes some up; brings the weights to where training
+    // begins. `registry` and `host` outlive it. Throws train::InputError and PluginError.
     OwnArm(const config::Config& config, const resolver::Plan& plan, host::Registry& registry,
            const HostInfo& host, const OwnArmOptions& options);
 
@@ -64,8 +65,8 @@ private:
     std::vector<model::Executed> before_;  // calls that were made for the first step
 };
 
-// How far the file of an arm's first step is from the base's, with the root of summed squares; NaN where the files do not hold the same
-// tensors. The loss is not in it.
+// How far the file of an arm's first step is from the base's, with the root of summed squares; NaN where the
+// files do not hold the same tensors. The loss is not in it.
 Drift drift_between(const std::string& base, const std::string& arm);
 
 }  // namespace switchyard::compare

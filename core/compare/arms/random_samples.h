@@ -1,4 +1,5 @@
-// Made-up samples for a model and its task, a function of the seed alone: what a training step is timed on where no data is at hand.
+// Made-up samples for a model and its task, a function of the seed alone: what a training step is timed on
+// where no data is at hand.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@ namespace switchyard::compare {
 
 class RandomSamples final : public SampleSource {
 public:
-    // Lengths drawn uniformly from `lengths`, or all of batch.max_length. Labels: one class a sample, one token in seven, or, for the next token of a gpt
-    // or a t5, of every token; a t5's target is as long as its source.
+    // Lengths drawn uniformly from `lengths`, or all of batch.max_length. Labels: one class a sample, one
+    // token in seven, or, for the next token of a gpt or a t5, of every token; a t5's target is as long as
+    // its source.
     RandomSamples(const config::Config& config, std::int64_t count, std::optional<LengthRange> lengths,
                   std::uint64_t seed);
 

@@ -22,8 +22,9 @@ Spread largest_gradient(const CheckedTensors& oracle) {
     return natural;
 }
 
-// Of a gradient that is summed up over rows: one running sum of n terms in float32 is off by about sqrt(n) units of its last place (Higham
-// 2002, Accuracy and Stability of Numerical Algorithms, 4.2), where the reference sums in pairs.
+// Of a gradient that is summed up over rows: one running sum of n terms in float32 is off by about sqrt(n)
+// units of its last place (Higham 2002, Accuracy and Stability of Numerical Algorithms, 4.2), where the
+// reference sums in pairs.
 double roundoff_of_sum(const CheckedTensor& gradient, std::int64_t most_values) {
     const auto values = std::max<std::int64_t>(gradient.value.numel(), 1);
     const double terms = static_cast<double>(most_values) / static_cast<double>(values);

@@ -21,7 +21,8 @@ public:
     // `bench_case` must outlive it and be checkable.
     Truth(BenchCase& bench_case, Pass pass, DType dtype) : case_(bench_case), pass_(pass), dtype_(dtype) {}
 
-    // How far the contender is from it, after a call of it; without dropout where it draws random numbers of its own. `bound` as above.
+    // How far the contender is from it, after a call of it; without dropout where it draws random numbers of
+    // its own. `bound` as above.
     ErrorReport error_of(Contender& contender, double bound);
 
 private:

@@ -54,8 +54,8 @@ public:
     // foretell.
     virtual CheckedTensors results(bool dropout) = 0;
     virtual const host::BindingBase& binding() const = 0;
-    // Bytes that the backend keeps from call to call, each read and written by every call: the state of an optimizer, in the
-    // form that it has. Work::bytes leaves them out.
+    // Bytes that the backend keeps from call to call, each read and written by every call: the state of an
+    // optimizer, in the form that it has. Work::bytes leaves them out.
     virtual std::int64_t state_bytes() { return 0; }
 };
 

@@ -12,8 +12,8 @@ namespace switchyard::compare {
 
 namespace {
 
-// Calls that may spoil their logits: those that are timed go on with what the one before left of a copy, since no kernel's time depends on values, and a
-// call that is checked has a copy of its own.
+// Calls that may spoil their logits: those that are timed go on with what the one before left of a copy,
+// since no kernel's time depends on values, and a call that is checked has a copy of its own.
 class InPlaceContender final : public Contender {
 public:
     using MakeCall = std::function<TensorCall(const model::LossOp& operation)>;

@@ -220,8 +220,8 @@ private:
         return group;
     }
 
-    // By norms that are taken in `dtype`, or in float32 where that is narrower: those of large tensors are off in
-    // the fourth digit there.
+    // By norms that are taken in `dtype`, or in float32 where that is narrower: those of large tensors are
+    // off in the fourth digit there.
     double clip_factor(DType dtype) {
         const auto type = dtype == DType::float64 ? at::kDouble : at::kFloat;
         auto& factor = clip_factor_[dtype == DType::float64];

@@ -73,7 +73,8 @@ struct BenchRow {
     ErrorReport error;
 
     bool timed() const { return status == RowStatus::ok || status == RowStatus::wrong; }
-    // "torch@math", "chunked chunk_size=64"; with the plugin before it where that has another name than the component.
+    // "torch@math", "chunked chunk_size=64"; with the plugin before it where that has another name than the
+    // component.
     std::string ran() const;
 };
 

@@ -171,7 +171,8 @@ public:
         return bench_use(Kind::activation, request);
     }
 
-    // Forward reads x and writes y; backward reads the gradient of y and, if its slope is not the same everywhere, x, and writes the gradient of x.
+    // Forward reads x and writes y; backward reads the gradient of y and, if its slope is not the same
+    // everywhere, x, and writes the gradient of x.
     Work work(Pass pass) const override {
         if (pass == Pass::backward) return without_forward(work(Pass::forward_backward), work(Pass::forward));
         const double forward = bytes_of(in_width(), 1) + bytes_of(width_, 1);

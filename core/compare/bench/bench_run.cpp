@@ -83,7 +83,8 @@ private:
         }
     }
 
-    // The component's options if it declares the one that is swept, else nullptr. A variant has its component's.
+    // The component's options if it declares the one that is swept, else nullptr. A variant has its
+    // component's.
     static Options* swept_options(config::SlotConfig& slot, const std::string& backend,
                                   const std::string& option) {
         const auto component = backend.substr(0, backend.find('@'));

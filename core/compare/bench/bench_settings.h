@@ -73,7 +73,8 @@ struct BenchSettings {
 // "".
 std::string read_mask(const std::string& text, BenchSettings& settings);
 
-// "64-512" (drawn uniformly), "40:512" (a median and the largest), or one number. Returns what is wrong with it, or "".
+// "64-512" (drawn uniformly), "40:512" (a median and the largest), or one number. Returns what is wrong with
+// it, or "".
 std::string read_lengths(const std::string& text, std::optional<LengthRange>& lengths);
 
 // What cannot be asked for together, or with that shape: "" if all is well.

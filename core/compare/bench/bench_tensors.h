@@ -39,8 +39,8 @@ public:
 
     // For Pass::backward the graph is made by the first call, and kept.
     void run() const;
-    // The defined ones of the outputs, and for all passes but Pass::forward the gradients of all differentiable
-    // inputs.
+    // The defined ones of the outputs, and for all passes but Pass::forward the gradients of all
+    // differentiable inputs.
     CheckedTensors results(const std::vector<std::string>& output_names) const;
 
 private:

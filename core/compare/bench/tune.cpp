@@ -23,7 +23,8 @@ namespace {
 
 using resolver::MeasuredCandidate;
 
-// Times what the conformance suite allows: what is wrong is far off, and at one seed what is right may be a little beyond it.
+// Times what the conformance suite allows: what is wrong is far off, and at one seed what is right may be a
+// little beyond it.
 constexpr double far_off = 4.0;
 
 // A candidate on its way: bound, then tried, then timed.

@@ -21,9 +21,11 @@ struct TuneOptions {
     std::uint64_t seed = 1;
 };
 
-// `candidates` all conform to the use. Each is bound as a model would bind it, to the use's own request, and called on the problem of that request
-// (request_problem.h): forward and backward where the use needs gradients, a step of an optimizer. Who throws, or gives what is not finite or four times as wrong as the bench allows, has a failure and
-// no time. LibTorch's random generator is left where it was. Class and candidates of the result are filled in; host and date are the caller's.
+// `candidates` all conform to the use. Each is bound as a model would bind it, to the use's own request, and
+// called on the problem of that request (request_problem.h): forward and backward where the use needs
+// gradients, a step of an optimizer. Who throws, or gives what is not finite or four times as wrong as the
+// bench allows, has a failure and no time. LibTorch's random generator is left where it was. Class and
+// candidates of the result are filled in; host and date are the caller's.
 resolver::Measurement measure(const resolver::SlotUse& use,
                               const std::vector<resolver::Candidate>& candidates, host::Registry& registry,
                               const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options = {});

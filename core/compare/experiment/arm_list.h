@@ -26,12 +26,13 @@ struct WrittenArms {
     std::vector<std::string> arms;    // "name: KEY=VALUE KEY=VALUE"
 };
 
-// First the product of all `vary`, then the stacks, then the arms, then the [[arm]] tables of the configuration.
+// First the product of all `vary`, then the stacks, then the arms, then the [[arm]] tables of the
+// configuration.
 // Where that is one arm only, the configuration as it stands comes before it.
 ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables);
 
-// In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout, [task], run.seed,
-// train.weights.
+// In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout,
+// [task], run.seed, train.weights.
 // "model.layers: 6, the base has 12".
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm);
 

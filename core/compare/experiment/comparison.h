@@ -20,7 +20,8 @@
 
 namespace switchyard::compare {
 
-// One of the things that are compared: a configuration with other values, or a program that speaks the protocol.
+// One of the things that are compared: a configuration with other values, or a program that speaks the
+// protocol.
 struct ArmSpec {
     std::string name;
     std::vector<std::string> overrides;  // "attention.backend=naive", on top of the configuration
@@ -32,7 +33,8 @@ struct ArmSpec {
     bool external() const { return !program.empty(); }
 };
 
-// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  protocol_error: it said what
+// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  protocol_error:
+//                              it said what
 // does not fit the protocol;  failed: it said itself that it cannot go on, or could not be started.
 enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, protocol_error, failed };
 

@@ -74,7 +74,8 @@ private:
         tell(result_.arms[at].spec.name + ": " + std::string(name(status)) + ": " + reason);
     }
 
-    // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the reason.
+    // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the
+    // reason.
     std::optional<std::string> ask(std::size_t at, const Json& message, const std::string& phase,
                                    double* wall_ms = nullptr) {
         auto exchange = arms_[at].link->ask(message.dump(-1, ' ', false, Json::error_handler_t::replace),
@@ -210,7 +211,8 @@ private:
         return std::move(turn);
     }
 
-    // Where an arm says only how many, they are taken for the first of the turn: a loss scale backs off at once.
+    // Where an arm says only how many, they are taken for the first of the turn: a loss scale backs off at
+    // once.
     void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
         auto& skipped = result_.arms[at].skipped;
         for (std::int64_t step = 0; step < steps; ++step) {
@@ -276,7 +278,8 @@ private:
 
     void run_blocks() {
         for (int block = 0; block < planned_blocks_ && going(); ++block) {
-            // The number of blocks is not stretched by a machine that has become slower, beyond what is always taken.
+            // The number of blocks is not stretched by a machine that has become slower, beyond what is
+            // always taken.
             const bool late =
                 settings_.blocks == 0 && block >= settings_.min_blocks && used_ms_ > settings_.time_ms;
             if (late) break;

@@ -1,11 +1,14 @@
 // The coordinator of a comparison: arms take turns, one awake at a time, in randomised interleaved blocks.
 //
 //     prepare   every arm makes its model from the same weights and says what its first step gives
-//     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how many blocks fit
+//     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how
+//               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
-//     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the end
+//     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
+//               end
 //
-// The numbers of blocks and steps are fixed before the first block, never by the results. An arm that fails is left with its reason;
+// The numbers of blocks and steps are fixed before the first block, never by the results. An arm that fails
+// is left with its reason;
 // the others go on.
 //
 // No LibTorch here: arms are links, and a test puts made-up ones in.
@@ -54,9 +57,11 @@ struct ExperimentSettings {
     std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
 
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
-    // After every arm has prepared: the drift of an arm's first step from that of another, files that their preparations named.
+    // After every arm has prepared: the drift of an arm's first step from that of another, files that their
+    // preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;
-    // After the reference_arm has prepared, where others borrow from it: what was lent, step by step. Counts of arms are compared with it.
+    // After the reference arm has prepared, where others borrow from it: what was lent, step by step. Counts
+    // of arms are compared with it.
     std::function<std::vector<LentStep>(int seed)> lent;
     std::function<void(const std::string&)> progress;  // a line on what goes on
     std::function<bool()> stop;

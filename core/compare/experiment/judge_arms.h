@@ -9,8 +9,8 @@
 
 namespace switchyard::compare {
 
-// Marks outliers, and fills in times and rates. A sample is an outlier by its time for each token: blocks have other texts, and take
-// longer for that.
+// Marks outliers, and fills in times and rates. A sample is an outlier by its time for each token: blocks
+// have other texts, and take longer for that.
 void summarise_arms(Comparison& comparison);
 
 // Every arm that is ok against the first that is. `margin`: within which two are the SAME.

@@ -1,10 +1,14 @@
-// Did training stay stable? What a comparison says of each arm beside its speed; docs/compare.md has it in words.
+// Did training stay stable? What a comparison says of each arm beside its speed; docs/compare.md has it in
+// words.
 //
 // An arm is stable where all of this holds in its timed run:
 //   - it ran to the end with every loss finite;
-//   - after the opening, in which a loss scale that begins at 2^16 may halve its way down, it skipped at most 1 % of the steps, and one in any case;
-//   - its loss did not rise: the mean over the last tenth of the steps, five at least, is not above that over the first by more than 10 % and three standard errors;
-//   - its loss did not leave the base's: over the last tenth the mean difference of equal steps is not above 10 % of the base's loss and three standard errors.
+//   - after the opening, in which a loss scale that begins at 2^16 may halve its way down, it skipped at most
+//     1 % of the steps, and one in any case;
+//   - its loss did not rise: the mean over the last tenth of the steps, five at least, is not above that over
+//     the first by more than 10 % and three standard errors;
+//   - its loss did not leave the base's: over the last tenth the mean difference of equal steps is not above
+//     10 % of the base's loss and three standard errors.
 //
 // No LibTorch here.
 #pragma once
@@ -26,7 +30,8 @@ struct StepRecord {
 struct Stability {
     std::optional<bool> stable;  // nothing: cannot be told
     std::string reason;          // why not, or why it cannot be told
-    // Of the mean loss over the last tenth of the steps from the base's over the same steps, relative; NaN: not known.
+    // Of the mean loss over the last tenth of the steps from the base's over the same steps, relative; NaN:
+    // not known.
     double loss_drift = std::numeric_limits<double>::quiet_NaN();
     std::int64_t late_skips = 0;  // after the opening
 };

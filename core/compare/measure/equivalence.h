@@ -1,9 +1,9 @@
 // Are final losses of two arms the same for all that matters? Two one-sided t-tests, paired by seed.
 //
-// That a test finds no difference does not show that there is none; an equivalence test does, within a margin that must be
-// named before the losses are seen (Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power approach",
-// Journal of Pharmacokinetics and Biopharmaceutics 15:657). At the level 0.05 it is the same as asking whether the 90 % interval of
-// the mean difference lies within the margin.
+// That a test finds no difference does not show that there is none; an equivalence test does, within a margin
+// that must be named before the losses are seen (Schuirmann 1987, "A comparison of the two one-sided tests
+// procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15:657). At the level
+// 0.05 it is the same as asking whether the 90 % interval of the mean difference lies within the margin.
 //
 // No LibTorch here.
 #pragma once
@@ -30,7 +30,8 @@ struct LossMargin {
 std::string read_margin(const std::string& text, LossMargin& margin);
 std::string to_string(const LossMargin& margin);
 
-// equivalent: the interval lies within the margin;  different: wholly outside of it;  cannot_tell: neither, or too few seeds.
+// equivalent: the interval lies within the margin;  different: wholly outside of it;  cannot_tell: neither,
+// or too few seeds.
 enum class Equivalence : std::uint8_t { equivalent, different, cannot_tell };
 
 // Of arm - base, or of ln(arm / base) where the margin is relative. NaN where there is nothing to say.

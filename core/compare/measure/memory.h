@@ -9,8 +9,8 @@
 namespace switchyard::compare {
 
 // Peak of live tensor bytes during `run`, less those that were live before: outputs and temporaries alike.
-// CPU: counted by the core's allocator, which must be installed (<switchyard/host/machine/cpu_allocator.h>); other
-// devices: by LibTorch's caching allocator.
+// CPU: counted by the core's allocator, which must be installed (<switchyard/host/machine/cpu_allocator.h>);
+// other devices: by LibTorch's caching allocator.
 std::int64_t extra_memory(const std::function<void()>& run, c10::Device device);
 
 // Since the last reset, live tensor bytes at their most: by the same two counters.

@@ -1,5 +1,6 @@
 // What the machine itself gives, measured in the run whose results are set against it: products of matrices
-// for each dtype - whole ones, or tiles that stay in the cache, whichever is faster - and memory at a footprint outside the caches.
+// for each dtype - whole ones, or tiles that stay in the cache, whichever is faster - and memory at a
+// footprint outside the caches.
 //
 // A peak is the best of many short samples spread over the run, since everything that disturbs it makes it
 // lower. No LibTorch here: peak_meter.h measures.

@@ -7,7 +7,8 @@
 
 namespace switchyard::compare {
 
-// sqrt(sum (value - base)^2 / sum base^2) in float64 over the pairs of which both are defined; NaN if there is none, or nothing in either.
+// sqrt(sum (value - base)^2 / sum base^2) in float64 over the pairs of which both are defined; NaN if there
+// is none, or nothing in either.
 double relative_distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& base);
 
 }  // namespace switchyard::compare

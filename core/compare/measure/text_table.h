@@ -1,4 +1,5 @@
-// A table for a terminal: columns as wide as their widest cell, two spaces apart, or one where two do not fit.
+// A table for a terminal: columns as wide as their widest cell, two spaces apart, or one where two do not
+// fit.
 #pragma once
 
 #include <string>
@@ -20,8 +21,8 @@ public:
     // A line across all columns that belongs to the row above it.
     void note(std::string text);
 
-    // Every line begins with `indent` and is at most `width` long, whatever the numbers: notes are wrapped between
-    // words, and rows between columns where one space between them is still too wide.
+    // Every line begins with `indent` and is at most `width` long, whatever the numbers: notes are wrapped
+    // between words, and rows between columns where one space between them is still too wide.
     std::string render(const std::string& indent = "  ", std::size_t width = 110) const;
 
 private:

@@ -68,11 +68,11 @@ struct TimingResult {
 
 TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& options, Stopwatch& stopwatch);
 
-// Marks outliers, the samples that another process slowed down: on a busy machine a parallel region loses a scheduler slice
-// of several milliseconds. Spoilt is a sample that was long for its arm (modified z-score above 3.5, and 5 %
-// over the median at least) and either lost a processor while it ran, or stands so far out (z above 8, 25 %
-// over) that it needs no witness. Where more than a quarter of an arm's samples would go, that is how it runs
-// here: all of them stay.
+// Marks outliers, the samples that another process slowed down: on a busy machine a parallel region loses a
+// scheduler slice of several milliseconds. Spoilt is a sample that was long for its arm (modified z-score
+// above 3.5, and 5 % over the median at least) and either lost a processor while it ran, or stands so far out
+// (z above 8, 25 % over) that it needs no witness. Where more than a quarter of an arm's samples would go,
+// that is how it runs here: all of them stay.
 void mark_outliers(std::vector<TimedSample>& samples);
 
 }  // namespace switchyard::compare

@@ -50,7 +50,8 @@ public:
         return guarded(site(name), std::forward<Call>(call));
     }
 
-    // What the component answers to a question of <switchyard/interfaces/component_property.h>; nullptr: nothing.
+    // What the component answers to a question of <switchyard/interfaces/component_property.h>; nullptr:
+    // nothing.
     const char* answer(std::string_view question) const { return static_cast<const char*>(query(question)); }
 
 protected:

@@ -1,13 +1,15 @@
 // Sees every call of a component: which layer, what it got, what it returned, forward and backward.
 //
-// There is none by default, and then a call pays one load of an atomic pointer. Who wants to look derives from CallObserver and installs it:
+// There is none by default, and then a call pays one load of an atomic pointer. Who wants to look derives
+// from CallObserver and installs it:
 //
 //     Ranges ranges;
 //     const host::ObserveCalls observing(ranges);
 //     trainer.step(batches);
 //
-// Backward is seen of every component, whatever its gradient mode: of a kernel at the call itself, of one that autograd follows where gradients enter and leave
-// it (gradient_watch.h). Calls made before the observer was installed have no backward that could be seen.
+// Backward is seen of every component, whatever its gradient mode: of a kernel at the call itself, of one
+// that autograd follows where gradients enter and leave it (gradient_watch.h). Calls made before the observer
+// was installed have no backward that could be seen.
 #pragma once
 
 #include <atomic>
@@ -35,15 +37,16 @@ struct ObservedCall {
         place;  // "encoder.0.attention", "encoder.0.attention.q"; a parameter's name in steps; empty where none is known
     Pass pass;
     bool again;  // a forward that recomputation runs a second time
-    // Backward: gradients of the outputs come in, gradients of the inputs go out. Step: a call for each parameter that has a gradient; what went in and what came
-    // out, both as the step left them.
+    // Backward: gradients of the outputs come in, gradients of the inputs go out. Step: a call for each
+    // parameter that has a gradient; what went in and what came out, both as the step left them.
     std::vector<ObservedTensor> inputs, outputs;
 };
 
 class CallObserver {
 public:
     virtual ~CallObserver() = default;
-    // After each call that returned, without grad mode, on whichever thread it ran: backward has threads of its own. What is thrown ends the step.
+    // After each call that returned, without grad mode, on whichever thread it ran: backward has threads of
+    // its own. What is thrown ends the step.
     virtual void observe(const ObservedCall& call) = 0;
 };
 
@@ -64,7 +67,8 @@ public:
     ObserveCalls& operator=(const ObserveCalls&) = delete;
 };
 
-// Says where in the model this thread is, for as long as it lives. `name` is a function that makes the text; it is called only if somebody looks.
+// Says where in the model this thread is, for as long as it lives. `name` is a function that makes the text;
+// it is called only if somebody looks.
 class PlaceScope {
 public:
     template <class Name>

@@ -1,7 +1,9 @@
-// The backward of a call that autograd follows by itself, for an observer: pass-through nodes where gradients enter and leave it.
+// The backward of a call that autograd follows by itself, for an observer: pass-through nodes where gradients
+// enter and leave it.
 //
-// Made for calls of differentiable components while calls are observed, and at no other time. Values stay the bits that they are; where one tensor stands for
-// several inputs, the parts of its gradient may be summed in another order.
+// Made for calls of differentiable components while calls are observed, and at no other time. Values stay the
+// bits that they are; where one tensor stands for several inputs, the parts of its gradient may be summed in
+// another order.
 #pragma once
 
 #include <memory>

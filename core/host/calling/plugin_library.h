@@ -55,8 +55,8 @@ struct LoadedPlugin {
 // Told before each gate is tried, for one who must know where a crash was.
 using EnterGate = std::function<void(Gate)>;
 
-// The same for one library and its manifest: what Registry and the probe program do. Called again for the same path, it gives
-// the same answer without doing anything.
+// The same for one library and its manifest: what Registry and the probe program do. Called again for the
+// same path, it gives the same answer without doing anything.
 LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, const EnterGate& enter = {});
 
 }  // namespace switchyard::host

@@ -131,7 +131,8 @@ std::vector<at::Tensor> run_recomputed(const Segment& segment, const std::vector
     const std::shared_ptr<SegmentNode> node(new SegmentNode(segment, RandomState::capture(segment.device)),
                                             torch::autograd::deleteNode);
     node->keep(inputs, parameters);
-    // With grad mode on, as the second time: a component may choose its kernel by whether there will be a gradient, and other kernels give other bits.
+    // With grad mode on, as the second time: a component may choose its kernel by whether there will be a
+    // gradient, and other kernels give other bits.
     const auto raw = segment.run(distinct(inputs));
     std::vector<at::Tensor> outputs;
     for (const auto& one : raw) {

@@ -1,4 +1,5 @@
-// What the kernel says about this machine's processors and memory: /proc and /sys, with the limits of the process's control group.
+// What the kernel says about this machine's processors and memory: /proc and /sys, with the limits of the
+// process's control group.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ namespace switchyard::host {
 std::vector<std::string> parse_cpu_flags(std::string_view cpuinfo);
 std::string parse_cpu_model(std::string_view cpuinfo);
 
-// Processors that a control group allows: "max 100000" or "150000 100000" (quota and period, microseconds); 0: no limit.
+// Processors that a control group allows: "max 100000" or "150000 100000" (quota and period, microseconds);
+// 0: no limit.
 int parse_cpu_quota(std::string_view cpu_max);
 
 // Fills everything in `info` that is about processors and memory.

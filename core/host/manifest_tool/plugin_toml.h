@@ -6,7 +6,8 @@
 //     license = "Apache-2.0"
 //     summary = "One line for people"
 //     cpu_features = ["avx2", "fma"]     # without them the plugin must not be loaded; left out: none
-//     init = "set_up"                    # called once after loading (plugin_abi.h), declared in init_header; left out: none
+//     init = "set_up"                    # called once after loading (plugin_abi.h), declared in init_header;
+//                                        left out: none
 //     init_header = "set_up.h"
 //
 //     [[component]]

@@ -7,8 +7,8 @@
 
 namespace switchyard::host {
 
-// `component` points to the interface of `kind`, made for `request` (one of tiny_requests). Returns what is wrong with the answer, empty if
-// nothing is; lets through what the component throws.
+// `component` points to the interface of `kind`, made for `request` (one of tiny_requests). Returns what is
+// wrong with the answer, empty if nothing is; lets through what the component throws.
 std::string tiny_forward(Kind kind, void* component, const Request& request);
 
 }  // namespace switchyard::host

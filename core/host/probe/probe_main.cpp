@@ -34,7 +34,8 @@ constexpr auto fingerprint = make_fingerprint("");
 __attribute__((section("switchyard_fingerprint"), used, retain)) constexpr auto fingerprint_bytes =
     fingerprint.bytes;
 
-// The plugin may print, close descriptors and end the process: each line is written at once, to a descriptor that only this class knows.
+// The plugin may print, close descriptors and end the process: each line is written at once, to a descriptor
+// that only this class knows.
 class Report {
 public:
     // `by_program`: the one who reads it is a program, and wants to know the phases, too.

@@ -21,8 +21,9 @@ struct ProbeRun {
     ProcessLimits limits{};
 };
 
-// Never throws. A crash, an exit or a deadline that passed becomes the report's failure, with the phase that the probe was in. Starts the
-// process with posix_spawn: the caller may have threads, and LibTorch loaded. Thread-safe.
+// Never throws. A crash, an exit or a deadline that passed becomes the report's failure, with the phase that
+// the probe was in. Starts the process with posix_spawn: the caller may have threads, and LibTorch loaded.
+// Thread-safe.
 ProbeReport run_probe(const ProbeRun& run);
 
 // What the probe program writes, line by line, to the descriptor given as --report-fd:

@@ -49,7 +49,8 @@ std::string ending(const ProbeTranscript& transcript) {
     return "ended the process with exit code " + std::to_string(WEXITSTATUS(transcript.wait_status));
 }
 
-// What a library says before it gives up is often the best explanation: "terminate called after throwing an instance of 'int'".
+// What a library says before it gives up is often the best explanation: "terminate called after throwing an
+// instance of 'int'".
 std::string last_words(std::string_view output) {
     constexpr std::size_t longest = 200;
     while (!output.empty() && (output.back() == '\n' || output.back() == '\r')) output.remove_suffix(1);

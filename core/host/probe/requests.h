@@ -1,4 +1,5 @@
-// The standard requests: what the probe asks every component, so that a listing can say what it serves on which device and dtype.
+// The standard requests: what the probe asks every component, so that a listing can say what it serves on
+// which device and dtype.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ struct StandardRequest {
 std::vector<Device> probed_devices(Kind kind);
 std::vector<DType> probed_dtypes(Kind kind);
 
-// One for each formula of the kind: evaluation of a batch of 8 sequences of 128 tokens, 12 heads of 64, without masks or dropout.
+// One for each formula of the kind: evaluation of a batch of 8 sequences of 128 tokens, 12 heads of 64,
+// without masks or dropout.
 std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType dtype);
 
 // The same for the tiny forward (forward.h), on the CPU.

@@ -18,8 +18,8 @@ public:
 
     at::Tensor operator()(const ActivationInputs& inputs, const ActivationParams& params) const;
 
-    // True if the component adds the bias within a kernel of its own. Where it is made of ordinary calls, the linear layer before it adds the
-    // bias at less cost.
+    // True if the component adds the bias within a kernel of its own. Where it is made of ordinary calls, the
+    // linear layer before it adds the bias at less cost.
     bool fuses_bias() const { return binding().gradient() == GradientMode::kernel && !compose_bias_; }
 
     const host::BindingBase& binding() const { return *binding_; }

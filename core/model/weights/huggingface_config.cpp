@@ -80,7 +80,8 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
     // A bert's table of words may serve tasks that project no words.
     if (ours.type != config::ModelType::bert)
         compare("tie_embeddings", ours.tie_embeddings, theirs.tie_embeddings);
-    // A pretrained model may be given these, as it may be given another dropout; what was trained with them keeps them.
+    // A pretrained model may be given these, as it may be given another dropout; what was trained with them
+    // keeps them.
     if (theirs.window > 0) compare("window", ours.window, theirs.window);
     if (theirs.prefix > 0) compare("prefix", ours.prefix, theirs.prefix);
     if (theirs.soft_cap > 0.0) compare("soft_cap", ours.soft_cap, theirs.soft_cap);

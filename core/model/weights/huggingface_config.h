@@ -21,7 +21,8 @@ struct HuggingFaceConfig {
 // huggingface_reader.h.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
 
-// What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in config.json"; dropout does not count.
+// What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in
+// config.json"; dropout does not count.
 std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs);
 
 // What config.json says besides the model.

@@ -1,4 +1,5 @@
-// Which of transformers' models computes what a configured model computes: whose names and config.json its weights are saved under.
+// Which of transformers' models computes what a configured model computes: whose names and config.json its
+// weights are saved under.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace switchyard::model {
 
-// t5 and t5_gated (version 1.1) differ in their feed-forward's tensors.  own: no model of transformers is that one (a GPT-2 with ALiBi, a windowed BERT); it is saved under our
+// t5 and t5_gated (version 1.1) differ in their feed-forward's tensors.  own: no model of transformers is
+// that one (a GPT-2 with ALiBi, a windowed BERT); it is saved under our
 // names with the model_type "switchyard", which transformers refuses instead of computing something else.
 enum class Family : std::uint8_t { bert, gpt2, llama, t5, t5_gated, own };
 

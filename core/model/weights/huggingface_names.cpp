@@ -13,8 +13,8 @@ namespace {
 // Halves: the gate's rows come first in our feed_forward.in.
 enum class Form : std::uint8_t { same, transposed, first_half, second_half };
 
-// Beginnings of names, '#' standing for a layer's number; what follows ("weight", "bias") is the same on both sides. Several lines with the same `theirs` are
-// one tensor.
+// Beginnings of names, '#' standing for a layer's number; what follows ("weight", "bias") is the same on both
+// sides. Several lines with the same `theirs` are one tensor.
 struct Line {
     std::string_view ours;
     std::string_view theirs;

@@ -45,7 +45,8 @@ std::int64_t matches(const SafetensorsFile& file, Family family, const Parameter
     return count;
 }
 
-// A pretrained model may be given something that its family does not have (a window, say), so the names of the file decide, and not the configuration.
+// A pretrained model may be given something that its family does not have (a window, say), so the names of
+// the file decide, and not the configuration.
 Family family_in(const SafetensorsFile& file, const config::Config& config, const Parameters& parameters) {
     auto best = std::pair(family_of(config), matches(file, family_of(config), parameters));
     for (const auto family :

@@ -1,4 +1,5 @@
-// A model's parameters from a Hugging Face folder (model.safetensors with config.json) or a single safetensors file, and back.
+// A model's parameters from a Hugging Face folder (model.safetensors with config.json) or a single
+// safetensors file, and back.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,9 @@ struct LoadedWeights {
     std::vector<std::string> notes{};  // of the config.json beside it
 };
 
-// Values are converted to the parameters' dtype and device. A parameter that is missing is an error unless it belongs to a head (pooler, classifier, masked_lm,
-// next_sentence, causal_lm, seq2seq), as it does when a pretrained model is given a new task.
+// Values are converted to the parameters' dtype and device. A parameter that is missing is an error unless it
+// belongs to a head (pooler, classifier, masked_lm, next_sentence, causal_lm, seq2seq), as it does when a
+// pretrained model is given a new task.
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters);
 
 // Numbers of special tokens, for config.json.
@@ -36,8 +38,9 @@ struct SpecialTokens {
     std::optional<std::int64_t> bos, eos;
 };
 
-// Writes `folder`/model.safetensors and `folder`/config.json such that transformers reads them and computes the same; makes the folder. A model that
-// transformers does not have is written under our names (huggingface_family.h).
+// Writes `folder`/model.safetensors and `folder`/config.json such that transformers reads them and computes
+// the same; makes the folder. A model that transformers does not have is written under our names
+// (huggingface_family.h).
 base::FileError save_weights(const std::string& folder, const config::Config& config,
                              const Parameters& parameters, const SpecialTokens& tokens = {});
 

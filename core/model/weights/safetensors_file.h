@@ -1,9 +1,11 @@
 // A safetensors file, memory-mapped and read without trusting a byte of it.
 //
-// Format (huggingface/safetensors, README "Format"): u64 little-endian length n; n bytes of JSON {name: {dtype, shape, data_offsets: [begin, end]}},
-// padded with spaces, with an optional "__metadata__" of strings; then the data, offsets counted from its start, without overlaps or holes.
-// What is checked, with 64-bit arithmetic that cannot wrap: the header's size against the file, the JSON (depth, duplicate names, types), known dtypes,
-// bytes == product(shape) * size, and that the tensors cover the data exactly.
+// Format (huggingface/safetensors, README "Format"): u64 little-endian length n; n bytes of JSON {name:
+// {dtype, shape, data_offsets: [begin, end]}}, padded with spaces, with an optional "__metadata__" of
+// strings; then the data, offsets counted from its start, without overlaps or holes.
+// What is checked, with 64-bit arithmetic that cannot wrap: the header's size against the file, the JSON
+// (depth, duplicate names, types), known dtypes, bytes == product(shape) * size, and that the tensors cover
+// the data exactly.
 #pragma once
 
 #include <cstddef>

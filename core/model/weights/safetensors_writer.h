@@ -1,5 +1,5 @@
-// Writes a safetensors file that the reference implementation reads: atomically (base/atomic_file.h), tensors ordered by falling element size so that every
-// one is aligned, the header padded to a multiple of 8.
+// Writes a safetensors file that the reference implementation reads: atomically (base/atomic_file.h), tensors
+// ordered by falling element size so that every one is aligned, the header padded to a multiple of 8.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct TensorToStore {
     std::uint64_t bytes = 0;
 };
 
-// Throws std::invalid_argument for two tensors of one name or bytes that do not fit type and shape: bugs of the caller.
+// Throws std::invalid_argument for two tensors of one name or bytes that do not fit type and shape: bugs of
+// the caller.
 base::FileError write_safetensors(const std::string& path, std::vector<TensorToStore> tensors,
                                   const std::map<std::string, std::string>& metadata = {});
 

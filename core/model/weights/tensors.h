@@ -12,8 +12,8 @@
 
 namespace switchyard::model {
 
-// A tensor over the file's mapping, which it keeps alive; read-only by agreement: copy before writing. Throws std::invalid_argument naming
-// the tensor where LibTorch has no such dtype.
+// A tensor over the file's mapping, which it keeps alive; read-only by agreement: copy before writing. Throws
+// std::invalid_argument naming the tensor where LibTorch has no such dtype.
 at::Tensor view_stored(const std::shared_ptr<const SafetensorsFile>& file, const StoredTensor& stored);
 
 struct NamedTensor {

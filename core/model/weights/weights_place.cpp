@@ -27,7 +27,8 @@ bool is_there(const fs::path& path) {
 
 bool is_index(std::string_view name) { return name.ends_with(".safetensors.index.json"); }
 
-// Files of Python objects: PyTorch's old and new form (a zip archive), and GGUF, by their first bytes; else by their names.
+// Files of Python objects: PyTorch's old and new form (a zip archive), and GGUF, by their first bytes; else
+// by their names.
 std::string other_format(const std::string& path) {
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored)) return "is no regular file";

@@ -1,4 +1,5 @@
-// Where weights lie: a safetensors file, or a folder of Hugging Face's with one. What else people give, and what to do with it.
+// Where weights lie: a safetensors file, or a folder of Hugging Face's with one. What else people give, and
+// what to do with it.
 //
 // No LibTorch here.
 #pragma once

@@ -80,8 +80,8 @@ bool past_stays(CheckBench& bench, const config::LayerId& layer) {
     return last == 0 || before.narrow(dim, 0, last).equal(after.narrow(dim, 0, last));
 }
 
-// The largest change of a hidden state when the last token of each row (padded) or of the last sequence (packed) becomes another. Nothing where
-// there is no token before it, or where a prefix may be seen by all.
+// The largest change of a hidden state when the last token of each row (padded) or of the last sequence
+// (packed) becomes another. Nothing where there is no token before it, or where a prefix may be seen by all.
 std::optional<double> change_of_past(const CheckBench& bench) {
     const auto& session = bench.session;
     auto batch = bench.batches.front();

@@ -1,5 +1,6 @@
-// `switchyard diagnose`: the debugging that practice teaches, as tests of one's own model, data and backends (Karpathy 2019, "A Recipe for Training
-// Neural Networks"). Each diagnosis is one function that says what it found and, if that is bad, what to try.
+// `switchyard diagnose`: the debugging that practice teaches, as tests of one's own model, data and backends
+// (Karpathy 2019, "A Recipe for Training Neural Networks"). Each diagnosis is one function that says what it
+// found and, if that is bad, what to try.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ struct Diagnosis {
     std::string advice;   // what to try, if not good
 };
 
-// Batches of real data and the means to run them. Diagnoses change the parameters; the caller puts them back in between.
+// Batches of real data and the means to run them. Diagnoses change the parameters; the caller puts them back
+// in between.
 struct CheckBench {
     Session& session;
     Trainer& trainer;

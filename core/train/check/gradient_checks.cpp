@@ -83,7 +83,8 @@ Diagnosis check_all_parameters(CheckBench& bench) {
     for (const auto& parameter : bench.session.parameters().all()) {
         const auto& gradient = parameter.value.grad();
         if (gradient.defined() && gradient.ne(0).any().item<bool>()) continue;
-        // Adding one number to all of a query's scores changes nothing, so a key's bias has no gradient but rounding.
+        // Adding one number to all of a query's scores changes nothing, so a key's bias has no gradient but
+        // rounding.
         if (parameter.name.ends_with(".k.bias")) continue;
         if (++count <= 5) base::add_item(without, parameter.name);
     }

@@ -43,7 +43,8 @@ data::SampleList samples_of(const CheckBench& bench, const Ids& lengths) {
     return samples;
 }
 
-// What the model makes of each sequence of a batch: logits of classes, or the hidden states that words are told from.
+// What the model makes of each sequence of a batch: logits of classes, or the hidden states that words are
+// told from.
 std::vector<at::Tensor> outputs_of_batch(CheckBench& bench, const Batch& batch) {
     model::ForwardContext context;
     context.phase = Phase::eval;

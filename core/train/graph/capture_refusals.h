@@ -1,4 +1,5 @@
-// Why the steps of a job cannot be captured into graphs, where the configuration alone does not tell (config/derive.cpp has those).
+// Why the steps of a job cannot be captured into graphs, where the configuration alone does not tell
+// (config/derive.cpp has those).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The device's own graphs: in a library beside this program that needs LibTorch's CUDA half (cuda_step_graphs.cpp), opened where train.cuda_graph asks for it and nowhere else.
+// The device's own graphs: in a library beside this program that needs LibTorch's CUDA half
+// (cuda_step_graphs.cpp), opened where train.cuda_graph asks for it and nowhere else.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Graphs by at::cuda::CUDAGraph, on a stream of their own, as LibTorch's allocator and autograd want it: work on that stream is in order with what came before and
-// what comes after because both ends wait. All graphs share one pool of memory: none of their tensors but the inputs, the gradients and the results, which lie
+// Graphs by at::cuda::CUDAGraph, on a stream of their own, as LibTorch's allocator and autograd want it: work
+// on that stream is in order with what came before and what comes after because both ends wait. All graphs
+// share one pool of memory: none of their tensors but the inputs, the gradients and the results, which lie
 // outside of it, outlives a replay.
 #include <memory>
 #include <utility>

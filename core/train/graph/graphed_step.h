@@ -1,8 +1,9 @@
 // A whole training step - forward, backward, optimizer - as graphs replay it.
 //
-// The same step as the trainer's, but that all that changes from one to the next stands in tensors: the batches, the number of labels, the learning rate's factor. So
-// the loss is divided by a tensor where the trainer hands a number over: results agree to rounding, and to the bit where the number of labels is a power of two and the
-// factor is 1. Gradients stay allocated from one step to the next.
+// The same step as the trainer's, but that all that changes from one to the next stands in tensors: the
+// batches, the number of labels, the learning rate's factor. So the loss is divided by a tensor where the
+// trainer hands a number over: results agree to rounding, and to the bit where the number of labels is a
+// power of two and the factor is 1. Gradients stay allocated from one step to the next.
 #pragma once
 
 #include <vector>

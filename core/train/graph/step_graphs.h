@@ -1,7 +1,9 @@
-// Graphs of training steps, one for each bucket of shapes: the tensors of a step's batches are copied to where the graph reads them, then the graph is replayed.
+// Graphs of training steps, one for each bucket of shapes: the tensors of a step's batches are copied to
+// where the graph reads them, then the graph is replayed.
 //
-// A shape that comes for the first time is run uncaptured (warm-up), then captured. Replays read and write the same memory each time; whatever changes from step
-// to step must come through tensors (the method: PyTorch's "CUDA graphs" notes, and the CUDA programming guide, "CUDA Graphs").
+// A shape that comes for the first time is run uncaptured (warm-up), then captured. Replays read and write
+// the same memory each time; whatever changes from step to step must come through tensors (the method:
+// PyTorch's "CUDA graphs" notes, and the CUDA programming guide, "CUDA Graphs").
 #pragma once
 
 #include <cstddef>
@@ -59,7 +61,8 @@ private:
     GraphCounts counts_;
 };
 
-// What must be equal for one graph to serve: shapes and dtypes of every tensor, and the numbers beside them. "16x128 i64 ..."
+// What must be equal for one graph to serve: shapes and dtypes of every tensor, and the numbers beside them.
+// "16x128 i64 ..."
 std::string shapes_of(const std::vector<Batch>& batches);
 
 }  // namespace switchyard::train

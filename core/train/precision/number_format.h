@@ -1,7 +1,9 @@
-// Binary floating-point formats that training uses, and what becomes of a value that is rounded to one, to nearest and ties to even.
+// Binary floating-point formats that training uses, and what becomes of a value that is rounded to one, to
+// nearest and ties to even.
 //
-// Sources: IEEE 754-2019 (fp32, fp16); Kalamkar et al. 2019, arXiv:1905.12322 (bf16); NVIDIA A100 whitepaper, 2020 (tf32); Micikevicius et al. 2022,
-// arXiv:2209.05433, and OCP OFP8 1.0, 2023 (E4M3, E5M2). E4M3 has no infinity: only its largest code is not a number, so its largest value has all exponent bits set.
+// Sources: IEEE 754-2019 (fp32, fp16); Kalamkar et al. 2019, arXiv:1905.12322 (bf16); NVIDIA A100 whitepaper,
+// 2020 (tf32); Micikevicius et al. 2022, arXiv:2209.05433, and OCP OFP8 1.0, 2023 (E4M3, E5M2). E4M3 has no
+// infinity: only its largest code is not a number, so its largest value has all exponent bits set.
 #pragma once
 
 #include <array>
@@ -32,7 +34,8 @@ struct NumberFormat {
     double flushed_up_to() const { return smallest_subnormal() / 2; }
     // One above flushed_up_to() and below this becomes subnormal: it keeps fewer digits.
     double normal_from() const { return smallest_normal() - smallest_subnormal() / 2; }
-    // Halfway to what would come after the largest number. There a tie is even, and overflows, unless the largest number's last bit is 0.
+    // Halfway to what would come after the largest number. There a tie is even, and overflows, unless the
+    // largest number's last bit is 0.
     double overflow_tie() const {
         const int top = infinity ? bias() : bias() + 1;
         return largest() + std::ldexp(1.0, top - mantissa_bits - 1);

@@ -1,4 +1,5 @@
-// What ran in which dtype, and how large its values were: one record for each layer, operation and pass, with one for each of its tensors.
+// What ran in which dtype, and how large its values were: one record for each layer, operation and pass, with
+// one for each of its tensors.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@
 
 namespace switchyard::train {
 
-// parameter: what the model learns, and what optimizers keep of it;  gradient: of whatever;  state: the optimizer's own.
+// parameter: what the model learns, and what optimizers keep of it;  gradient: of whatever;  state: the
+// optimizer's own.
 enum class TensorRole : std::uint8_t { parameter, input, output, gradient, state };
 
 // "fp32", "bf16", "E4M3"; LibTorch's name for all that is no training format.
@@ -40,7 +42,9 @@ struct OperationRecord {
     GradientMode gradient = GradientMode::none;
     std::uint64_t calls = 0;
     std::set<std::string>
-        inside;  // dtypes in which LibTorch's operators computed within the call; empty: kernels of its own, or autograd's backward
+        // dtypes in which LibTorch's operators computed within the call; empty: kernels of its own, or
+        // autograd's backward
+        inside;
     std::set<std::string>
         own;  // what the component says of its own kernels (computes_in_property); empty: nothing
     std::vector<TensorRecord> tensors;
@@ -71,7 +75,8 @@ private:
     std::map<std::pair<std::string, std::string>, std::size_t> places_;
 };
 
-// Repeated layers as one record: "encoder.0.attention.q" ... "encoder.11.attention.q" become "encoder.0-11.attention.q" where dtypes and components are the same.
+// Repeated layers as one record: "encoder.0.attention.q" ... "encoder.11.attention.q" become
+// "encoder.0-11.attention.q" where dtypes and components are the same.
 // Steps of the optimizer become one for all parameters.
 std::vector<OperationRecord> folded(const std::deque<OperationRecord>& records);
 

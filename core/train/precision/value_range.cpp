@@ -9,7 +9,8 @@
 namespace switchyard::train {
 namespace {
 
-// Magnitudes are compared by their bits, which are in the same order: no value is flushed or trapped on the way.
+// Magnitudes are compared by their bits, which are in the same order: no value is flushed or trapped on the
+// way.
 template <class Float>
 using Bits = std::conditional_t<sizeof(Float) == 4, std::uint32_t, std::uint64_t>;
 

@@ -84,12 +84,12 @@ at::Tensor BertStep::logits(const MicroBatch& batch) const {
     const Autocast autocast(autocast_);
     const std::string base = "bert.embeddings.";
     const auto mask = batch.attention_mask.to(at::kBool).unsqueeze(1).unsqueeze(1);
-    const auto& token_type_ids = p_.at(base + "token_type_embeddings.weight");
+    const auto& types = p_.at(base + "token_type_embeddings.weight");
     auto x =
         at::embedding(p_.at(base + "word_embeddings.weight"), batch.ids) +
         at::embedding(p_.at(base + "position_embeddings.weight"), at::arange(batch.ids.size(1), at::kLong));
-    x = x + (batch.token_type_ids.defined() ? at::embedding(token_type_ids, batch.token_type_ids)
-                                            : token_type_ids.select(0, 0));
+    x = x +
+        (batch.token_type_ids.defined() ? at::embedding(types, batch.token_type_ids) : types.select(0, 0));
     x = drop(norm(base + "LayerNorm", x));
     for (std::int64_t i = 0; i < model_.layers; ++i) {
         const auto layer = "bert.encoder.layer." + std::to_string(i) + ".";

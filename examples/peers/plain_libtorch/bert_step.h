@@ -1,8 +1,9 @@
-// A training step of a BERT classifier written down straight in LibTorch's own calls: what the same step through
-// components is held against (Devlin et al. 2018, arXiv:1810.04805).
+// A training step of a BERT classifier written down straight in LibTorch's own calls: what the same step
+// through components is held against (Devlin et al. 2018, arXiv:1810.04805).
 //
 // Forward with dropout, backward, clipping by the norm of all gradients, `_fused_adamw_`; in bfloat16 under
-// autocast, as a PyTorch program has it. Parameters have the names of transformers' BertForSequenceClassification.
+// autocast, as a PyTorch program has it. Parameters have the names of transformers'
+// BertForSequenceClassification.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ struct AdamW {
 };
 
 struct MicroBatch {
-    at::Tensor ids, attention_mask, token_type_ids,
-        labels;  // token_type_ids undefined: all tokens are of the first
+    at::Tensor ids, attention_mask, labels;
+    at::Tensor token_type_ids;  // undefined: all tokens are of the first type
 };
 using StepBatches = std::vector<MicroBatch>;
 

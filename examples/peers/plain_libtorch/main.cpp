@@ -1,5 +1,5 @@
-// An arm of `switchyard compare` in C++: the training step of a BERT classifier in plain LibTorch calls, without
-// a line of Switchyard. docs/compare.md says what is spoken over the standard streams.
+// An arm of `switchyard compare` in C++: the training step of a BERT classifier in plain LibTorch calls,
+// without a line of Switchyard. docs/compare.md says what is spoken over the standard streams.
 //
 //     plain_libtorch [--dtype bfloat16]
 #include <sys/resource.h>

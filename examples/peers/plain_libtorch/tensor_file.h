@@ -1,5 +1,5 @@
-// Safetensors files, whole: u64 little-endian length n; n bytes of JSON {name: {dtype, shape, data_offsets}}; the
-// data. Only what is exchanged with a comparison: int64 and float32.
+// Safetensors files, whole: u64 little-endian length n; n bytes of JSON {name: {dtype, shape, data_offsets}};
+// the data. Only what is exchanged with a comparison: int64 and float32.
 #pragma once
 
 #include <map>

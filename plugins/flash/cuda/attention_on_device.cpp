@@ -62,7 +62,8 @@ at::Tensor int32_of(const at::Tensor& numbers, const at::Tensor& like) {
 
 }  // namespace
 
-// Tensors live until the launches are queued: memory that LibTorch takes back is handed out again in the order of the stream.
+// Tensors live until the launches are queued: memory that LibTorch takes back is handed out again in the
+// order of the stream.
 struct AttentionOnDevice::Call {
     Params params;
     Shape shape;

@@ -1,5 +1,6 @@
-// An attention call of the contract (core/interfaces/attention.h) as launches of the kernels in this folder. LibTorch on one side, no CUDA header on the other: where a stream comes from is
-// the caller's, so the same code runs with the kernels emulated.
+// An attention call of the contract (core/interfaces/attention.h) as launches of the kernels in this folder.
+// LibTorch on one side, no CUDA header on the other: where a stream comes from is the caller's, so the same
+// code runs with the kernels emulated.
 #pragma once
 
 #include <vector>

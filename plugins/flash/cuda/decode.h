@@ -1,7 +1,10 @@
-// Decoding: the few queries of all heads that share a kv head, against a share of the keys (flash-decoding: Dao, Haziza, Massa, Sizov 2023, "Flash-Decoding for long-context inference"; one tile
-// for a group of heads as in its grouped variant). What counts is that every key is read once, and that enough of them are on their way: two stages of keys and values.
+// Decoding: the few queries of all heads that share a kv head, against a share of the keys (flash-decoding:
+// Dao, Haziza, Massa, Sizov 2023, "Flash-Decoding for long-context inference"; one tile for a group of heads
+// as in its grouped variant). What counts is that every key is read once, and that enough of them are on
+// their way: two stages of keys and values.
 //
-// The tile has 16 rows, row = head of the group * queries + query. Each warp takes 16 of a tile's 64 keys, with a softmax of its own; the four are joined at the end.
+// The tile has 16 rows, row = head of the group * queries + query. Each warp takes 16 of a tile's 64 keys,
+// with a softmax of its own; the four are joined at the end.
 #pragma once
 
 #include "fragments.h"

@@ -1,10 +1,13 @@
-// Forward: a block of queries against all keys that it sees, 64 at a time (Dao 2023, arXiv:2307.08691, algorithm 1).
+// Forward: a block of queries against all keys that it sees, 64 at a time (Dao 2023, arXiv:2307.08691,
+// algorithm 1).
 //
 // Each warp owns rows of the tile, so a row's maximum and sum are shared by four lanes and no other. Scores
 // stay in registers: a tile of probabilities is at once the
-// left factor of the product with the values. Keys and values lie in one buffer each, filled a phase ahead: values arrive while scores are computed, the next keys while
-// values are multiplied. The output is divided by its sum at the end, and rescaled only when a row's maximum has grown by more than 2^8: until then
-// probabilities are taken relative to the older, smaller maximum, which is exact (the idea of section 3 of FlashAttention-4's announcement, Dao et al. 2025).
+// left factor of the product with the values. Keys and values lie in one buffer each, filled a phase ahead:
+// values arrive while scores are computed, the next keys while values are multiplied. The output is divided
+// by its sum at the end, and rescaled only when a row's maximum has grown by more than 2^8: until then
+// probabilities are taken relative to the older, smaller maximum, which is exact (the idea of section 3 of
+// FlashAttention-4's announcement, Dao et al. 2025).
 #pragma once
 
 #include "fragments.h"

@@ -1,7 +1,9 @@
 // Tiles of 16-bit numbers in shared memory and products of them by tensor cores.
 //
-// A tile has rows of kDim elements, in chunks of 16 bytes. Chunk c of a row lies where chunk c ^ (row % 8) would: so the eight rows of one 8x8 matrix, which ldmatrix reads
-// at once, lie in different banks (the swizzle that CUTLASS calls Swizzle<3, 3, 3>; NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA"). Rows of 64 bytes come in pairs.
+// A tile has rows of kDim elements, in chunks of 16 bytes. Chunk c of a row lies where chunk c ^ (row % 8)
+// would: so the eight rows of one 8x8 matrix, which ldmatrix reads at once, lie in different banks (the
+// swizzle that CUTLASS calls Swizzle<3, 3, 3>; NVIDIA, CUTLASS documentation, "Efficient GEMM in CUDA"). Rows
+// of 64 bytes come in pairs.
 #pragma once
 
 #include "device.h"
@@ -15,7 +17,8 @@ __device__ __forceinline__ int chunk_offset(int row, int chunk) {
     return row * kDim + ((chunk ^ turn) << 3);
 }
 
-// Starts copying `rows` rows of global memory, `stride` elements apart; zeros in the rows from `real_rows` on and in the columns from `real_dim` on.
+// Starts copying `rows` rows of global memory, `stride` elements apart; zeros in the rows from `real_rows` on
+// and in the columns from `real_dim` on.
 template <class T, int kDim>
 __device__ __forceinline__ void load_tile(T* shared, const T* global, std::int64_t stride, int rows,
                                           int real_rows, int real_dim) {
@@ -28,8 +31,10 @@ __device__ __forceinline__ void load_tile(T* shared, const T* global, std::int64
     }
 }
 
-// c[b] += a(rows first + 16 b to first + 16 b + 15) times the transpose of b(rows 8 column_first.. ), along kDim.
-// c[b][j] is the fragment of rows 16 b and columns 8 j: elements 0 and 1 at row lane / 4, columns 2 (lane % 4) and the next; 2 and 3 eight rows below.
+// c[b] += a(rows first + 16 b to first + 16 b + 15) times the transpose of b(rows 8 column_first.. ), along
+// kDim.
+// c[b][j] is the fragment of rows 16 b and columns 8 j: elements 0 and 1 at row lane / 4, columns 2 (lane %
+// 4) and the next; 2 and 3 eight rows below.
 template <class T, int kDim, int kBlocks, int kColumns>
 __device__ __forceinline__ void multiply_transposed(float (&c)[kBlocks][kColumns][4], const T* a, int a_first,
                                                     const T* b, int b_first) {
@@ -39,13 +44,15 @@ __device__ __forceinline__ void multiply_transposed(float (&c)[kBlocks][kColumns
         std::uint32_t left[kBlocks][4];
 #pragma unroll
         for (int block = 0; block < kBlocks; ++block) {
-            // Matrices in the order of the fragment: rows 0-7, rows 8-15, then the same of the next eight columns.
+            // Matrices in the order of the fragment: rows 0-7, rows 8-15, then the same of the next eight
+            // columns.
             device::load_matrices(left[block], a + chunk_offset<kDim>(a_first + 16 * block + (lane & 15),
                                                                       2 * step + (lane >> 4)));
         }
 #pragma unroll
         for (int j = 0; j < kColumns; j += 2) {
-            // Two fragments: rows of b are columns of the product; of each fragment, columns 0-7 of a row, then 8-15.
+            // Two fragments: rows of b are columns of the product; of each fragment, columns 0-7 of a row,
+            // then 8-15.
             std::uint32_t right[4];
             device::load_matrices(right,
                                   b + chunk_offset<kDim>(b_first + 8 * j + (lane & 7) + ((lane >> 4) << 3),
@@ -88,7 +95,8 @@ __device__ __forceinline__ void as_left_factor(std::uint32_t (&left)[kBlocks][kC
     }
 }
 
-// c += left times b(rows b_first on, columns first_column on): kSteps rows of 16, kColumns fragments of 8 columns.
+// c += left times b(rows b_first on, columns first_column on): kSteps rows of 16, kColumns fragments of 8
+// columns.
 template <class T, int kDim, int kBlocks, int kSteps, int kColumns>
 __device__ __forceinline__ void multiply(float (&c)[kBlocks][kColumns][4],
                                          const std::uint32_t (&left)[kBlocks][kSteps][4], const T* b,
@@ -112,7 +120,8 @@ __device__ __forceinline__ void multiply(float (&c)[kBlocks][kColumns][4],
     }
 }
 
-// Writes a warp's own rows by way of a tile in shared memory that no other warp reads any more, so that memory gets whole chunks. `factor` is one for each block and half.
+// Writes a warp's own rows by way of a tile in shared memory that no other warp reads any more, so that
+// memory gets whole chunks. `factor` is one for each block and half.
 template <class T, int kDim, int kBlocks, int kColumns>
 __device__ __forceinline__ void store_rows(const float (&c)[kBlocks][kColumns][4],
                                            const float (&factor)[kBlocks][2], T* shared, int first, T* global,

@@ -1,7 +1,10 @@
-// Backward, gradients of keys and values: a block of 64 keys against the queries that see it, of all heads that share its kv head. Scores are computed transposed, keys in rows: so
-// the transposed probabilities are at once the left factor of their products with grad_out and with the queries, and each warp owns the rows of dk and dv that it adds to.
+// Backward, gradients of keys and values: a block of 64 keys against the queries that see it, of all heads
+// that share its kv head. Scores are computed transposed, keys in rows: so the transposed probabilities are
+// at once the left factor of their products with grad_out and with the queries, and each warp owns the rows
+// of dk and dv that it adds to.
 //
-// Two tiles of queries lie in memory, since a tile is needed first and last; grad_out arrives while scores are computed, the next queries while the rest is.
+// Two tiles of queries lie in memory, since a tile is needed first and last; grad_out arrives while scores
+// are computed, the next queries while the rest is.
 #pragma once
 
 #include "fragments.h"
@@ -97,7 +100,8 @@ struct KeyPass {
                            s.queries - first, dim);
     }
 
-    // What the tile's queries have of their own. A call of the generator decides for 8 keys of one query: so it is made once, for all warps.
+    // What the tile's queries have of their own. A call of the generator decides for 8 keys of one query: so
+    // it is made once, for all warps.
     __device__ __forceinline__ void load_facts(const Buffers& at, const Sequence& s, const Step& step,
                                                int first_key) const {
         const int first = step.tile * tile_queries;
@@ -129,7 +133,8 @@ struct KeyPass {
         multiply<T, kDim>(dk, left, q, 0, first_column);
     }
 
-    // Scores become probabilities after dropout (without its scale); their gradients become those of q k^T (without the scale).
+    // Scores become probabilities after dropout (without its scale); their gradients become those of q k^T
+    // (without the scale).
     __device__ __forceinline__ void to_gradients(float (&score)[1][columns][4],
                                                  float (&by_probability)[1][columns][4], const Buffers& at,
                                                  const Sequence& s, const Step& step, int first_key) const {

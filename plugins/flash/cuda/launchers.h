@@ -1,4 +1,5 @@
-// What the host calls to start a kernel. One instance a head size, each in a source of its own: they are what takes time to compile.
+// What the host calls to start a kernel. One instance a head size, each in a source of its own: they are what
+// takes time to compile.
 #pragma once
 
 #include <cstdint>

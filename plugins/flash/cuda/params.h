@@ -38,7 +38,8 @@ struct Params {
     float scale = 0.0F;
     float soft_cap = 0.0F;                // 0: none
     const float* alibi_slopes = nullptr;  // [H]
-    // What T5's table adds at key minus position = i - reach: [H, 2 reach + 1]. All distances beyond reach share the bucket of reach.
+    // What T5's table adds at key minus position = i - reach: [H, 2 reach + 1]. All distances beyond reach
+    // share the bucket of reach.
     const float* distance_bias = nullptr;
     int reach = 0;
     const void* dense_bias = nullptr;  // float, or of the type of q; strides 0 where broadcast
@@ -53,7 +54,8 @@ struct Params {
 
     // Backward. dq with a row of dv's kind for each query, dk and dv for each key.
     Rows grad_out, dq, dk, dv;
-    // Of the dense bias, zeros before; strides 0 where it is broadcast, and added to atomically then; or nullptr
+    // Of the dense bias, zeros before; strides 0 where it is broadcast, and added to atomically then; or
+    // nullptr
     float* dense_gradient = nullptr;
     std::int64_t dense_gradient_stride[4] = {0, 0, 0, 0};
     bool dense_is_shared = false;

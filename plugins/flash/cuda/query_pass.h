@@ -1,5 +1,6 @@
-// Backward, gradients of queries: a block of queries against all keys that it sees, as in forward (forward.h). What flash-attention adds atomically to dq is computed here by whoever owns the rows, at
-// the price of scores computed twice: results are the same bits, run after run.
+// Backward, gradients of queries: a block of queries against all keys that it sees, as in forward
+// (forward.h). What flash-attention adds atomically to dq is computed here by whoever owns the rows, at the
+// price of scores computed twice: results are the same bits, run after run.
 #pragma once
 
 #include "fragments.h"
@@ -163,8 +164,9 @@ struct QueryPass {
         }
     }
 
-    // Sums along the diagonals of a tile: all of one distance between key and query. Each diagonal is one thread's, and each distance within reach is one
-    // diagonal of a tile, so the block adds to its line in an order that never changes.
+    // Sums along the diagonals of a tile: all of one distance between key and query. Each diagonal is one
+    // thread's, and each distance within reach is one diagonal of a tile, so the block adds to its line in an
+    // order that never changes.
     __device__ __forceinline__ void add_diagonals(Beyond& beyond, const float* diagonals,
                                                   int first_distance) const {
         device::sync_block();

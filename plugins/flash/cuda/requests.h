@@ -1,4 +1,5 @@
-// Which requests the CUDA kernels serve. Pure, and part of the plugin's base library: a plan for a GPU host is made where there is no GPU.
+// Which requests the CUDA kernels serve. Pure, and part of the plugin's base library: a plan for a GPU host
+// is made where there is no GPU.
 #pragma once
 
 #include <switchyard/interfaces/host_info.h>

@@ -1,4 +1,5 @@
-// Kernels over rows: the sums that backward needs, and the joining of what the splits of a decoding step have found.
+// Kernels over rows: the sums that backward needs, and the joining of what the splits of a decoding step have
+// found.
 #pragma once
 
 #include "score.h"
@@ -6,7 +7,8 @@
 
 namespace switchyard::flash_cuda {
 
-// delta = sum of grad_out * out of each query (Dao 2023, arXiv:2307.08691, algorithm 2). row_lanes threads take a row, 16 bytes each.
+// delta = sum of grad_out * out of each query (Dao 2023, arXiv:2307.08691, algorithm 2). row_lanes threads
+// take a row, 16 bytes each.
 template <class T>
 struct DeltaKernel {
     static constexpr int threads = tile_threads;

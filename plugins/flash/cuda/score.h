@@ -1,4 +1,5 @@
-// From a product q k^T to a score, and which probabilities dropout keeps. The order of terms is that of core/interfaces/mask.h.
+// From a product q k^T to a score, and which probabilities dropout keeps. The order of terms is that of
+// core/interfaces/mask.h.
 #pragma once
 
 #include <limits>
@@ -61,7 +62,8 @@ private:
     std::int64_t dense_ = 0;
 };
 
-// Eight decisions of the generator: of the group of 64 columns with `first_column`, columns 16 w + 2 call + h at bit 2 w + h.
+// Eight decisions of the generator: of the group of 64 columns with `first_column`, columns 16 w + 2 call + h
+// at bit 2 w + h.
 __device__ __forceinline__ std::uint32_t kept_columns(const Params& p, int sequence, int head, int row,
                                                       int first_column, int call) {
     const auto words = philox4x32_10(

@@ -1,4 +1,5 @@
-// Sequences and what their queries see, on the device: the rules of core/interfaces/mask.h as intervals of keys, so that tiles nobody sees are never visited.
+// Sequences and what their queries see, on the device: the rules of core/interfaces/mask.h as intervals of
+// keys, so that tiles nobody sees are never visited.
 #pragma once
 
 #include "device.h"
@@ -42,7 +43,8 @@ __device__ __forceinline__ T* row_of(const Rows& rows, const Sequence& s, std::i
     return static_cast<T*>(rows.data) + s.index * rows.sequence + head * rows.head + (base + row) * rows.row;
 }
 
-// Keys that a query sees: [0, prefix of the sequence) and [begin, end). Both ends never fall from one query to the next.
+// Keys that a query sees: [0, prefix of the sequence) and [begin, end). Both ends never fall from one query
+// to the next.
 struct Visible {
     int begin = 0, end = 0;
 };
@@ -62,7 +64,8 @@ __device__ __forceinline__ bool sees(const Visible& seen, int prefix, int key) {
     return key < prefix || (key >= seen.begin && key < seen.end);
 }
 
-// Tiles of keys that any of the queries first to last sees: the first `head` ones, then `count - head` from `tail` on.
+// Tiles of keys that any of the queries first to last sees: the first `head` ones, then `count - head` from
+// `tail` on.
 struct KeyTiles {
     int head = 0, tail = 0, count = 0;
     __device__ __forceinline__ int operator[](int n) const { return n < head ? n : n - head + tail; }

@@ -1,4 +1,5 @@
-// Sizes of tiles, and the geometry of each launch as a pure function: what a request needs is known on a machine without a device, and tested there.
+// Sizes of tiles, and the geometry of each launch as a pure function: what a request needs is known on a
+// machine without a device, and tested there.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,9 @@ constexpr int padded_dim(std::int64_t head_dim, std::int64_t v_head_dim) {
     return wide <= 64 ? 64 : wide <= 128 ? 128 : wide <= 256 ? 256 : 0;
 }
 
-// Blocks of 16 query rows that one warp owns: as many as its registers hold (255 a thread; outputs take dim / 2 numbers a block of 16, scores 32). Two share what is read of keys and
-// values, which is what a product of one block waits for. Kernels with terms (launchers.h) have no registers left for that.
+// Blocks of 16 query rows that one warp owns: as many as its registers hold (255 a thread; outputs take dim /
+// 2 numbers a block of 16, scores 32). Two share what is read of keys and values, which is what a product of
+// one block waits for. Kernels with terms (launchers.h) have no registers left for that.
 constexpr int forward_blocks(int dim, bool terms) { return dim <= 128 && !terms ? 2 : 1; }
 constexpr int forward_rows(int dim, bool terms) { return 16 * tile_warps * forward_blocks(dim, terms); }
 constexpr int query_pass_rows = 16 * tile_warps;
@@ -61,7 +63,8 @@ constexpr Launch delta_launch(const Shape& s, std::int64_t v_head_dim) {
             0};
 }
 
-// For the gradient of a relative bias a tile of scores lies in memory as float, each row one number longer, for sums along its diagonals.
+// For the gradient of a relative bias a tile of scores lies in memory as float, each row one number longer,
+// for sums along its diagonals.
 constexpr int diagonal_stride = tile_keys + 1;
 constexpr std::size_t diagonal_bytes = sizeof(float) * query_pass_rows * diagonal_stride;
 constexpr Launch query_pass_launch(const Shape& s, bool distance_gradient) {
@@ -78,7 +81,8 @@ constexpr Launch key_pass_launch(const Shape& s) {
             5 * tile_bytes(tile_keys, s.dim) + tile_queries * (3 * sizeof(float) + 8)};
 }
 
-// Few queries against many keys: all queries of the heads that share a kv head are one tile, and the keys are split over blocks.
+// Few queries against many keys: all queries of the heads that share a kv head are one tile, and the keys are
+// split over blocks.
 constexpr bool is_decoding(const Shape& s) {
     return s.kv_heads > 0 && s.queries > 0 && s.queries * (s.heads / s.kv_heads) <= decode_rows && s.keys > 0;
 }

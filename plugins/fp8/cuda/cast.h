@@ -1,4 +1,5 @@
-// Scaling, casting and finding the largest magnitude in one sweep over memory. What a thread does is here, for the device and for tests on the CPU.
+// Scaling, casting and finding the largest magnitude in one sweep over memory. What a thread does is here,
+// for the device and for tests on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ struct DeviceCast {
     std::uint8_t* out = nullptr;   // `count`
     const float* scale = nullptr;  // one
     std::uint32_t* amax_bits =
-        nullptr;  // one, 0 before: the largest magnitude's bits, which order as the floats do, infinity and NaN above
+        // one, 0 before: the largest magnitude's bits, which order as the floats do, infinity and NaN above
+        nullptr;
     std::int64_t count = 0;
     int device = 0;
 };
@@ -24,7 +26,8 @@ SWITCHYARD_FP8_BOTH float value_at(const std::uint16_t* x, std::int64_t i) {
     return float_of(static_cast<std::uint32_t>(x[i]) << 16);
 }
 
-// Fours of values: `first`, first + stride, ... What is left at the end is one value for each of the first threads. The largest magnitude's bits.
+// Fours of values: `first`, first + stride, ... What is left at the end is one value for each of the first
+// threads. The largest magnitude's bits.
 template <class Format, class Storage>
 SWITCHYARD_FP8_BOTH std::uint32_t cast_part(const DeviceCast& call, std::int64_t first, std::int64_t stride) {
     const auto* x = static_cast<const Storage*>(call.x);

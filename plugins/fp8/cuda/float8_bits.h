@@ -1,4 +1,5 @@
-// One float to the bits of a float8, in whole numbers: for the kernel of a device, and tested on the CPU against the same fixtures as the other casts.
+// One float to the bits of a float8, in whole numbers: for the kernel of a device, and tested on the CPU
+// against the same fixtures as the other casts.
 // Rounds to nearest, ties to even, and saturates; NaN stays NaN.
 #pragma once
 

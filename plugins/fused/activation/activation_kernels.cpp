@@ -20,8 +20,9 @@ struct Point {
     V value, slope;
 };
 
-// Coefficients from the highest power, which is even, down. Even and odd powers apart: in one chain, each step waits for the one before, and the processor
-// cannot look far enough ahead to fill the time with other vectors.
+// Coefficients from the highest power, which is even, down. Even and odd powers apart: in one chain, each
+// step waits for the one before, and the processor cannot look far enough ahead to fill the time with other
+// vectors.
 template <std::size_t count>
 HWY_INLINE V polynomial(F f, V s, const float (&coefficients)[count]) {
     static_assert(count % 2 == 1);
@@ -34,11 +35,14 @@ HWY_INLINE V polynomial(F f, V s, const float (&coefficients)[count]) {
     return hn::MulAdd(odd, s, even);
 }
 
-// x Phi(x), slope Phi(x) + x phi(x). Both less 1/2 are odd, so x times a function of x^2, which is smooth enough for one polynomial up to |x| = 5.5: no
-// exponential, no division. Fitted by Remez exchange in s = x^2 / 15.125 - 1, in [-1, 1], to the error times |x|: 4.0e-8 at most for both, below half a unit in
-// the last place of the sum with 1/2. All coefficients of one sign pattern, their magnitudes add up to 0.4 (0.8), so rounding stays at some 1e-7.
-// Past 5.5, where Phi is within 2e-8 of its limit, the limit is taken. (Cody 1969, Rational Chebyshev approximations for the error function,
-// Math. Comp. 23, for the split into ranges and the odd form near zero.)
+// x Phi(x), slope Phi(x) + x phi(x). Both less 1/2 are odd, so x times a function of x^2, which is smooth
+// enough for one polynomial up to |x| = 5.5: no exponential, no division. Fitted by Remez exchange in s = x^2
+// / 15.125 - 1, in [-1, 1], to the error times |x|: 4.0e-8 at most for both, below half a unit in the last
+// place of the sum with 1/2. All coefficients of one sign pattern, their magnitudes add up to 0.4 (0.8), so
+// rounding stays at some 1e-7.
+// Past 5.5, where Phi is within 2e-8 of its limit, the limit is taken. (Cody 1969, Rational Chebyshev
+// approximations for the error function, Math. Comp. 23, for the split into ranges and the odd form near
+// zero.)
 struct GeluErf {
     static constexpr float edge_square = 30.25F;
 

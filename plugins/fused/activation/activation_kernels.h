@@ -1,4 +1,5 @@
-// Rows of dropout(act(x + bias)), plain or gated, and of its backward. Rows are dense, the bias float32. `Storage` is float, c10::BFloat16 or c10::Half.
+// Rows of dropout(act(x + bias)), plain or gated, and of its backward. Rows are dense, the bias float32.
+// `Storage` is float, c10::BFloat16 or c10::Half.
 #pragma once
 
 #include <cstdint>

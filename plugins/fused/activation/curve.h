@@ -1,4 +1,5 @@
-// The curve of an activation, plain or gated: one number in, one number out. For the CPU's kernels and the device's.
+// The curve of an activation, plain or gated: one number in, one number out. For the CPU's kernels and the
+// device's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Dropout of hidden states as kernels see it: numbers of one row at a time (<switchyard/interfaces/dropout.h>).
+// Dropout of hidden states as kernels see it: numbers of one row at a time
+// (<switchyard/interfaces/dropout.h>).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The component of the same kind in the plugin's CUDA library (cuda/component.cpp), for a CUDA device; none for the CPU.
+// The component of the same kind in the plugin's CUDA library (cuda/component.cpp), for a CUDA device; none
+// for the CPU.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Hidden states as dense rows, how rows are dealt out to threads, and sums over rows whose result does not depend on how many threads there are.
+// Hidden states as dense rows, how rows are dealt out to threads, and sums over rows whose result does not
+// depend on how many threads there are.
 #pragma once
 
 #include <algorithm>
@@ -42,14 +43,16 @@ void in_storage(at::ScalarType type, const Body& body) {
     body(c10::Half());
 }
 
-// Where the rows of hidden states [batch, seq, width] or [total, width] stand in their sequences; empty when the dropout is not active.
+// Where the rows of hidden states [batch, seq, width] or [total, width] stand in their sequences; empty when
+// the dropout is not active.
 std::vector<RowPosition> positions_of(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes);
 RowDropout row_dropout(const Dropout& dropout, const std::vector<RowPosition>& positions);
 
-// True for a result that is larger than the last cache (so it would not be found there anyway) and whose rows, of `width` values, start at whole vectors.
+// True for a result that is larger than the last cache (so it would not be found there anyway) and whose
+// rows, of `width` values, start at whole vectors.
 bool may_stream(const at::Tensor& result, std::int64_t width, std::int64_t last_cache_bytes);
-// The same for all results of a call that goes through memory once: where what it reads and writes does not fit the last cache together. Undefined tensors
-// do not count.
+// The same for all results of a call that goes through memory once: where what it reads and writes does not
+// fit the last cache together. Undefined tensors do not count.
 bool may_stream(at::ArrayRef<at::Tensor> reads, at::ArrayRef<at::Tensor> results, std::int64_t width,
                 std::int64_t last_cache_bytes);
 
@@ -60,7 +63,8 @@ void over_rows(const RowShape& shape, const Body& body) {
     at::parallel_for(0, shape.rows, grain, body);
 }
 
-// Sums over rows: the rows are cut into parts by their number alone, each part is summed by one thread in order, and the parts are joined in order.
+// Sums over rows: the rows are cut into parts by their number alone, each part is summed by one thread in
+// order, and the parts are joined in order.
 class RowSums {
 public:
     // `vectors` sums of [width] each.

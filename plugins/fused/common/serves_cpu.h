@@ -1,4 +1,5 @@
-// What all components here ask of a request: a device, and a dtype that their kernels store. Included by sources that define `supports`.
+// What all components here ask of a request: a device, and a dtype that their kernels store. Included by
+// sources that define `supports`.
 #pragma once
 
 #include <switchyard/sdk/cuda/serves.h>

@@ -1,4 +1,5 @@
-// Vectors that every kernel here works with: float32 in the registers, whatever lies in memory; exp and Phi; dropout's numbers.
+// Vectors that every kernel here works with: float32 in the registers, whatever lies in memory; exp and Phi;
+// dropout's numbers.
 // Included once for each of Highway's targets, so it has no include guard but this:
 #if defined(SWITCHYARD_FUSED_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef SWITCHYARD_FUSED_VECTORS_INL_H
@@ -88,8 +89,8 @@ HWY_INLINE void store(F f, V v, T* to, Some part, bool /*streams*/) {
     store(f, v, to, part);
 }
 
-// What a sweep will read `ahead` values later. Pays where several rows are read side by side and much is computed in between; what lies past the end of an
-// array is not touched by it.
+// What a sweep will read `ahead` values later. Pays where several rows are read side by side and much is
+// computed in between; what lies past the end of an array is not touched by it.
 template <class T>
 HWY_INLINE void fetch_ahead(const T* at, std::int64_t ahead = 512) {
     hwy::Prefetch(at + ahead);
@@ -138,9 +139,10 @@ struct Sums {
     }
 };
 
-// e^x for x <= 88; 0 below -87.7. To the nearest multiple of ln 2, which is taken off in two pieces (Cody & Waite 1980, Software Manual for the Elementary
-// Functions, chapter 6); the rest, in [-ln 2 / 2, ln 2 / 2], by a polynomial of degree 6 fitted there to the relative error: 3.1e-9, so that the last roundings,
-// each 2^-24, are what remains. NaN stays NaN: Max gives its second argument then.
+// e^x for x <= 88; 0 below -87.7. To the nearest multiple of ln 2, which is taken off in two pieces (Cody &
+// Waite 1980, Software Manual for the Elementary Functions, chapter 6); the rest, in [-ln 2 / 2, ln 2 / 2],
+// by a polynomial of degree 6 fitted there to the relative error: 3.1e-9, so that the last roundings, each
+// 2^-24, are what remains. NaN stays NaN: Max gives its second argument then.
 HWY_INLINE V exp(F f, V x) {
     x = hn::Max(hn::Set(f, -88.0F), x);
     const V whole = hn::Round(hn::Mul(x, hn::Set(f, 1.44269504F)));
@@ -154,8 +156,8 @@ HWY_INLINE V exp(F f, V x) {
     y = hn::MulAdd(hn::Mul(y, rest), rest, rest);
     y = hn::Add(y, hn::Set(f, 1.0F));
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    // Masked, with all lanes: g++ 12 compiles both forms to one instruction, and warns of the undefined vector
-    // that it gives the other for lanes that are left out.
+    // Masked, with all lanes: g++ 12 compiles both forms to one instruction, and warns of the undefined
+    // vector that it gives the other for lanes that are left out.
     return V{_mm512_maskz_scalef_ps(0xFFFF, y.raw, whole.raw)};
 #else
     const I i;
@@ -164,8 +166,9 @@ HWY_INLINE V exp(F f, V x) {
 #endif
 }
 
-// The 16-bit numbers of `groups` groups of 64 columns in the order of the columns (<switchyard/interfaces/dropout.h>). A 64-bit lane makes one of a group's
-// eight calls: products need no putting together, for a lane's upper half is never read. Writes up to 3 groups more.
+// The 16-bit numbers of `groups` groups of 64 columns in the order of the columns
+// (<switchyard/interfaces/dropout.h>). A 64-bit lane makes one of a group's eight calls: products need no
+// putting together, for a lane's upper half is never read. Writes up to 3 groups more.
 HWY_INLINE void draw_numbers(std::uint16_t* numbers, std::int64_t groups, std::uint64_t seed,
                              const RowPosition& at) {
 #if HWY_TARGET == HWY_SCALAR

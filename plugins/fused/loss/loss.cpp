@@ -61,8 +61,8 @@ void keep_gradient(const LossInputs& inputs, const at::Tensor& gradient, Saved& 
     }
 }
 
-// The gradient along the way, since its factor is known by now, but for that of the loss's own gradient. In float16 it is left to backward: loss scaling comes with
-// that factor.
+// The gradient along the way, since its factor is known by now, but for that of the loss's own gradient. In
+// float16 it is left to backward: loss scaling comes with that factor.
 LossOutputs forward_with_gradient(const LossInputs& inputs, const LossParams& params,
                                   std::int64_t last_cache_bytes, Saved& saved) {
     const at::Tensor logits = dense(inputs.x), targets = dense(inputs.targets);
@@ -116,7 +116,8 @@ LossGrads backward_logits(const LossParams& params, const Saved& saved, const at
     return grads;
 }
 
-// With 1, the gradient is what was saved: autograd's own accounting of references keeps anyone from changing it unseen.
+// With 1, the gradient is what was saved: autograd's own accounting of references keeps anyone from changing
+// it unseen.
 LossGrads saved_gradient(const LossParams& params, const Saved& saved, const at::Tensor& grad) {
     const at::Tensor made = params.may_overwrite_logits ? saved[0].detach() : saved[0];
     const auto factor = static_cast<double>(grad.item<float>());

@@ -35,8 +35,9 @@ float largest(const T* logits, std::int64_t n) {
     return hn::GetLane(hn::MaxOfLanes(f, hn::Max(hn::Max(tops[0], tops[1]), hn::Max(tops[2], tops[3]))));
 }
 
-// One sweep over memory: pieces that fit the first cache, each with its own maximum, joined as they come (Milakov & Gimelshein 2018, Online normalizer
-// calculation for softmax, arXiv:1805.02867). While exponentials are taken, the next piece is fetched.
+// One sweep over memory: pieces that fit the first cache, each with its own maximum, joined as they come
+// (Milakov & Gimelshein 2018, Online normalizer calculation for softmax, arXiv:1805.02867). While
+// exponentials are taken, the next piece is fetched.
 template <class T, class Keep>
 HWY_INLINE void over_pieces(const T* logits, std::int64_t classes, RowSummary& row, const Keep& keep) {
     const F f;

@@ -1,4 +1,5 @@
-// Rows of logits: their log-sum-exp, and the gradient of cross-entropy. Rows are dense. `Storage` is float, c10::BFloat16 or c10::Half.
+// Rows of logits: their log-sum-exp, and the gradient of cross-entropy. Rows are dense. `Storage` is float,
+// c10::BFloat16 or c10::Half.
 #pragma once
 
 #include <cmath>
@@ -26,13 +27,15 @@ template <class Storage>
 struct LossKernels {
     // Takes in `n` more classes.
     void (*summarize)(const Storage* logits, std::int64_t n, RowSummary& row);
-    // Likewise, of a row's first class on; keeps e^(logit - largest of its piece), and the largest of each piece.
+    // Likewise, of a row's first class on; keeps e^(logit - largest of its piece), and the largest of each
+    // piece.
     void (*exponentials)(const Storage* logits, std::int64_t n, RowSummary& row, float* exponentials,
                          float* tops);
     // out = factors * exponentials - constant, a factor for each piece. `streams`: written around the caches.
     void (*scaled)(const float* exponentials, std::int64_t n, const float* factors, float constant,
                    Storage* out, bool streams);
-    // out = factor * e^(logits - log_sum_exp) - constant; out may be logits. `streams`: written around the caches.
+    // out = factor * e^(logits - log_sum_exp) - constant; out may be logits. `streams`: written around the
+    // caches.
     void (*gradient)(const Storage* logits, std::int64_t n, float log_sum_exp, float factor, float constant,
                      Storage* out, bool streams);
 };

@@ -29,7 +29,8 @@ struct RowScale {
 // Takes the logits in. Rows that are ignored are left as they are.
 void summarize_rows(const LossRows& rows, RowSummary* summaries);
 
-// Losses and their gradients in one sweep; `out` may be the logits. Losses are 0 and gradients zeros where the target is ignored.
+// Losses and their gradients in one sweep; `out` may be the logits. Losses are 0 and gradients zeros where
+// the target is ignored.
 std::vector<double> losses_and_gradients(const LossRows& rows, double scale, const at::Tensor& out,
                                          bool streams);
 

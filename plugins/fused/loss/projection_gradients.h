@@ -1,6 +1,8 @@
-// Gradients of a projection's cross-entropy, 256 classes a task: their logits again, the gradients of these, the weight's gradient, and what they add to the gradient
-// of x. That is added up in the order of the classes: a task waits, for each block of rows, until the one before is done with it. All that a task makes stays with its
-// thread, in the second cache; threads follow each other through the blocks at a distance and hardly ever wait.
+// Gradients of a projection's cross-entropy, 256 classes a task: their logits again, the gradients of these,
+// the weight's gradient, and what they add to the gradient of x. That is added up in the order of the
+// classes: a task waits, for each block of rows, until the one before is done with it. All that a task makes
+// stays with its thread, in the second cache; threads follow each other through the blocks at a distance and
+// hardly ever wait.
 #pragma once
 
 #include <atomic>

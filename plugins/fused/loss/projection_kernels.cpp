@@ -16,7 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace switchyard::fused::HWY_NAMESPACE {
 namespace {
 
-// Columns of a tile, as many at a time as there are registers for: what is summed up down them does not wait for itself.
+// Columns of a tile, as many at a time as there are registers for: what is summed up down them does not wait
+// for itself.
 constexpr int at_once = 4;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 

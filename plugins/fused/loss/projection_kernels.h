@@ -1,4 +1,5 @@
-// Tiles of transposed logits, [classes, rows]: a vector holds one class of several rows, so that no sum goes across a vector. Rows are filled up to multiples of 16.
+// Tiles of transposed logits, [classes, rows]: a vector holds one class of several rows, so that no sum goes
+// across a vector. Rows are filled up to multiples of 16.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Tiles of the logits of a projection: operands in the order that their products read them in. `Storage` lies in memory, `Compute` (it, or float) is multiplied.
+// Tiles of the logits of a projection: operands in the order that their products read them in. `Storage` lies
+// in memory, `Compute` (it, or float) is multiplied.
 //
 // Legend:  R rows  C classes  D width
 #pragma once
@@ -17,7 +18,8 @@
 namespace switchyard::fused {
 
 constexpr std::int64_t tile_classes = 256;
-// Of a product at once: its right operand stays in the second cache, and a long sum in one register loses digits that float's results have.
+// Of a product at once: its right operand stays in the second cache, and a long sum in one register loses
+// digits that float's results have.
 template <class Compute>
 constexpr std::int64_t most_depth = tiles::in_pairs<Compute> ? 1024 : 256;
 

@@ -37,8 +37,8 @@ const T* row_sum(const NormForward<T>& c, std::int64_t row, std::uint16_t* numbe
     return sum;
 }
 
-// Two passes over a row that lies in the cache: one pass would lose digits where the mean is large (Chan, Golub & LeVeque 1983, Algorithms for computing
-// the sample variance, American Statistician 37).
+// Two passes over a row that lies in the cache: one pass would lose digits where the mean is large (Chan,
+// Golub & LeVeque 1983, Algorithms for computing the sample variance, American Statistician 37).
 template <class T>
 RowStatistics statistics_of(const T* s, const NormShape& shape) {
     const F f;
@@ -109,7 +109,8 @@ void stream_row(const T* from, std::int64_t width, T* to) {
         hn::Stream(hn::LoadU(bytes, source + i), bytes, target + i);
 }
 
-// HWY_FLATTEN here and in backward: what runs over a row is too long for the compiler to put it in place by itself, and then takes up to 1.6 times as long.
+// HWY_FLATTEN here and in backward: what runs over a row is too long for the compiler to put it in place by
+// itself, and then takes up to 1.6 times as long.
 template <class T>
 HWY_FLATTEN void forward(const NormForward<T>& call, std::int64_t begin, std::int64_t end) {
     const NormForward<T> c = call;  // known to nobody else, so that stores of vectors leave it in registers
@@ -133,11 +134,12 @@ struct RowMeans {
     float g = 0.0F, g_x_hat = 0.0F;
 };
 
-// Rows that backward does side by side: what is read and written once a column - the weight, the sums of parameter gradients - serves all of them. More are
-// no faster in float32, and slower in bfloat16.
+// Rows that backward does side by side: what is read and written once a column - the weight, the sums of
+// parameter gradients - serves all of them. More are no faster in float32, and slower in bfloat16.
 constexpr int side_by_side = 2;
 
-// How far ahead to fetch: the rows after these, which are read while these are being computed, if rows are not too long for that.
+// How far ahead to fetch: the rows after these, which are read while these are being computed, if rows are
+// not too long for that.
 std::int64_t distance(const NormShape& shape, int rows) {
     return std::min<std::int64_t>(rows * shape.width, 4096);
 }

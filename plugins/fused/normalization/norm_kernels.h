@@ -1,4 +1,5 @@
-// Rows of norm(residual + dropout(x + bias)) and of its backward, in vectors of the widest kind that the processor has (Highway, at run time).
+// Rows of norm(residual + dropout(x + bias)) and of its backward, in vectors of the widest kind that the
+// processor has (Highway, at run time).
 // Rows are dense, parameters float32. `Storage` is float, c10::BFloat16 or c10::Half.
 #pragma once
 

@@ -1,4 +1,5 @@
-// LayerNorm and RMSNorm in one sweep, the wide form norm(residual + dropout(x + bias)) included, forward and backward.
+// LayerNorm and RMSNorm in one sweep, the wide form norm(residual + dropout(x + bias)) included, forward and
+// backward.
 // For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 
@@ -39,8 +40,9 @@ private:
     std::unique_ptr<Normalization> on_cuda_;  // or nullptr
 };
 
-// Parameters, mean and 1 / deviation have been through the storage dtype, as where LP-LayerNorm casts down (MosaicML Composer, Low Precision LayerNorm), and
-// the variance is taken in one pass, mean(s^2) - mean(s)^2, which loses digits where the mean is large. Accuracy::reduced.
+// Parameters, mean and 1 / deviation have been through the storage dtype, as where LP-LayerNorm casts down
+// (MosaicML Composer, Low Precision LayerNorm), and the variance is taken in one pass, mean(s^2) - mean(s)^2,
+// which loses digits where the mean is large. Accuracy::reduced.
 class LowPrecisionNormalization final : public FusedNormalization {
 public:
     explicit LowPrecisionNormalization(const CreateInfo& info) : FusedNormalization(info, true) {}

@@ -1,5 +1,5 @@
-// The zero-power of a matrix - its singular values brought to about 1 - by five quintic Newton-Schulz steps: Jordan et al. 2024, "Muon: An optimizer for hidden layers
-// in neural networks".
+// The zero-power of a matrix - its singular values brought to about 1 - by five quintic Newton-Schulz steps:
+// Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
 #pragma once
 
 #include <ATen/core/Tensor.h>

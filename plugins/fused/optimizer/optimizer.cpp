@@ -102,7 +102,8 @@ void FusedOptimizer::elementwise(const Sweep& all) const {
     });
 }
 
-// The trust ratio needs the whole tensor: one sweep for the moments and the norms, one for the step, which makes the direction again from the moments.
+// The trust ratio needs the whole tensor: one sweep for the moments and the norms, one for the step, which
+// makes the direction again from the moments.
 void FusedOptimizer::lamb(const Sweep& all) const {
     const auto& kernels = optimizer_rows();
     std::vector<LambSums> sums(all.pieces.size());
@@ -128,7 +129,8 @@ void FusedOptimizer::lamb(const Sweep& all) const {
     });
 }
 
-// All others in one sweep, then matrix after matrix: the products of each are parallel, and only one direction is in memory.
+// All others in one sweep, then matrix after matrix: the products of each are parallel, and only one
+// direction is in memory.
 void FusedOptimizer::muon(const Sweep& all) const {
     Sweep others{all.tensors, {}, all.numbers};
     const auto is_matrix = [&](std::size_t tensor) {

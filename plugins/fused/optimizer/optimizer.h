@@ -1,4 +1,5 @@
-// Every algorithm of the contract in one parallel sweep over all tensors, with unscaling, clipping and the rounding of master weights in it.
+// Every algorithm of the contract in one parallel sweep over all tensors, with unscaling, clipping and the
+// rounding of master weights in it.
 // For a CUDA device the same component is the one of the plugin's second library (cuda/component.cpp).
 #pragma once
 

@@ -1,4 +1,5 @@
-// Optimizer steps on rows of floats, in vectors of the widest kind that the processor has (chosen at run time by Highway). Algorithms and their order of operations:
+// Optimizer steps on rows of floats, in vectors of the widest kind that the processor has (chosen at run time
+// by Highway). Algorithms and their order of operations:
 // <switchyard/interfaces/optimizer.h>.
 #pragma once
 
@@ -41,7 +42,8 @@ struct OptimizerRows {
     void (*sgd)(const Rows& rows,
                 const StepNumbers& numbers);  // without a momentum buffer where `first` is nullptr
     void (*lion)(const Rows& rows, const StepNumbers& numbers);
-    // Takes the gradient into the moments; w is read only. Then, with the tensor's trust ratio in `trust`, the step itself.
+    // Takes the gradient into the moments; w is read only. Then, with the tensor's trust ratio in `trust`,
+    // the step itself.
     LambSums (*lamb_moments)(const Rows& rows, const StepNumbers& numbers);
     void (*lamb_step)(const Rows& rows, const StepNumbers& numbers, float trust);
     // Takes the gradient into the buffer; writes the direction to w, and returns its sum of squares.

@@ -1,8 +1,10 @@
-// float32 to bfloat16, up or down by chance, so that the mean over many roundings is the value itself (Gupta et al. 2015, arXiv:1502.02551): what a step
-// adds to a weight is then not lost where it is smaller than half the distance between two bfloat16 numbers.
+// float32 to bfloat16, up or down by chance, so that the mean over many roundings is the value itself (Gupta
+// et al. 2015, arXiv:1502.02551): what a step adds to a weight is then not lost where it is smaller than half
+// the distance between two bfloat16 numbers.
 //
-// The chance is the core's counter-based generator (<switchyard/interfaces/dropout.h>): a value's 16 lower bits plus its 16-bit number carry into the upper
-// half or not, which is exact: P(up) is the lower half / 2^16. Element e of tensor t in step s reads
+// The chance is the core's counter-based generator (<switchyard/interfaces/dropout.h>): a value's 16 lower
+// bits plus its 16-bit number carry into the upper half or not, which is exact: P(up) is the lower half /
+// 2^16. Element e of tensor t in step s reads
 //
 //     dropout_number(stochastic_seed(s), {document t, head 0, row e / 2048, column e % 2048})
 //

@@ -1,7 +1,10 @@
-// AdamW and Lion with 8-bit moments over all tensors in one launch. A warp takes a block of 256 values, eight a lane, so the largest magnitude is found by shuffles and nothing waits at a
-// barrier. (bitsandbytes' kOptimizerStatic8bit2StateBlockwise, csrc/kernels.cu, gives a block of values a block of threads, and searches each code in the book.)
+// AdamW and Lion with 8-bit moments over all tensors in one launch. A warp takes a block of 256 values, eight
+// a lane, so the largest magnitude is found by shuffles and nothing waits at a barrier. (bitsandbytes'
+// kOptimizerStatic8bit2StateBlockwise, csrc/kernels.cu, gives a block of values a block of threads, and
+// searches each code in the book.)
 //
-// Every product and sum is rounded where the CPU rounds it (block_kernels.cpp), and codes are found by the CPU's tables: the codes are the same.
+// Every product and sum is rounded where the CPU rounds it (block_kernels.cpp), and codes are found by the
+// CPU's tables: the codes are the same.
 #pragma once
 
 #include <switchyard/interfaces/dropout.h>
@@ -117,7 +120,8 @@ struct StepKernel {
     device::StepCall c;
     Codes codes;
 
-    // 256 numbers for a block: value j has word j / 64 of call j % 64 (block_kernels.h, Chance). Lane l makes calls l and l + 32.
+    // 256 numbers for a block: value j has word j / 64 of call j % 64 (block_kernels.h, Chance). Lane l makes
+    // calls l and l + 32.
     __device__ __forceinline__ void draw(std::uint32_t block, std::uint32_t parameter, std::uint32_t step,
                                          std::uint32_t* numbers) const {
         device::sync_warp();

@@ -1,6 +1,8 @@
-// Rows of float32, bfloat16 and float16 in vectors of Highway: to float, back, the sum of squares, and steps on rows of floats. Since 0.1.
+// Rows of float32, bfloat16 and float16 in vectors of Highway: to float, back, the sum of squares, and steps
+// on rows of floats. Since 0.1.
 //
-// Included once for each target, as Highway's own "-inl.h" headers are, by a source that has <hwy/foreach_target.h>:
+// Included once for each target, as Highway's own "-inl.h" headers are, by a source that has
+// <hwy/foreach_target.h>:
 //
 //     #include <hwy/highway.h>
 //     #include <switchyard/sdk/cpu/float_rows-inl.h>
@@ -46,7 +48,8 @@ HWY_INLINE FloatVec load_float(FloatTag f, const c10::Half* from) {
     return hn::PromoteTo(f, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
 }
 
-// The nearest bfloat16, ties to even, as its bits; any NaN becomes the quiet one, for rounding could carry a NaN's bits into a zero.
+// The nearest bfloat16, ties to even, as its bits; any NaN becomes the quiet one, for rounding could carry a
+// NaN's bits into a zero.
 HWY_INLINE auto bfloat16_bits(FloatVec x) {
     namespace hn = hwy::HWY_NAMESPACE;
     const hn::Rebind<std::uint32_t, FloatTag> u;
@@ -82,8 +85,8 @@ HWY_INLINE void store_float(FloatTag f, FloatVec x, c10::Half* to) {
 #endif
 }
 
-// step(x, lanes) on one vector of each row at a time; the first `written` of the rows are stored. What is left at the end is filled up with zeros,
-// and `lanes` says how many are the row's.
+// step(x, lanes) on one vector of each row at a time; the first `written` of the rows are stored. What is
+// left at the end is filled up with zeros, and `lanes` says how many are the row's.
 template <std::size_t written, std::size_t count, class Step>
 void walk(const float* const (&rows)[count], std::int64_t n, const Step& step) {
     namespace hn = hwy::HWY_NAMESPACE;
@@ -127,7 +130,8 @@ void row_of_floats(const float* from, std::int64_t n, Storage* to) {
     for (; j < n; ++j) to[j] = static_cast<Storage>(from[j]);
 }
 
-// In float32, which is enough for pieces of some ten thousand values; where that overflows, again in float64: infinite or NaN only where a value is.
+// In float32, which is enough for pieces of some ten thousand values; where that overflows, again in float64:
+// infinite or NaN only where a value is.
 template <class Storage>
 double squares_of_row(const Storage* x, std::int64_t n) {
     namespace hn = hwy::HWY_NAMESPACE;

@@ -1,4 +1,5 @@
-// Transposing and interleaving in vectors of Highway. Since 0.1. Included once for each target, as float_rows-inl.h says.
+// Transposing and interleaving in vectors of Highway. Since 0.1. Included once for each target, as
+// float_rows-inl.h says.
 #if defined(SWITCHYARD_SDK_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SWITCHYARD_SDK_PANELS_INL_H_
 #undef SWITCHYARD_SDK_PANELS_INL_H_
@@ -38,8 +39,8 @@ HWY_INLINE auto stacked(const T* x, std::int64_t between) {
     }
 }
 
-// `blocks` squares, one below the other, of as many rows as 128 bits have numbers: row i is interleaved with row i + half, so often that every number has come to
-// its place. Whole vectors are stored.
+// `blocks` squares, one below the other, of as many rows as 128 bits have numbers: row i is interleaved with
+// row i + half, so often that every number has come to its place. Whole vectors are stored.
 template <class T, std::size_t blocks>
 HWY_INLINE void transpose_squares(const T* x, std::int64_t ldx, T* out, std::int64_t ldo) {
     namespace hn = hwy::HWY_NAMESPACE;

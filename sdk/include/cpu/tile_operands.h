@@ -1,14 +1,16 @@
-// Operands of products of tiles that stay in a core's cache, by the kernels that LibTorch exports (oneDNN's brgemm, made at run time for one size): copies of a few rows in the
-// order that those read them in. For kernels that do something of their own to the tiles; whole products are in tile_product.h. Since 0.1.
+// Operands of products of tiles that stay in a core's cache, by the kernels that LibTorch exports (oneDNN's
+// brgemm, made at run time for one size): copies of a few rows in the order that those read them in. For
+// kernels that do something of their own to the tiles; whole products are in tile_product.h. Since 0.1.
 //
 //   left(rows):          [n, d] dense, d rounded up                      the left operand of a product
 //   right(rows):         the right operand of x * rows, [n, d]
 //   right_of_transposed: the right operand of x * rows^T, [d, n]
 //
-// float: row-major. bfloat16: pairs of rows of the operand side by side, [k / 2][columns][2], which the processor's dot products read (VNNI). Rows and columns that
-// only fill up are zero.
+// float: row-major. bfloat16: pairs of rows of the operand side by side, [k / 2][columns][2], which the
+// processor's dot products read (VNNI). Rows and columns that only fill up are zero.
 //
-// float goes through LibTorch's own product where there is no brgemm; for bfloat16 ask multiplies_bfloat16(), and turn it into float as it is packed where the answer is no.
+// float goes through LibTorch's own product where there is no brgemm; for bfloat16 ask multiplies_bfloat16(),
+// and turn it into float as it is packed where the answer is no.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +37,14 @@ inline bool multiplies_bfloat16() {
 #endif
 }
 
-// What operands of a type are multiplied in here, in the words of computes_in_property (<switchyard/interfaces/component_property.h>).
+// What operands of a type are multiplied in here, in the words of computes_in_property
+// (<switchyard/interfaces/component_property.h>).
 inline const char* multiplied_in(at::ScalarType type) {
     return type == at::kBFloat16 && multiplies_bfloat16() ? "bf16, fp32 sums" : "fp32";
 }
 
-// Contracted dimensions are even for bfloat16; other sizes go in steps of 16, for each size has its own code made at run time.
+// Contracted dimensions are even for bfloat16; other sizes go in steps of 16, for each size has its own code
+// made at run time.
 constexpr std::int64_t even(std::int64_t n) { return (n + 1) / 2 * 2; }
 constexpr std::int64_t up16(std::int64_t n) { return (n + 15) / 16 * 16; }
 
@@ -134,7 +138,8 @@ void right_of_transposed(const PanelFunctions& kernels, const Source<Storage>& r
                     c < n && k < d ? static_cast<Compute>(rows.row(c)[k]) : Compute(0);
 }
 
-// c[m, n] (+)= a[m, k] * b, b as `right` or `right_of_transposed` left it with ldb columns in all. A column offset into b is offset * column_step elements.
+// c[m, n] (+)= a[m, k] * b, b as `right` or `right_of_transposed` left it with ldb columns in all. A column
+// offset into b is offset * column_step elements.
 template <class Compute>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Compute* a, std::int64_t lda,
              const Compute* b, std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
@@ -162,7 +167,8 @@ private:
     std::int64_t size_ = 0;
 };
 
-// Runs `body(task, scratch)` for all tasks on LibTorch's threads, `run` of them one after the other (at least one) as a thread becomes free: tasks differ in length.
+// Runs `body(task, scratch)` for all tasks on LibTorch's threads, `run` of them one after the other (at least
+// one) as a thread becomes free: tasks differ in length.
 // Each thread has a Scratch of its own. Tasks begin in their order: one may wait for what those before it do.
 template <class Scratch, class Body>
 void run_tasks(std::int64_t tasks, const Body& body, std::int64_t run = 1,

@@ -1,7 +1,9 @@
-// Products of matrices in tiles, by LibTorch's exported brgemm (oneDNN's kernels, made at run time), where that is faster than LibTorch's own product: its
-// library takes narrow vectors on some processors that have wide ones. Since 0.1.
+// Products of matrices in tiles, by LibTorch's exported brgemm (oneDNN's kernels, made at run time), where
+// that is faster than LibTorch's own product: its library takes narrow vectors on some processors that have
+// wide ones. Since 0.1.
 //
-// A tile of the result is summed up over all of the inner dimension by one thread, in the same order whatever the number of threads.
+// A tile of the result is summed up over all of the inner dimension by one thread, in the same order whatever
+// the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,8 @@ struct Functions {
 inline constexpr std::int64_t tile_rows = 64, tile_columns = 64;
 // Of the inner dimension packed at once: a panel stays in the second cache.
 inline constexpr std::int64_t panel_depth = 1024;
-// Added to a tile at once: a long sum in one register loses digits that sums of parts keep, and that a result in 16 bits has not.
+// Added to a tile at once: a long sum in one register loses digits that sums of parts keep, and that a result
+// in 16 bits has not.
 template <class Number>
 constexpr std::int64_t longest_sum = sizeof(Number) == 4 ? 128 : panel_depth;
 inline constexpr std::int64_t rows_of_a_part = 1024;  // of the result that share a packed panel
@@ -47,7 +50,8 @@ inline bool multiplies(at::ScalarType type) {
     return type == at::kBFloat16 && multiplies_bfloat16();
 }
 
-// Sizes for which tiles pay: packing costs as much as some tens of rows of the product. Pairs of 16-bit numbers must not be cut.
+// Sizes for which tiles pay: packing costs as much as some tens of rows of the product. Pairs of 16-bit
+// numbers must not be cut.
 inline bool pays(at::ScalarType type, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
     const bool whole_pairs = type == at::kFloat || (inner % 2 == 0 && columns % 2 == 0 && rows % 2 == 0);
     return multiplies(type) && whole_pairs && rows >= 64 && inner >= 64 && columns >= 64;
@@ -100,7 +104,8 @@ void finish(const Functions& functions, const float* sums, std::int64_t sums_str
 
 }  // namespace detail
 
-// c = a b, or a b^T where `b_transposed`, plus the bias. Panels of b are packed by whoever multiplies with them.
+// c = a b, or a b^T where `b_transposed`, plus the bias. Panels of b are packed by whoever multiplies with
+// them.
 template <class Number>
 void multiply(const Functions& functions, Matrix<const Number> a, Matrix<const Number> b, bool b_transposed,
               Matrix<Number> c, const float* bias = nullptr) {

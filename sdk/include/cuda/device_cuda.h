@@ -43,7 +43,8 @@ __device__ __forceinline__ T fresh(const T* place) {
     return __ldcg(place);
 }
 
-// The pattern of threadFenceReduction (CUDA samples): what a block has written is seen by whoever sees its ticket.
+// The pattern of threadFenceReduction (CUDA samples): what a block has written is seen by whoever sees its
+// ticket.
 __device__ __forceinline__ bool last_block(unsigned* tickets, unsigned* shared) {
     __threadfence();
     __syncthreads();

@@ -1,4 +1,5 @@
-// What the two sides of a launch share: its geometry, and the element types that kernels read and write. Neither CUDA nor LibTorch is needed. Since 0.1.
+// What the two sides of a launch share: its geometry, and the element types that kernels read and write.
+// Neither CUDA nor LibTorch is needed. Since 0.1.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,10 @@
 // An optimizer's step over all of its tensors in one launch, as its kernels see it. Since 0.1.
 //
-// Apex's multi_tensor_apply (csrc/multi_tensor_apply.cuh) hands a launch its tensors as an argument, so 36 tensors or 320 pieces fill one; LibTorch's foreach
-// kernels (ATen/native/cuda/MultiTensorApply.cuh) do the same. Here the list lies in memory of the device, as long as it need be, and blocks walk over it. As in LibTorch's capturable
-// fused Adam, the number of the step, the rate's factor and the verdict on the gradients are read from the device, so a captured graph can run again.
+// Apex's multi_tensor_apply (csrc/multi_tensor_apply.cuh) hands a launch its tensors as an argument, so 36
+// tensors or 320 pieces fill one; LibTorch's foreach kernels (ATen/native/cuda/MultiTensorApply.cuh) do the
+// same. Here the list lies in memory of the device, as long as it need be, and blocks walk over it. As in
+// LibTorch's capturable fused Adam, the number of the step, the rate's factor and the verdict on the
+// gradients are read from the device, so a captured graph can run again.
 //
 // Sums are kept by the number of the piece and added in that order: the same bits on every device.
 #pragma once
@@ -19,7 +21,8 @@ __device__ __forceinline__ double value_of(const Scalar& scalar) {
 // fmin and std::isfinite of doubles, for both compilers.
 __device__ __forceinline__ bool is_finite(double x) { return x - x == 0.0; }
 
-// One factor on every gradient, the verdict, and the norm: one pass that only reads. Squares are taken in double: no finite gradient overflows them.
+// One factor on every gradient, the verdict, and the norm: one pass that only reads. Squares are taken in
+// double: no finite gradient overflows them.
 struct NormKernel {
     static constexpr int threads = optimizer_threads;
     static constexpr int warps = threads / 32;
@@ -68,7 +71,8 @@ struct NormKernel {
     }
 };
 
-// What the rules of a step need of a group, where the step is the t-th: products and sums are rounded where those of the CPU's rows are.
+// What the rules of a step need of a group, where the step is the t-th: products and sums are rounded where
+// those of the CPU's rows are.
 struct StepNumbers {
     float gradient_factor, lr, keep;   // keep: 1 - lr * weight_decay
     float beta1, rest1, beta2, rest2;  // rest: 1 - beta
@@ -105,8 +109,9 @@ __device__ __forceinline__ void lion(const StepNumbers& n, float& w, float g, fl
 
 __device__ __forceinline__ bool refused(const StepCall& c) { return c.looked && c.memory->found_inf != 0.0F; }
 
-// body(number of the piece, tensor, first value, end, numbers), where `numbers` are what make(group, step, lr_factor, gradient_factor) returns, computed by one
-// thread where the group changes: Make::Numbers, for which there is room at `shared`. All threads of a block call it.
+// body(number of the piece, tensor, first value, end, numbers), where `numbers` are what make(group, step,
+// lr_factor, gradient_factor) returns, computed by one thread where the group changes: Make::Numbers, for
+// which there is room at `shared`. All threads of a block call it.
 template <class Make, class Body>
 __device__ __forceinline__ void over_pieces(const StepCall& c, const Make& make, unsigned char* shared,
                                             const Body& body) {

@@ -1,4 +1,5 @@
-// Eight values at a time, as floats, whatever they are stored in; and sums over a warp or a block in a fixed order. For kernel sources. Since 0.1.
+// Eight values at a time, as floats, whatever they are stored in; and sums over a warp or a block in a fixed
+// order. For kernel sources. Since 0.1.
 #pragma once
 
 #include <switchyard/sdk/cuda/device.h>
@@ -7,7 +8,8 @@ namespace switchyard::device {
 
 constexpr int vector_values = 8;  // of a thread: 16 bytes of 16-bit values, two times 16 of floats
 
-// Where a thread's eight values lie. `whole`: all eight are there, at multiples of 16 bytes; else the first `count` (0 to 8) one by one.
+// Where a thread's eight values lie. `whole`: all eight are there, at multiples of 16 bytes; else the first
+// `count` (0 to 8) one by one.
 struct Span {
     std::int64_t begin = 0;
     int count = 0;
@@ -121,7 +123,8 @@ __device__ __forceinline__ float warp_max(float value) {
     return value;
 }
 
-// In all threads of a block of `kWarps` warps; `shared` holds kWarps numbers, and may be used again after the next barrier.
+// In all threads of a block of `kWarps` warps; `shared` holds kWarps numbers, and may be used again after the
+// next barrier.
 template <int kWarps, class T>
 __device__ __forceinline__ T block_sum(T value, T* shared) {
     value = warp_sum(value);

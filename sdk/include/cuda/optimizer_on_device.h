@@ -1,9 +1,11 @@
-// The host's part of an optimizer's step on a device (device_optimizer.h): the list of its tensors, sent only where it has changed, and what stays there from step to step. LibTorch on one
-// side, no CUDA header on the other: streams and launches are the caller's, so the same code runs with emulated kernels. Since 0.1.
+// The host's part of an optimizer's step on a device (device_optimizer.h): the list of its tensors, sent only
+// where it has changed, and what stays there from step to step. LibTorch on one side, no CUDA header on the
+// other: streams and launches are the caller's, so the same code runs with emulated kernels. Since 0.1.
 //
 //     class StepOnDevice : public device::StepWithMoments<MyMoments> ...
 //     auto begun = begin(groups, params, queue, describe, launch_norm);
-//     launch_step(begun.call, optimizer_launch(begun.call.table.piece_count, queue, shared_bytes), queue.stream);
+//     launch_step(begun.call, optimizer_launch(begun.call.table.piece_count, queue, shared_bytes),
+//       queue.stream);
 #pragma once
 
 #include <algorithm>
@@ -24,8 +26,8 @@
 
 namespace switchyard::device {
 
-// Bytes on the device, sent again only where they differ from the last ones. A graph that is being captured gets a copy of its own, memory of the host included, for it will copy again
-// whenever it runs.
+// Bytes on the device, sent again only where they differ from the last ones. A graph that is being captured
+// gets a copy of its own, memory of the host included, for it will copy again whenever it runs.
 class SentBytes {
 public:
     const unsigned char* send(const std::vector<unsigned char>& bytes, at::Device where, const Queue& queue) {
@@ -219,7 +221,8 @@ private:
     SentBytes list_, groups_;
 };
 
-// A step with the moments of a plugin's own kind: what is no matter of launches. Moments: bind, state and load as Optimizer's. Used from one thread at a time, like the component that has it.
+// A step with the moments of a plugin's own kind: what is no matter of launches. Moments: bind, state and
+// load as Optimizer's. Used from one thread at a time, like the component that has it.
 template <class Moments>
 class StepWithMoments {
 public:

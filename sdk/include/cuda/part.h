@@ -1,4 +1,5 @@
-// The second library of a plugin, libNAME_cuda.so beside libNAME.so (SwitchyardPlugin.cmake), opened where a component is created for a CUDA device and nowhere else:
+// The second library of a plugin, libNAME_cuda.so beside libNAME.so (SwitchyardPlugin.cmake), opened where a
+// component is created for a CUDA device and nowhere else:
 //
 //     // in the CUDA library
 //     SWITCHYARD_EXPORT switchyard::Attention* switchyard_plugin_cuda_v1(const switchyard::CreateInfo& info);
@@ -7,7 +8,8 @@
 //     using Make = switchyard::Attention*(const switchyard::CreateInfo&);
 //     if (info.device() == Device::cuda) part_.reset(switchyard::sdk::cuda_part<Make>()(info));
 //
-// What the function takes and returns is between the two libraries of one plugin. SWITCHYARD_PLUGIN_CUDA is 1 in the base library if the other was built with it, else 0.
+// What the function takes and returns is between the two libraries of one plugin. SWITCHYARD_PLUGIN_CUDA is 1
+// in the base library if the other was built with it, else 0.
 #pragma once
 
 #include <stdexcept>

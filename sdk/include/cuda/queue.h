@@ -1,4 +1,5 @@
-// What the host's part of a CUDA component needs to know of where it runs. Plain C++; where a stream comes from is the caller's. Since 0.1.
+// What the host's part of a CUDA component needs to know of where it runs. Plain C++; where a stream comes
+// from is the caller's. Since 0.1.
 #pragma once
 
 #include <cstddef>

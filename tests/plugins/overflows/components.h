@@ -1,4 +1,5 @@
-// A ReLU that is right but for one call: its n-th forward of more values than a probe tries has an Inf, or its n-th backward a NaN.
+// A ReLU that is right but for one call: its n-th forward of more values than a probe tries has an Inf, or
+// its n-th backward a NaN.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,6 @@
-// dropout(act(x + bias)), plain and gated, and its backward. A warp takes 256 columns of every so many rows, so its bias is read once and the bias' gradient is a sum in its registers; the warps'
-// sums are added in order by a second launch.
+// dropout(act(x + bias)), plain and gated, and its backward. A warp takes 256 columns of every so many rows,
+// so its bias is read once and the bias' gradient is a sum in its registers; the warps' sums are added in
+// order by a second launch.
 #pragma once
 
 #include "cuda/common/draw.h"

@@ -14,8 +14,8 @@ struct Point {
     float value, slope;
 };
 
-// x Phi(x) by the polynomials of the CPU's kernels (activation_kernels.cpp says how they were made): erff and expf take twice as many instructions, which bfloat16 at the bandwidth of memory
-// leaves no time for.
+// x Phi(x) by the polynomials of the CPU's kernels (activation_kernels.cpp says how they were made): erff and
+// expf take twice as many instructions, which bfloat16 at the bandwidth of memory leaves no time for.
 __device__ __forceinline__ Point gelu_erf(float x) {
     constexpr float value[] = {0.0005380731998069574F, -0.0013688230289981575F, 0.0010238568801681522F,
                                -0.00122941835735911F,  0.004236366410231293F,   -0.00767465245000786F,
@@ -68,7 +68,8 @@ __device__ __forceinline__ Point silu(float x) {
 // NaN stays NaN.
 __device__ __forceinline__ Point relu(float x) { return {x <= 0.0F ? 0.0F : x, x <= 0.0F ? 0.0F : 1.0F}; }
 
-// body(i, point) for eight values of a curve that is the same for all threads. Where only one of value and slope is used, the other costs nothing.
+// body(i, point) for eight values of a curve that is the same for all threads. Where only one of value and
+// slope is used, the other costs nothing.
 template <class Body>
 __device__ __forceinline__ void on_curve(Curve curve, const float (&x)[8], const Body& body) {
     switch (curve) {

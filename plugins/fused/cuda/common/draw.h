@@ -33,10 +33,11 @@ __device__ __forceinline__ std::uint32_t pick(const std::uint32_t (&x)[4], int i
     return (i & 2) != 0 ? high : low;
 }
 
-// Drops, and scales what stays, eight values from column `base` + 8 lane on, `base` a multiple of 256. All lanes of a warp call it.
+// Drops, and scales what stays, eight values from column `base` + 8 lane on, `base` a multiple of 256. All
+// lanes of a warp call it.
 //
-// Eight columns need one word of each of four calls, and every call has the words of four lanes, two apart: each lane makes one call, and three exchanges bring every
-// word to its lane.
+// Eight columns need one word of each of four calls, and every call has the words of four lanes, two apart:
+// each lane makes one call, and three exchanges bring every word to its lane.
 __device__ __forceinline__ void drop8(const DropoutOnDevice& d, const RowPlace& at, std::int64_t base,
                                       float (&x)[8]) {
     const int lane = device::lane(), word = (lane % 8) / 2, calls = 4 * (lane % 2);

@@ -1,4 +1,5 @@
-// Dropout of hidden states for the kernels here: the numbers of <switchyard/interfaces/dropout.h>, by the position of a value in its sequence.
+// Dropout of hidden states for the kernels here: the numbers of <switchyard/interfaces/dropout.h>, by the
+// position of a value in its sequence.
 #pragma once
 
 #include <cstdint>

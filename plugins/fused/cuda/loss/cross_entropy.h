@@ -1,4 +1,5 @@
-// Rows of logits: the online log-sum-exp (Milakov & Gimelshein 2018, arXiv:1805.02867), each thread its own and all joined at the end, and the gradient of cross-entropy. A block a row.
+// Rows of logits: the online log-sum-exp (Milakov & Gimelshein 2018, arXiv:1805.02867), each thread its own
+// and all joined at the end, and the gradient of cross-entropy. A block a row.
 #pragma once
 
 #include <switchyard/sdk/cuda/device_rows.h>
@@ -21,7 +22,8 @@ struct LossRow {
 
     LossCall c;
 
-    // Vector k of a row whose length is no multiple of eight: the first ends where addresses of 16 bytes begin.
+    // Vector k of a row whose length is no multiple of eight: the first ends where addresses of 16 bytes
+    // begin.
     __device__ __forceinline__ Span vector(std::int64_t start, std::int64_t k) const {
         const std::int64_t off = start % 8, first = k == 0 ? 0 : 8 * k - off;
         const std::int64_t end = 8 * (k + 1) - off;

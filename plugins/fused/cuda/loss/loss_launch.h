@@ -27,7 +27,8 @@ struct LossCall {
     float* log_sum_exp = nullptr;     // [rows]
     float* losses = nullptr;          // [rows]
 
-    // Gradients of the losses times *scale, or each with its own; zeros where the target is ignored. `out` may be the logits.
+    // Gradients of the losses times *scale, or each with its own; zeros where the target is ignored. `out`
+    // may be the logits.
     const float* known_log_sum_exp = nullptr;
     const float* scale = nullptr;
     bool scale_of_each = false;

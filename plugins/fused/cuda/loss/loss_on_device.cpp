@@ -35,7 +35,8 @@ LossCall call_for(const at::Tensor& logits, const at::Tensor& targets, const Los
     return call;
 }
 
-// Logits of some classes of all rows, one after the other in the same memory: a twelfth of them, or what is work enough for a product.
+// Logits of some classes of all rows, one after the other in the same memory: a twelfth of them, or what is
+// work enough for a product.
 class Projection {
 public:
     explicit Projection(const LossInputs& inputs)
@@ -85,7 +86,8 @@ LossGrads gradients_of_projection(const LossInputs& inputs, const LossParams& pa
     const auto type = projection.x.scalar_type();
     const auto floats = projection.x.options().dtype(at::kFloat);
     const bool each = params.reduction == Reduction::none;
-    // One factor for all rows is left to the sums, where it cannot push small values below what a narrow dtype holds.
+    // One factor for all rows is left to the sums, where it cannot push small values below what a narrow
+    // dtype holds.
     const at::Tensor one = at::empty({}, floats).fill_(1.0);
     LossGrads grads;
     at::Tensor of_x;

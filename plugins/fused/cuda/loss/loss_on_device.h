@@ -1,5 +1,6 @@
-// Cross-entropy as launches of the kernels in this folder, on given logits or with the output projection by LibTorch's products, some classes of all rows at a time. LibTorch on one side, no CUDA
-// header on the other. Nothing waits for the device.
+// Cross-entropy as launches of the kernels in this folder, on given logits or with the output projection by
+// LibTorch's products, some classes of all rows at a time. LibTorch on one side, no CUDA header on the other.
+// Nothing waits for the device.
 #pragma once
 
 #include <switchyard/interfaces/loss.h>

@@ -1,5 +1,7 @@
-// Backward of norm(residual + dropout(x + bias)). A persistent grid: blocks go over the rows and keep the sums of the parameters' gradients in registers, each block leaves one part, and a second
-// launch adds the parts up in order. Columns past what registers hold are summed in the block's part itself, always by the same thread.
+// Backward of norm(residual + dropout(x + bias)). A persistent grid: blocks go over the rows and keep the
+// sums of the parameters' gradients in registers, each block leaves one part, and a second launch adds the
+// parts up in order. Columns past what registers hold are summed in the block's part itself, always by the
+// same thread.
 #pragma once
 
 #include "norm_rows.h"

@@ -1,6 +1,8 @@
-// norm(residual + dropout(x + bias)): one read, one write. The row stays in registers up to 32 values a thread; what is beyond that is read again.
+// norm(residual + dropout(x + bias)): one read, one write. The row stays in registers up to 32 values a
+// thread; what is beyond that is read again.
 //
-// Two passes over the registers: one would lose digits where the mean is large (Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance).
+// Two passes over the registers: one would lose digits where the mean is large (Chan, Golub & LeVeque 1983,
+// Algorithms for computing the sample variance).
 #pragma once
 
 #include "norm_rows.h"

@@ -1,5 +1,5 @@
-// Every rule of <switchyard/interfaces/optimizer.h> on eight values of a thread, over all tensors in one launch. Products and sums are rounded where those of the CPU's rows are
-// (optimizer_rows.cpp).
+// Every rule of <switchyard/interfaces/optimizer.h> on eight values of a thread, over all tensors in one
+// launch. Products and sums are rounded where those of the CPU's rows are (optimizer_rows.cpp).
 #pragma once
 
 #include <switchyard/sdk/cuda/device_optimizer.h>
@@ -89,7 +89,8 @@ struct StepKernel {
     WholeTensors whole;
     bool counts = true;
 
-    // Eight values, between their loads and their stores. Past the end all are 0, and 0 adds nothing to a sum: r and the direction of zeros are zeros.
+    // Eight values, between their loads and their stores. Past the end all are 0, and 0 adds nothing to a
+    // sum: r and the direction of zeros are zeros.
     __device__ __forceinline__ void eight(const device::TensorOfStep& tensor, const Span& at,
                                           const StepNumbers& n, float& of_w, float& of_direction) const {
         const Rule rule = static_cast<Rule>(tensor.rule);
@@ -130,7 +131,8 @@ struct StepKernel {
         if (weighs && rule != Rule::lamb) device::store_weight(w, tensor, at);
     }
 
-    // One warp a tensor, by the block that comes last; pieces in the order of their numbers for each lane, lanes in a fixed order.
+    // One warp a tensor, by the block that comes last; pieces in the order of their numbers for each lane,
+    // lanes in a fixed order.
     __device__ __forceinline__ void find_factors() const {
         for (std::int64_t t = device::warp(); t < c.table.tensor_count; t += warps) {
             const device::TensorOfStep& tensor = c.table.tensors[t];

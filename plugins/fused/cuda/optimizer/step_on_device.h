@@ -1,5 +1,5 @@
-// An optimizer's step as launches of the kernels in this folder. LibTorch on one side, no CUDA header on the other: where a stream comes from is the caller's, so the same code runs with the
-// kernels emulated.
+// An optimizer's step as launches of the kernels in this folder. LibTorch on one side, no CUDA header on the
+// other: where a stream comes from is the caller's, so the same code runs with the kernels emulated.
 #pragma once
 
 #include <vector>

@@ -99,14 +99,14 @@ TEST_CASE("a bad manifest is told what is wrong with it") {
 }
 
 TEST_CASE("numbers that no program has are refused, however large") {
-    const auto with_rank = [](const std::string& priority) {
+    const auto with_priority = [](const std::string& priority) {
         std::string text = component;
-        const auto at = text.find("\"priority\":") + 7;
+        const auto at = text.find("\"priority\":") + std::string_view("\"priority\":").size();
         return json_with(text.replace(at, text.find(',', at) - at, priority));
     };
-    REQUIRE(error_of(with_rank("7")).empty());
+    REQUIRE(error_of(with_priority("7")).empty());
     for (const std::string priority : {"1e300", "18446744073709551615", "9223372036854775808", "-1000001"})
-        CHECK(error_of(with_rank(priority)) == "components[0].priority is no integer of a usable size");
+        CHECK(error_of(with_priority(priority)) == "components[0].priority is no integer of a usable size");
 }
 
 TEST_CASE("keys of a later version are no error") {

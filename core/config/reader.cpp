@@ -16,7 +16,7 @@ std::string key_below(const std::string& path, const std::string& name) {
     return path.empty() ? key_text(name) : path + '.' + key_text(name);
 }
 
-std::string one_of(const std::vector<std::string>& known) {
+std::string known_names(const std::vector<std::string>& known) {
     return known.empty() ? "" : "one of " + base::joined(known);
 }
 
@@ -177,7 +177,7 @@ private:
             known.push_back(owner.second);
         }
         report(component.name_place, path,
-               "no plugin has a component of this name for " + std::string(name(kind)), one_of(known),
+               "no plugin has a component of this name for " + std::string(name(kind)), known_names(known),
                did_you_mean(suggest(component.name, known)));
         return nullptr;
     }
@@ -190,7 +190,7 @@ private:
             known.push_back(spec.name);
         }
         report(node.name_place, key_below(path, node.name), component + " has no such option",
-               known.empty() ? "none: it has no options" : one_of(known),
+               known.empty() ? "none: it has no options" : known_names(known),
                did_you_mean(suggest(node.name, known)));
         return std::nullopt;
     }

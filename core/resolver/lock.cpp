@@ -23,7 +23,7 @@ struct Entry {
 };
 using Entries = std::map<std::string, Entry>;  // by "attention, encoder.0-5, train"
 
-Json json_of(const PlanRow& row) {
+Json locked_slot(const PlanRow& row) {
     const auto& chosen = *row.chosen;
     return {{"slot", row.use.slot},
             {"layers", row.use.layers},
@@ -40,7 +40,7 @@ Json json_of(const PlanRow& row) {
 Json lock_json(const Plan& plan) {
     Json slots = Json::array();
     for (const auto& row : plan.rows) {
-        if (row.chosen) slots.push_back(json_of(row));
+        if (row.chosen) slots.push_back(locked_slot(row));
     }
     return {{"switchyard_lock", lock_version}, {"host", plan.host.name}, {"slots", slots}};
 }

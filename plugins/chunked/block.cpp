@@ -17,8 +17,6 @@
 namespace switchyard::chunked {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 at::Tensor counting(Span span, const at::Tensor& like) {
     return at::arange(span.begin, span.end, like.options().dtype(at::kLong).requires_grad(false));
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,8 @@
 #include <switchyard/interfaces/attention.h>
 
 namespace switchyard::chunked {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Half-open.
 struct Span {

@@ -12,8 +12,6 @@
 namespace switchyard::chunked {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // The softmax of rows of which only some columns have been seen yet.
 struct Running {
     at::Tensor top_BHn1;    // largest score

@@ -9,8 +9,6 @@
 namespace switchyard::flash {
 namespace {
 
-constexpr std::int64_t key_block = backward_block;
-
 // Everything that a thread needs for one item: parts of the keys of one kv head of one sequence.
 template <class Compute>
 struct Scratch {
@@ -25,7 +23,8 @@ struct Scratch {
     float delta[tile_rows], top[tile_rows], weight[tile_rows];
 
     void fit(const Call& call, std::int64_t keys) {
-        const std::int64_t d = even(call.head_dim), e = even(call.v_head_dim), tile = tile_rows * key_block;
+        const std::int64_t d = even(call.head_dim), e = even(call.v_head_dim),
+                           tile = tile_rows * backward_block;
         k_transposed.fit(keys * d);
         v_transposed.fit(keys * e);
         k_right.fit(keys * call.head_dim);
@@ -128,7 +127,7 @@ private:
         float* sum = nullptr;
         for (std::int64_t part = 0; part < plan_.parts(sequence); ++part) {
             bool seen = false;
-            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), key_block,
+            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), backward_block,
                                 [&](const Tile&) { seen = true; });
             if (!seen) continue;
             float* const from = dq_part(s, head, first, part);
@@ -149,7 +148,7 @@ private:
         scratch.first_key = keys.begin;
         scratch.first_part = item.first_part;
         scratch.fit(call_, up16(keys.end - keys.begin));
-        for (std::int64_t block = keys.begin; block < keys.end; block += key_block)
+        for (std::int64_t block = keys.begin; block < keys.end; block += backward_block)
             pack(sequence, item.kv_head, block, scratch);
         const std::int64_t group = call_.heads / call_.kv_heads;
         for (std::int64_t head = item.kv_head * group; head < (item.kv_head + 1) * group; ++head) {
@@ -177,12 +176,12 @@ private:
     }
 
     static std::int64_t columns_of(const Sequence& sequence, std::int64_t block) {
-        return std::min(key_block, up16(sequence.keys) - block);
+        return std::min(backward_block, up16(sequence.keys) - block);
     }
 
     void pack(const Sequence& sequence, std::int64_t kv_head, std::int64_t block,
               Scratch<Compute>& scratch) const {
-        const std::int64_t n = std::min(key_block, sequence.keys - block),
+        const std::int64_t n = std::min(backward_block, sequence.keys - block),
                            padded = columns_of(sequence, block);
         const Source<Storage> k{call_.k_row<const Storage>(sequence, kv_head, block), call_.k.row};
         const Source<Storage> v{call_.v_row<const Storage>(sequence, kv_head, block), call_.v.row};
@@ -204,7 +203,7 @@ private:
         bool any = false;
         for (std::int64_t part = item.first_part; part < item.last_part; ++part) {
             bool seen = false;
-            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), key_block,
+            call_.for_each_tile(sequence, first, rows, plan_.part(sequence, part), backward_block,
                                 [&](const Tile& tile) {
                                     run_tile({item.sequence, head, first, rows, part}, tile, seen, scratch);
                                     seen = true;
@@ -268,9 +267,9 @@ private:
             return panel.data() + (tile.block - scratch.first_key) * width + skipped * column_step<Compute>;
         };
         product(m, n, even(d), scratch.q.data(), even(d), at(scratch.k_transposed, even(d)), columns,
-                scratch.p.data(), key_block, false);
+                scratch.p.data(), backward_block, false);
         product(m, n, even(e), scratch.grad.data(), even(e), at(scratch.v_transposed, even(e)), columns,
-                scratch.ds.data(), key_block, false);
+                scratch.ds.data(), backward_block, false);
         for (std::int64_t r = 0; r < m; ++r) {
             if (r < rows) {
                 run_row(ScoreRow(call_, sequence, head, first + r), tile, n, r, scratch,
@@ -288,7 +287,8 @@ private:
         product(n, d, m, scratch.ds_transposed.data(), m, scratch.q_right.data(), d,
                 scratch.dk.data() + key * d, d, true);
         if (rows_.dq.data != nullptr)
-            product(m, d, n, ds, key_block, scratch.k_right.data() + key * d, d, scratch.dq.data(), d, add);
+            product(m, d, n, ds, backward_block, scratch.k_right.data() + key * d, d, scratch.dq.data(), d,
+                    add);
     }
 
     // [m, n] of a tile, rounded to Compute: in scratch.rounded, or for float where it is.
@@ -296,7 +296,8 @@ private:
                               std::int64_t n) const {
         if constexpr (in_pairs<Compute>) {
             for (std::int64_t r = 0; r < m; ++r)
-                kernels_.to_bfloat16(x.data() + r * key_block, n, scratch.rounded.data() + r * key_block);
+                kernels_.to_bfloat16(x.data() + r * backward_block, n,
+                                     scratch.rounded.data() + r * backward_block);
             return scratch.rounded.data();
         } else {
             return x.data();
@@ -305,17 +306,17 @@ private:
 
     void transpose(const Compute* x, std::int64_t m, std::int64_t n, Compute* out) const {
         if constexpr (in_pairs<Compute>) {
-            kernels_.panels.transpose16(reinterpret_cast<const std::uint16_t*>(x), m, n, key_block,
+            kernels_.panels.transpose16(reinterpret_cast<const std::uint16_t*>(x), m, n, backward_block,
                                         reinterpret_cast<std::uint16_t*>(out), m);
         } else {
-            kernels_.panels.transpose32(reinterpret_cast<const std::uint32_t*>(x), m, n, key_block,
+            kernels_.panels.transpose32(reinterpret_cast<const std::uint32_t*>(x), m, n, backward_block,
                                         reinterpret_cast<std::uint32_t*>(out), m);
         }
     }
 
     void clear_row(std::int64_t r, std::int64_t n, Scratch<Compute>& scratch) const {
-        std::fill_n(scratch.p.data() + r * key_block, n, 0.0F);
-        std::fill_n(scratch.ds.data() + r * key_block, n, 0.0F);
+        std::fill_n(scratch.p.data() + r * backward_block, n, 0.0F);
+        std::fill_n(scratch.ds.data() + r * backward_block, n, 0.0F);
     }
 
     // Where the gradients of a row's biases go, from the tile's first column on; nullptr: nowhere.
@@ -349,9 +350,9 @@ private:
     // Scores to probabilities, and gradients of probabilities to those of scores.
     void run_row(const ScoreRow& row, const Tile& tile, std::int64_t n, std::int64_t r,
                  Scratch<Compute>& scratch, const BiasRow& biases) const {
-        float* const p = scratch.p.data() + r * key_block;
-        float* const ds = scratch.ds.data() + r * key_block;
-        float* const slope = call_.soft_cap > 0.0F ? scratch.slope.data() + r * key_block : nullptr;
+        float* const p = scratch.p.data() + r * backward_block;
+        float* const ds = scratch.ds.data() + r * backward_block;
+        float* const slope = call_.soft_cap > 0.0F ? scratch.slope.data() + r * backward_block : nullptr;
         const Exponential exponential{row.factor(), scratch.top[r], scratch.weight[r]};
         const DropoutRow dropout = row.dropout();
         std::int64_t done = 0;

@@ -10,11 +10,10 @@
 namespace switchyard::flash {
 namespace {
 
-constexpr std::int64_t key_block = 512;
+constexpr std::int64_t decode_block = 512;
 // Each thread reads long stretches of memory, but not all of its share at once: one that was interrupted
 // leaves the rest to the others.
 constexpr std::int64_t runs_per_thread = 16;
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 template <class Storage>
 class Decode {
@@ -66,7 +65,7 @@ private:
         if (sequence.queries == 0) return;
         Group group{s, kv_head, partial_rows_, 0};
         const KeyRange all{0, sequence.keys};
-        call_.for_each_tile(sequence, 0, sequence.queries, all, key_block, [&](const Tile& tile) {
+        call_.for_each_tile(sequence, 0, sequence.queries, all, decode_block, [&](const Tile& tile) {
             parts_.push_back({groups_.size(), partial_rows_, tile});
             partial_rows_ += rows_of_group(sequence);
             ++group.parts;
@@ -79,7 +78,7 @@ private:
         const Sequence& sequence = call_.sequences[group.sequence];
         const std::int64_t n = part.tile.end - part.tile.begin;
         scratch.query.fit(call_.head_dim);
-        scratch.scores.fit(key_block);
+        scratch.scores.fit(decode_block);
         const auto* const k = call_.k_row<const Storage>(sequence, group.kv_head, part.tile.begin);
         const auto* const v = call_.v_row<const Storage>(sequence, group.kv_head, part.tile.begin);
         std::int64_t row = part.first_row;

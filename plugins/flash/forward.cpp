@@ -9,7 +9,6 @@ namespace switchyard::flash {
 namespace {
 
 constexpr std::int64_t key_block = 512;
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // Keys and values of all sequences, packed once for all queries and all heads that share them.
 template <class Storage, class Compute>

@@ -10,6 +10,8 @@
 
 namespace switchyard::flash {
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
 class ScoreRow {
 public:
     ScoreRow(const Call& call, const Sequence& sequence, std::int64_t head, std::int64_t query)

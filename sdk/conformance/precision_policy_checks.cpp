@@ -17,7 +17,7 @@ namespace {
 
 // Legend:  R rows  I in  O out
 constexpr std::int64_t rows = 6, in = 40, out = 24;
-const LinearSite site{"decoder.0.feed_forward.up", 0, 2};
+const LinearSite checked_site{"decoder.0.feed_forward.up", 0, 2};
 
 struct Call {
     at::Tensor x, grad_y, y, grad_weight;  // grad_weight undefined where the component has no gradients
@@ -30,7 +30,7 @@ public:
         : one_(one),
           gradient_(findings.facts().gradient),
           binding_(findings.component(), one.request),
-          dtypes_(dtypes_of(policy(), site)) {
+          dtypes_(dtypes_of(policy(), checked_site)) {
         weight_OI =
             place(bell({out, in}, one.seed + 1) * 0.3, dtypes_.stored, one.device, Placement::dense, 0.0);
         bias_O = place(bell({out}, one.seed + 2), dtypes_.stored, one.device, Placement::dense, 0.0);
@@ -46,22 +46,23 @@ public:
         const LinearInputs inputs{call.x, weight_OI, bias_O};
         if (gradient_ == GradientMode::differentiable) {
             const at::AutoGradMode with_grad(true);
-            call.y = policy().linear(inputs, site, nullptr);
+            call.y = policy().linear(inputs, checked_site, nullptr);
             call.grad_weight = differentiate({call.y}, {call.grad_y}, {weight_OI})[0];
             return call;
         }
         const at::NoGradGuard no_grad;
         const bool kernel = gradient_ == GradientMode::kernel;
         Saved saved;
-        call.y = policy().linear(inputs, site, kernel ? &saved : nullptr);
+        call.y = policy().linear(inputs, checked_site, kernel ? &saved : nullptr);
         if (kernel)
-            call.grad_weight = policy().linear_backward(site, saved, call.grad_y, {true, true, true}).weight;
+            call.grad_weight =
+                policy().linear_backward(checked_site, saved, call.grad_y, {true, true, true}).weight;
         return call;
     }
 
     at::Tensor forward(std::int64_t number) {
         const at::NoGradGuard no_grad;
-        return policy().linear({data_of(number).x, weight_OI, bias_O}, site, nullptr);
+        return policy().linear({data_of(number).x, weight_OI, bias_O}, checked_site, nullptr);
     }
 
     // A step of two micro-batches.

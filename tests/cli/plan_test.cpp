@@ -18,12 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::vector<std::string> no_faults;
-
-std::vector<std::string> schema_faults(const std::string& name, const Json& json) {
-    return JsonSchema(source_dir() / "docs/schema" / name).faults(json);
-}
-
 Json plan(std::vector<std::string> more = {}, const std::string& config = "configs/demo.toml") {
     more.insert(more.begin(), {"plan", config});
     return run_json(more);

@@ -15,12 +15,6 @@ using test::run;
 
 namespace {
 
-const std::vector<std::string> no_faults;
-
-std::vector<std::string> schema_faults(const std::string& name, const nlohmann::json& json) {
-    return JsonSchema(source_dir() / "docs/schema" / name).faults(json);
-}
-
 // The build's plugins and, before them, a folder with a file that is none.
 RunOptions with_broken_plugin() {
     const auto folder = temporary_dir("broken");

@@ -20,9 +20,9 @@ RunOptions printing() {
     return {{{"SWITCHYARD_PLUGIN_PATH", folder.string()}, {"SWITCHYARD_CACHE", (folder / "cache").string()}}};
 }
 
-const std::vector<std::string> plan{"plan",  "configs/demo.toml",
-                                    "--set", "model.activation=relu",
-                                    "--set", "activation.backend=test_prints/relu"};
+const std::vector<std::string> plan_demo{"plan",  "configs/demo.toml",
+                                         "--set", "model.activation=relu",
+                                         "--set", "activation.backend=test_prints/relu"};
 
 std::vector<std::string> with_json(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--json", "-"});
@@ -46,7 +46,7 @@ void check_told(const std::string& text, const std::vector<std::string>& calls) 
 
 TEST_CASE(
     "the JSON of a plan is whole though a plugin prints, and what it printed is on the standard error") {
-    const auto outcome = run(with_json(plan), printing());
+    const auto outcome = run(with_json(plan_demo), printing());
     INFO(end_of(outcome.err));
     REQUIRE(outcome.code == 0);
     const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
@@ -56,7 +56,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a plan for people has nothing of it while plugins are loaded and asked") {
-    const auto outcome = run(plan, printing());
+    const auto outcome = run(plan_demo, printing());
     INFO(end_of(outcome.err));
     REQUIRE(outcome.code == 0);
     CHECK_THAT(outcome.out, contains("test_prints"));

@@ -87,11 +87,6 @@ struct Place {
     }
 };
 
-std::vector<std::string> schema_faults(const std::string& name, const Json& json) {
-    return JsonSchema(source_dir() / "docs/schema" / name).faults(json);
-}
-const std::vector<std::string> no_faults;
-
 std::vector<std::string> sets_of(const std::string& text) {
     std::vector<std::string> words;
     for (std::size_t begin = 0; begin <= text.size();) {

@@ -14,7 +14,6 @@ using namespace switchyard::test;
 namespace {
 
 using Words = std::vector<std::string>;
-const Words no_faults;
 
 // Small shapes, few samples, one thread: what else runs on the machine then matters little.
 Words quick(Words words) {

@@ -17,12 +17,6 @@ using namespace switchyard::test;
 
 namespace {
 
-MadeUp steady(double ms) {
-    MadeUp arm;
-    arm.step_ms = [ms](std::int64_t) { return ms; };
-    return arm;
-}
-
 Comparison with_everything() {
     auto settings = quick_settings();
     settings.seeds = 5;

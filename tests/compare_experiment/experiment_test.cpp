@@ -29,12 +29,6 @@ Comparison compared(const std::vector<std::pair<std::string, MadeUp>>& arms,
     return compared(arms, settings, log);
 }
 
-MadeUp steady(double ms) {
-    MadeUp arm;
-    arm.step_ms = [ms](std::int64_t) { return ms; };
-    return arm;
-}
-
 MadeUp noisy(double ms, double spread, std::uint64_t seed) {
     auto random = std::make_shared<PhiloxStream>(seed);
     MadeUp arm;

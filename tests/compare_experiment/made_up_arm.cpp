@@ -66,6 +66,12 @@ private:
 
 }  // namespace
 
+MadeUp steady(double ms) {
+    MadeUp arm;
+    arm.step_ms = [ms](std::int64_t) { return ms; };
+    return arm;
+}
+
 compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log) {
     compare::ArmSpec spec;
     spec.name = name;

@@ -27,6 +27,9 @@ struct MadeUp {
 // What went on, in order: "a prepares", "b runs 3", "a ends".
 using Log = std::vector<std::string>;
 
+// One whose steps all take `ms`.
+MadeUp steady(double ms);
+
 compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log);
 
 // Settings whose messages and drifts mean nothing.

@@ -20,7 +20,7 @@ std::string shown(const config::Config& config, bool origin) {
     return out.str();
 }
 
-const config::OptionSchemas& schemas() {
+const config::OptionSchemas& shown_schemas() {
     static const config::OptionSchemas made{
         {{Kind::attention, "chunked"},
          {{"chunk_size", OptionType::integer, std::int64_t{256}, 1.0, 65536.0, {}, ""},
@@ -68,11 +68,11 @@ TEST_CASE("what is shown loads to the same configuration") {
 }
 
 TEST_CASE("with schemas, options that nobody wrote are shown as comments") {
-    const auto config = good(everything, {}, &schemas());
+    const auto config = good(everything, {}, &shown_schemas());
     const std::string text = shown(config, true);
     CHECK_THAT(text, switchyard::test::contains("\n[attention.options.chunked]\nchunk_size = 64"));
     CHECK_THAT(text, switchyard::test::contains("\n# [loss.options.chunked]\n# rows = 8"));
-    const auto again = good(text, {}, &schemas());
+    const auto again = good(text, {}, &shown_schemas());
     CHECK(again.attention == config.attention);
     CHECK(again.loss == config.loss);
     CHECK(config::canonical_text(again) == config::canonical_text(config));
@@ -100,7 +100,7 @@ TEST_CASE("every value is shown with its origin") {
 }
 
 TEST_CASE("the JSON form has every value and origin") {
-    const auto json = config::show_json(good(everything, {}, &schemas()));
+    const auto json = config::show_json(good(everything, {}, &shown_schemas()));
     CHECK(json["values"]["optimizer.lr"]["value"] == 0.1);
     CHECK(json["values"]["optimizer.lr"]["origin"] == "run.toml:3:1");
     CHECK(json["values"]["attention.options.chunked.label"]["origin"] == "default");
@@ -116,7 +116,7 @@ TEST_CASE("the fingerprint is the same for the same values, wherever they come f
     CHECK(config::fingerprint(a) == config::fingerprint(b));
     CHECK(config::fingerprint(a).size() == 16);
     CHECK(config::fingerprint(a) != config::fingerprint(good("")));
-    CHECK(config::fingerprint(a) == config::fingerprint(good("run.seed = 1", {}, &schemas())));
+    CHECK(config::fingerprint(a) == config::fingerprint(good("run.seed = 1", {}, &shown_schemas())));
     CHECK(config::fingerprint(good("[[layer]]\nmatch=\"*\"\nmodel.window=1")) !=
           config::fingerprint(good("")));
 }

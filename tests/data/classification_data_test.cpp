@@ -14,11 +14,11 @@ namespace {
 
 constexpr const char* vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n";
 
-struct Job {
+struct ClassificationJob {
     config::DataConfig data;
     std::string folder = test::temporary_dir("classification").string();
 
-    explicit Job(const std::string& text) {
+    explicit ClassificationJob(const std::string& text) {
         std::ofstream(folder + "/train.tsv") << text;
         data.train = {folder + "/train.tsv"};
         data.eval = data.train;
@@ -32,7 +32,7 @@ struct Job {
 }  // namespace
 
 TEST_CASE("texts become pieces, labels numbers") {
-    const auto splits = Job("label\ttext\nyes\ta b\n0\tc\n").read();
+    const auto splits = ClassificationJob("label\ttext\nyes\ta b\n0\tc\n").read();
     REQUIRE(splits.problems.empty());
     REQUIRE(splits.train->size() == 2);
     CHECK(splits.train->get(0, 0).ids == std::vector<std::int64_t>{2, 4, 5, 3});
@@ -43,7 +43,7 @@ TEST_CASE("texts become pieces, labels numbers") {
 }
 
 TEST_CASE("pairs are cut from the longer text first and carry token_type_ids") {
-    Job job("label\ttext\tother\nyes\ta a a a\tb b\n");
+    ClassificationJob job("label\ttext\tother\nyes\ta a a a\tb b\n");
     job.data.pair_column = "other";
     const auto splits = job.read(7);
     REQUIRE(splits.problems.empty());
@@ -53,7 +53,7 @@ TEST_CASE("pairs are cut from the longer text first and carry token_type_ids") {
 }
 
 TEST_CASE("an unknown label is an error with its place, or skipped and counted") {
-    Job job("label\ttext\nyes\ta\nmaybe\tb\n");
+    ClassificationJob job("label\ttext\nyes\ta\nmaybe\tb\n");
     const auto refused = job.read();
     REQUIRE(refused.problems.size() == 2);  // the file is read for training and for evaluation
     CHECK(refused.problems[0] ==
@@ -67,7 +67,7 @@ TEST_CASE("an unknown label is an error with its place, or skipped and counted")
 }
 
 TEST_CASE("a malformed row is an error with its place, or skipped") {
-    Job job("label\ttext\nyes\nno\ta\n");
+    ClassificationJob job("label\ttext\nyes\nno\ta\n");
     CHECK(job.read().problems[0] == job.data.train[0] + ":2: the row has 1 column, expected 2");
     job.data.bad_row = config::BadRow::skip;
     CHECK(job.read().problems.empty());
@@ -79,7 +79,7 @@ TEST_CASE("a hash holds texts out, and no text is in two splits") {
     for (int i = 0; i < 2000; ++i)
         text += std::string(i % 2 ? "yes" : "no") + "\t" + (i % 3 ? "" : " ") + "text " +
                 std::to_string(i / 2) + "\n";
-    Job job(text);
+    ClassificationJob job(text);
     job.data.eval.clear();
     job.data.eval_fraction = 0.1;
     const auto splits = job.read();
@@ -94,21 +94,21 @@ TEST_CASE("a hash holds texts out, and no text is in two splits") {
 }
 
 TEST_CASE("an empty data set is an error") {
-    const auto splits = Job("label\ttext\n").read();
+    const auto splits = ClassificationJob("label\ttext\n").read();
     REQUIRE(splits.problems.size() == 2);
     CHECK(splits.problems[0] == "data.train: no row can be used for training (0 read)");
     CHECK(splits.problems[1] == "data.eval: no row can be used for evaluation");
 }
 
 TEST_CASE("an unknown format is an error") {
-    Job job("");
+    ClassificationJob job("");
     job.data.train = {"reviews.parquet"};
     CHECK_THAT(job.read().problems[0],
                test::contains("reviews.parquet: cannot tell its format from its name"));
 }
 
 TEST_CASE("one class only, and labels that no sample has, are told") {
-    const auto one = Job("label\ttext\nyes\ta\nyes\tb\n").read();
+    const auto one = ClassificationJob("label\ttext\nyes\ta\nyes\tb\n").read();
     CHECK(one.problems.empty());
     CHECK(one.warnings ==
           std::vector<std::string>{
@@ -116,12 +116,12 @@ TEST_CASE("one class only, and labels that no sample has, are told") {
               "data.train: no sample has the label 'no' (task.labels)",
               "data.eval: all 2 samples have the label 'yes': there is nothing to tell apart",
               "data.eval: no sample has the label 'no' (task.labels)"});
-    CHECK(Job("label\ttext\nyes\ta\nno\tb\n").read().warnings.empty());
+    CHECK(ClassificationJob("label\ttext\nyes\ta\nno\tb\n").read().warnings.empty());
 }
 
 TEST_CASE("texts that are empty, hold NUL bytes or are no UTF-8 are told and counted") {
     const std::string good = "label\ttext\nyes\ta\nno\tb\n";
-    Job job(good + "yes\t\nno\t \n" + std::string("yes\ta\0b\n", 8) + "no\ta\xff\n");
+    ClassificationJob job(good + "yes\t\nno\t \n" + std::string("yes\ta\0b\n", 8) + "no\ta\xff\n");
     job.data.eval = {job.folder + "/eval.tsv"};
     std::ofstream(job.data.eval[0]) << good;
     CHECK(job.read().problems ==
@@ -149,7 +149,7 @@ TEST_CASE("twenty problems are told, then how many more there are") {
     const auto problems = [&](int count) {
         std::string text = "label\ttext\nyes\ta\nno\tb\n";
         for (int i = 0; i < count; ++i) text += "maybe\ta\n";
-        Job job(text);
+        ClassificationJob job(text);
         job.data.eval = {job.folder + "/eval.tsv"};
         std::ofstream(job.data.eval[0]) << "label\ttext\nyes\ta\n";
         return job.read().problems;
@@ -161,7 +161,8 @@ TEST_CASE("twenty problems are told, then how many more there are") {
 }
 
 TEST_CASE("a label is quoted up to a limit") {
-    const auto problem = Job("label\ttext\n" + std::string(100'000, 'x') + "\ta\n").read().problems[0];
+    const auto problem =
+        ClassificationJob("label\ttext\n" + std::string(100'000, 'x') + "\ta\n").read().problems[0];
     CHECK(problem.size() < 600);
     CHECK_THAT(problem, test::contains("... (100000 characters)' is none of 'no', 'yes'"));
 }

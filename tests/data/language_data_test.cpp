@@ -1,5 +1,5 @@
 // Texts as samples of a causal language model: by themselves and in blocks. To add a case: write the file's
-// text into a Job.
+// text into a LanguageJob.
 #include <switchyard/data/byte_tokenizer.h>
 #include <switchyard/data/language_data.h>
 #include <switchyard/data/wordpiece.h>
@@ -16,13 +16,13 @@ using Ids = std::vector<std::int64_t>;
 
 namespace {
 
-struct Job {
+struct LanguageJob {
     config::DataConfig data;
     data::LanguageSettings settings{LanguageTask::causal, 16, 300, 7};
     std::shared_ptr<const data::Tokenizer> tokenizer = std::make_shared<data::ByteTokenizer>();
     std::string folder = test::temporary_dir("language").string();
 
-    explicit Job(const std::string& text) {
+    explicit LanguageJob(const std::string& text) {
         data.train = {file("train.txt", text)};
         data.eval = data.train;
     }
@@ -59,7 +59,7 @@ std::string joined(const std::vector<std::string>& texts) {
 }  // namespace
 
 TEST_CASE("a text's labels are its next tokens, with eos at the end") {
-    const auto splits = Job("ab\n\ncde\n").read();
+    const auto splits = LanguageJob("ab\n\ncde\n").read();
     REQUIRE(splits.problems.empty());
     REQUIRE(splits.train->size() == 2);
     const auto sample = splits.train->get(1, 0);
@@ -76,7 +76,7 @@ TEST_CASE("a text's labels are its next tokens, with eos at the end") {
 }
 
 TEST_CASE("a text that is too long is cut, and counted") {
-    Job job("abcdefgh\n");
+    LanguageJob job("abcdefgh\n");
     job.settings.max_length = 4;
     const auto splits = job.read();
     CHECK(splits.train->get(0, 0).ids == framed("abc"));
@@ -86,7 +86,7 @@ TEST_CASE("a text that is too long is cut, and counted") {
 TEST_CASE("blocks hold all texts end to end, and give them back") {
     const auto texts = many_texts();
     for (const auto kind : {config::Blocks::packed_lm, config::Blocks::fixed}) {
-        Job job(joined(texts));
+        LanguageJob job(joined(texts));
         job.data.blocks = kind;
         const auto splits = job.read();
         REQUIRE(splits.problems.empty());
@@ -127,7 +127,7 @@ TEST_CASE("blocks hold all texts end to end, and give them back") {
 }
 
 TEST_CASE("paragraphs, files and folders are texts") {
-    Job job("");
+    LanguageJob job("");
     job.data.train = {job.file("a.txt", "one\ntwo\n\n \nthree\n")};
     job.data.documents = config::Documents::paragraphs;
     job.data.eval = job.data.train;
@@ -154,7 +154,7 @@ TEST_CASE("no text is in both splits, though it comes twice, and blocks are of w
     auto texts = many_texts();
     const auto once = texts;
     texts.insert(texts.end(), once.begin(), once.end());
-    Job job(joined(texts));
+    LanguageJob job(joined(texts));
     job.data.eval.clear();
     job.data.blocks = config::Blocks::packed_lm;
     const auto splits = job.read();
@@ -182,10 +182,10 @@ TEST_CASE("no text is in both splits, though it comes twice, and blocks are of w
 }
 
 TEST_CASE("bad input gets its place") {
-    CHECK(Job("").read().problems.front().ends_with("/train.txt: is empty; expected text"));
-    CHECK(Job("\n\n").read().problems.front() ==
+    CHECK(LanguageJob("").read().problems.front().ends_with("/train.txt: is empty; expected text"));
+    CHECK(LanguageJob("\n\n").read().problems.front() ==
           "data.train: no row can be used for training (2 read, 2 without any text)");
-    Job job("fine\nb\xc3 x\n");
+    LanguageJob job("fine\nb\xc3 x\n");
     job.tokenizer = data::WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfine\n", "v").tokenizer;
     REQUIRE(job.read().problems.size() == 2);  // the file is read for training and for evaluation
     CHECK(job.read().problems[0] == job.data.train[0] + ":2: is no valid UTF-8 at byte 2");
@@ -204,7 +204,7 @@ TEST_CASE("bad input gets its place") {
 }
 
 TEST_CASE("texts to evaluate on that are also learnt from are counted, whatever their white space and case") {
-    Job job("one\ntwo\nthree\n");
+    LanguageJob job("one\ntwo\nthree\n");
     job.data.eval = {job.file("eval.txt", "two\n Three \nfour\n")};
     CHECK(job.read().also_in_train == 2);
     job.data.eval.clear();

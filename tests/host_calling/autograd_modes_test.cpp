@@ -26,7 +26,7 @@ at::Tensor leaf(std::int64_t size, double first) {
 }
 
 // z = x * y, with nothing saved.
-Behaviour product() {
+Behaviour unsaved_product() {
     Behaviour behaviour;
     behaviour.forward = [](const auto& inputs, host::Tensors& outputs, Saved*) {
         outputs.push_back(inputs[0] * inputs[1]);
@@ -62,7 +62,7 @@ TEST_CASE("differentiable: a component that loses the graph is told so") {
 }
 
 TEST_CASE("none: a gradient is refused by name, a call without one is served") {
-    const Behaviour behaviour = product();
+    const Behaviour behaviour = unsaved_product();
     const BridgeFixture op(GradientMode::none, behaviour);
     const at::Tensor x = leaf(2, 0.3), y = leaf(2, 0.7);
     CHECK_THROWS_WITH(

@@ -21,7 +21,7 @@ using torch::autograd::grad;
 
 namespace {
 
-at::Tensor leaf(std::int64_t size, double first) {
+at::Tensor leaf_from(std::int64_t size, double first) {
     at::Tensor values = at::zeros({size}, at::TensorOptions().dtype(at::kDouble));
     for (std::int64_t i = 0; i < size; ++i)
         values.data_ptr<double>()[i] = first + 0.1 * static_cast<double>(i);
@@ -51,7 +51,7 @@ struct Counted {
 TEST_CASE("recompute: gradients are those of the reference, which runs in backward only") {
     Counted counted;
     const BridgeFixture op(GradientMode::recompute, counted.behaviour);
-    const at::Tensor x = leaf(5, 0.3), y = leaf(5, 0.7);
+    const at::Tensor x = leaf_from(5, 0.3), y = leaf_from(5, 0.7);
     const at::Tensor z = op.z(x, y);
     CHECK(counted.forwards == 1);
     CHECK(counted.references == 0);
@@ -65,7 +65,7 @@ TEST_CASE("recompute: gradients are those of the reference, which runs in backwa
 TEST_CASE("recompute: one tensor in several places gets each place's part once") {
     Counted counted;
     const BridgeFixture op(GradientMode::recompute, counted.behaviour);
-    const at::Tensor x = leaf(4, 0.5);
+    const at::Tensor x = leaf_from(4, 0.5);
     const at::Tensor expected = grad({(x * x * at::sin(x)).sum()}, {x})[0];
     CHECK(at::allclose(grad({op.z(x, x).sum()}, {x})[0], expected));
 }
@@ -73,7 +73,7 @@ TEST_CASE("recompute: one tensor in several places gets each place's part once")
 TEST_CASE("recompute: a second derivative is the reference's") {
     Counted counted;
     const BridgeFixture op(GradientMode::recompute, counted.behaviour);
-    const at::Tensor x = leaf(4, 0.5), y = leaf(4, 0.2);
+    const at::Tensor x = leaf_from(4, 0.5), y = leaf_from(4, 0.2);
     const auto twice = [&](const at::Tensor& z) {
         const auto first = grad({z.sum()}, {x, y}, {}, true, /*create_graph=*/true);
         return grad({(first[0] * first[1]).sum()}, {x, y});
@@ -91,9 +91,9 @@ TEST_CASE("recompute: a second derivative is the reference's") {
 TEST_CASE("recompute: inputs without gradient, undefined inputs and in-place changes") {
     Counted counted;
     const BridgeFixture op(GradientMode::recompute, counted.behaviour);
-    const at::Tensor x = leaf(4, 0.5);
+    const at::Tensor x = leaf_from(4, 0.5);
     SECTION("an input that needs none") {
-        const at::Tensor y = leaf(4, 0.1).detach();
+        const at::Tensor y = leaf_from(4, 0.1).detach();
         CHECK(at::allclose(grad({op.z(x, y).sum()}, {x})[0], (x * 2 * at::sin(y)).detach()));
     }
     SECTION("undefined") {
@@ -109,7 +109,7 @@ TEST_CASE("recompute: inputs without gradient, undefined inputs and in-place cha
         CHECK(at::allclose(grad({one.z(x, {}).sum()}, {x})[0], (x * 2).detach()));
     }
     SECTION("changed in place") {
-        const at::Tensor y = leaf(4, 0.1).detach();
+        const at::Tensor y = leaf_from(4, 0.1).detach();
         const at::Tensor z = op.z(x, y);
         y.add_(1);
         CHECK_THROWS_WITH(grad({z.sum()}, {x}), test::contains("modified by an inplace operation"));

@@ -29,7 +29,7 @@ at::Tensor leaf(double value) {
 }
 
 // z = x * y.
-Behaviour product() {
+Behaviour observed_product() {
     Behaviour behaviour;
     behaviour.forward = [](const auto& inputs, host::Tensors& outputs, Saved* saved) {
         outputs.push_back(inputs[0] * inputs[1]);
@@ -70,7 +70,7 @@ private:
 TEST_CASE("an observer sees forward and backward of every gradient mode, with the layer they belong to") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
     INFO("mode " << static_cast<int>(mode));
-    const BridgeFixture op(mode, product());
+    const BridgeFixture op(mode, observed_product());
     const auto x = leaf(2), y = leaf(3);
     Lines seen;
     std::vector<at::Tensor> gradients;
@@ -93,7 +93,7 @@ TEST_CASE("an observer sees forward and backward of every gradient mode, with th
 
 TEST_CASE("only gradients that are needed are seen, and calls without any have no backward") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable);
-    const BridgeFixture op(mode, product());
+    const BridgeFixture op(mode, observed_product());
     const auto x = leaf(2), y = leaf(3);
     Lines seen;
     const host::ObserveCalls observing(seen);
@@ -105,7 +105,7 @@ TEST_CASE("only gradients that are needed are seen, and calls without any have n
 }
 
 TEST_CASE("a forward that recomputation runs again says so") {
-    const BridgeFixture op(GradientMode::kernel, product());
+    const BridgeFixture op(GradientMode::kernel, observed_product());
     const auto x = leaf(2), y = leaf(3);
     host::Segment segment;
     segment.run = [&](const std::vector<at::Tensor>& inputs) {
@@ -121,7 +121,7 @@ TEST_CASE("a forward that recomputation runs again says so") {
 }
 
 TEST_CASE("nothing is seen, and no place is kept, once the observer is gone") {
-    const BridgeFixture op(GradientMode::kernel, product());
+    const BridgeFixture op(GradientMode::kernel, observed_product());
     const auto x = leaf(2), y = leaf(3);
     Lines seen;
     at::Tensor z;
@@ -149,7 +149,7 @@ TEST_CASE("what an observer throws ends the call that it was told about") {
         }
     };
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
-    const BridgeFixture op(mode, product());
+    const BridgeFixture op(mode, observed_product());
     Stops stops;
     const host::ObserveCalls observing(stops);
     const auto z = op.z(leaf(2), leaf(3));

@@ -16,7 +16,7 @@ using namespace switchyard::host;
 namespace {
 
 struct Strange {};
-const CallSite site{"acme", "quick", "attention.forward"};
+const CallSite guarded_site{"acme", "quick", "attention.forward"};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ TEST_CASE("whatever is thrown becomes a PluginError that says who, where and wha
     };
     for (const auto& [thrower, text] : rows) {
         try {
-            guarded(site, thrower);
+            guarded(guarded_site, thrower);
             FAIL("did not throw");
         } catch (const PluginError& error) {
             CHECK(error.plugin == "acme");
@@ -49,7 +49,7 @@ TEST_CASE("whatever is thrown becomes a PluginError that says who, where and wha
 
 TEST_CASE("LibTorch's errors are told without their stack trace") {
     try {
-        guarded(site, [] { TORCH_CHECK(false, "sizes ", 3, " and ", 4, " differ"); });
+        guarded(guarded_site, [] { TORCH_CHECK(false, "sizes ", 3, " and ", 4, " differ"); });
         FAIL("did not throw");
     } catch (const PluginError& error) {
         CHECK(error.text == "sizes 3 and 4 differ");
@@ -59,7 +59,7 @@ TEST_CASE("LibTorch's errors are told without their stack trace") {
 TEST_CASE("an error that has crossed a guard keeps its first name") {
     const CallSite outer{"outer", "o", "loss.backward"};
     try {
-        guarded(outer, [] { guarded(site, [] { throw 1; }); });
+        guarded(outer, [] { guarded(guarded_site, [] { throw 1; }); });
         FAIL("did not throw");
     } catch (const PluginError& error) {
         CHECK(error.plugin == "acme");
@@ -68,14 +68,14 @@ TEST_CASE("an error that has crossed a guard keeps its first name") {
 
 TEST_CASE("results pass through, references as references") {
     int value = 3;
-    CHECK(guarded(site, [&] { return value + 1; }) == 4);
-    int& same = guarded(site, [&]() -> int& { return value; });
+    CHECK(guarded(guarded_site, [&] { return value + 1; }) == 4);
+    int& same = guarded(guarded_site, [&]() -> int& { return value; });
     CHECK(&same == &value);
 }
 
 TEST_CASE("calls in progress are listed by thread, innermost first") {
     const CallSite inner{"b", "y", "optimizer.step"};
-    guarded(site, [&] {
+    guarded(guarded_site, [&] {
         REQUIRE(current_call() != nullptr);
         CHECK(current_call()->site().plugin == std::string("acme"));
         guarded(inner, [&] {
@@ -91,7 +91,7 @@ TEST_CASE("calls in progress are listed by thread, innermost first") {
 TEST_CASE("many short threads do not lose or mix their calls") {
     for (int round = 0; round < 200; ++round) {
         std::thread([] {
-            guarded(site, [] {
+            guarded(guarded_site, [] {
                 if (current_call() == nullptr || current_call()->outer() != nullptr) std::abort();
             });
         }).join();

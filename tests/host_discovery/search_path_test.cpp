@@ -12,13 +12,13 @@ using namespace switchyard::test;
 
 namespace {
 
-class Variable {
+class VariableSet {
 public:
-    Variable(const char* name, const std::string& value) : name_(name) {
+    VariableSet(const char* name, const std::string& value) : name_(name) {
         if (const char* old = std::getenv(name)) before_ = old;
         ::setenv(name, value.c_str(), 1);
     }
-    ~Variable() { ::setenv(name_, before_.c_str(), 1); }
+    ~VariableSet() { ::setenv(name_, before_.c_str(), 1); }
 
 private:
     const char* name_;
@@ -30,7 +30,7 @@ private:
 TEST_CASE(
     "the variable comes first, then the configuration, then beside the program, then the installed place") {
     const std::string folder = temporary_dir("search");
-    const Variable variable("SWITCHYARD_PLUGIN_PATH", folder + "/a::" + folder + "/b:");
+    const VariableSet variable("SWITCHYARD_PLUGIN_PATH", folder + "/a::" + folder + "/b:");
     const SearchPath path = standard_search_path({folder + "/c", folder + "/x/../a"});
     REQUIRE(path.entries.size() == 5);
     CHECK(path.entries[0].path == folder + "/a");
@@ -49,8 +49,8 @@ TEST_CASE("a place that is named twice, in whatever spelling, is looked at once"
     const std::string folder = temporary_dir("search");
     std::filesystem::create_directory(folder + "/real");
     std::filesystem::create_directory_symlink(folder + "/real", folder + "/link");
-    const Variable variable("SWITCHYARD_PLUGIN_PATH",
-                            folder + "/real:" + folder + "/link:" + folder + "/real/");
+    const VariableSet variable("SWITCHYARD_PLUGIN_PATH",
+                               folder + "/real:" + folder + "/link:" + folder + "/real/");
     CHECK(standard_search_path().entries[0].path == folder + "/real");
     CHECK(standard_search_path().entries[1].origin != "SWITCHYARD_PLUGIN_PATH");
 }

@@ -39,7 +39,7 @@ std::unique_ptr<test::Model> load(const std::string& backend, Layout layout, con
     return made;
 }
 
-void compare(const test::Outputs& got, const test::FixtureCase& fixture) {
+void compare_outputs(const test::Outputs& got, const test::FixtureCase& fixture) {
     REQUIRE(got.hidden_TC.size() == 3);
     for (std::size_t i = 0; i < got.hidden_TC.size(); ++i) {
         INFO("hidden state " << i);
@@ -67,7 +67,7 @@ TEST_CASE("a small BERT computes what transformers computes, gradients included"
     for (const auto& fixture : test::load_fixture("transformers_tiny")) {
         INFO(fixture.name << ", " << backend << ", " << name(layout));
         const auto made = load(backend, layout, fixture, tasks.at(fixture.name));
-        compare(test::run(*made, fixture), fixture);
+        compare_outputs(test::run(*made, fixture), fixture);
     }
 }
 
@@ -78,6 +78,6 @@ TEST_CASE("masked words give the same loss and gradients however the output is p
         if (fixture.name != "masked_lm") continue;
         INFO(option << ", " << name(layout));
         const auto made = load("naive", layout, fixture, {"task.kind=masked_lm", option});
-        compare(test::run(*made, fixture), fixture);
+        compare_outputs(test::run(*made, fixture), fixture);
     }
 }

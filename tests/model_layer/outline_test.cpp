@@ -14,7 +14,7 @@ using resolver::SlotUse;
 
 namespace {
 
-Config load(const std::string& text) {
+Config loaded(const std::string& text) {
     config::LoadRequest request;
     request.path = "test.toml";
     request.text = text;
@@ -25,7 +25,7 @@ Config load(const std::string& text) {
 }
 
 std::vector<SlotUse> outline(const std::string& text) {
-    const auto config = load(text);
+    const auto config = loaded(text);
     return model::outline(config, model::configured_dtypes(config));
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("a layer's own window makes a row of its own") {
 TEST_CASE(
     "the precision policy's dtypes are asked for by class and layer, and what is written goes before them") {
     const std::string low = "precision.parameter_dtype = \"float32\"\n";
-    auto config = load(low + bert);
+    auto config = loaded(low + bert);
     const model::Dtypes dtypes{
         [](OpClass op, const std::string& layer) {
             if (layer == "encoder.5") return DType::float16;
@@ -268,11 +268,11 @@ TEST_CASE("the optimizer is asked for what the step needs") {
 }
 
 TEST_CASE("the precision slot has one row, for the first thing that the run does") {
-    const auto train = model::outline_precision(load(bert + "[precision]\nloss_scaling = true\n"));
+    const auto train = model::outline_precision(loaded(bert + "[precision]\nloss_scaling = true\n"));
     CHECK(train.slot == "precision");
     CHECK(train.phase == Phase::train);
     CHECK(static_cast<const PrecisionRequest&>(*train.request).loss_scaling);
-    CHECK(model::outline_precision(load("run.phases = [\"eval\"]\n" + bert)).phase == Phase::eval);
+    CHECK(model::outline_precision(loaded("run.phases = [\"eval\"]\n" + bert)).phase == Phase::eval);
 }
 
 TEST_CASE("the loss is asked for with its projection where the slot wants it") {

@@ -14,11 +14,11 @@ using namespace switchyard;
 using model::ActivationOp;
 using switchyard::test::FakeComponent;
 using switchyard::test::leaf;
-using Fake = FakeComponent<Activation, switchyard::test::TestActivation>;
+using FakeActivation = FakeComponent<Activation, switchyard::test::TestActivation>;
 
 namespace {
 
-ActivationOp bound(const Fake& fake, ActivationKind kind, const resolver::Composed& composed = {}) {
+ActivationOp bound(const FakeActivation& fake, ActivationKind kind, const resolver::Composed& composed = {}) {
     auto request = std::make_shared<ActivationRequest>();
     request->dtype = DType::float64;
     request->needs_grad = true;
@@ -39,7 +39,7 @@ TEST_CASE("activation composed of narrower parts equals the reference of the who
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
     const auto kind = GENERATE(ActivationKind::gelu_erf, ActivationKind::relu, ActivationKind::swiglu,
                                ActivationKind::identity);
-    const Fake fake(mode);
+    const FakeActivation fake(mode);
     ActivationParams params;
     params.activation = kind;
     params.dropout = {0.25, 9};
@@ -62,7 +62,7 @@ TEST_CASE("activation composed of narrower parts equals the reference of the who
 }
 
 TEST_CASE("activation: calls that do not fit are errors with their values") {
-    const Fake fake(GradientMode::kernel, "acme", "acts");
+    const FakeActivation fake(GradientMode::kernel, "acme", "acts");
     const ActivationOp op = bound(fake, ActivationKind::geglu_erf, {"bias"});
     ActivationInputs in{leaf({4, 132}, 1), {}};
     ActivationParams params;

@@ -19,7 +19,7 @@ using namespace switchyard;
 using model::AttentionOp;
 using switchyard::test::FakeComponent;
 using switchyard::test::leaf;
-using Fake = FakeComponent<Attention, switchyard::test::TestAttention>;
+using FakeAttention = FakeComponent<Attention, switchyard::test::TestAttention>;
 
 namespace {
 
@@ -47,7 +47,7 @@ AttentionRequest packed_request() {
     return request;
 }
 
-AttentionOp bound(const Fake& fake, const AttentionRequest& request) {
+AttentionOp bound(const FakeAttention& fake, const AttentionRequest& request) {
     host::BindingInfo info;
     info.slot = "attention.cross";
     info.request = std::make_shared<AttentionRequest>(request);
@@ -69,7 +69,7 @@ AttentionParams packed_params() {
 
 TEST_CASE("attention: outputs and gradients are the reference's in every gradient mode") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
-    const Fake fake(mode);
+    const FakeAttention fake(mode);
     const AttentionOp op = bound(fake, padded_request());
     AttentionParams params;
     params.mask.kinds = {MaskKind::causal, MaskKind::key_lengths, MaskKind::dense_bias,
@@ -97,7 +97,7 @@ TEST_CASE("attention: outputs and gradients are the reference's in every gradien
 
 TEST_CASE("attention: packed, and one tensor as queries, keys and values") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::recompute);
-    const Fake fake(mode);
+    const FakeAttention fake(mode);
     AttentionRequest request = packed_request();
     request.kv_heads = 4;
     request.v_head_dim = 8;
@@ -116,7 +116,7 @@ TEST_CASE("attention: packed, and one tensor as queries, keys and values") {
 }
 
 TEST_CASE("attention: changing a mask's lengths between forward and backward is an error") {
-    const Fake fake(GradientMode::kernel);
+    const FakeAttention fake(GradientMode::kernel);
     const AttentionOp op = bound(fake, packed_request());
     const AttentionParams params = packed_params();
     const at::Tensor q = leaf({7, 4, 8}, 1), k = leaf({7, 2, 8}, 2), v = leaf({7, 2, 6}, 3);
@@ -128,7 +128,7 @@ TEST_CASE("attention: changing a mask's lengths between forward and backward is 
 }
 
 TEST_CASE("attention: a component bound without gradients refuses them") {
-    const Fake fake(GradientMode::kernel);
+    const FakeAttention fake(GradientMode::kernel);
     AttentionRequest request = padded_request();
     request.needs_grad = false;
     const AttentionOp op = bound(fake, request);
@@ -140,7 +140,7 @@ TEST_CASE("attention: a component bound without gradients refuses them") {
 }
 
 TEST_CASE("attention: padded calls that do not fit are errors with their values") {
-    const Fake fake(GradientMode::kernel, "acme", "fast");
+    const FakeAttention fake(GradientMode::kernel, "acme", "fast");
     const AttentionOp op = bound(fake, padded_request());
     AttentionInputs in{leaf({2, 4, 5, 8}, 1), leaf({2, 2, 5, 8}, 2), leaf({2, 2, 5, 6}, 3), {}, {}};
     AttentionParams params;
@@ -233,7 +233,7 @@ TEST_CASE("attention: padded calls that do not fit are errors with their values"
 }
 
 TEST_CASE("attention: packed calls that do not fit are errors with their values") {
-    const Fake fake(GradientMode::kernel, "acme", "fast");
+    const FakeAttention fake(GradientMode::kernel, "acme", "fast");
     const AttentionOp op = bound(fake, packed_request());
     const AttentionInputs in{leaf({7, 4, 8}, 1), leaf({7, 2, 8}, 2), leaf({7, 2, 6}, 3), {}, {}};
     AttentionParams params = packed_params();

@@ -16,11 +16,11 @@ using namespace switchyard;
 using model::LossOp;
 using switchyard::test::FakeComponent;
 using switchyard::test::leaf;
-using Fake = FakeComponent<Loss, switchyard::test::TestLoss>;
+using FakeLoss = FakeComponent<Loss, switchyard::test::TestLoss>;
 
 namespace {
 
-LossOp bound(const Fake& fake, bool projection, bool per_row, const resolver::Composed& composed = {}) {
+LossOp bound(const FakeLoss& fake, bool projection, bool per_row, const resolver::Composed& composed = {}) {
     auto request = std::make_shared<LossRequest>();
     request->dtype = DType::float64;
     request->needs_grad = true;
@@ -47,7 +47,7 @@ at::Tensor targets(std::vector<std::int64_t> values) {
 TEST_CASE("loss composed of projection and logits equals the reference of both, gradients too") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
     const auto reduction = GENERATE(Reduction::mean, Reduction::sum, Reduction::none);
-    const Fake fake(mode);
+    const FakeLoss fake(mode);
     LossParams params;
     params.reduction = reduction;
     params.divisor = reduction == Reduction::sum ? 3.0 : 0.0;
@@ -74,7 +74,7 @@ TEST_CASE("loss composed of projection and logits equals the reference of both, 
 }
 
 TEST_CASE("loss: logits need no projection") {
-    const Fake fake(GradientMode::kernel);
+    const FakeLoss fake(GradientMode::kernel);
     const LossOp op = bound(fake, false, false);
     const at::Tensor labels = targets({1, 2});
     const auto difference = test::compare(
@@ -90,7 +90,7 @@ TEST_CASE("loss: logits need no projection") {
 }
 
 TEST_CASE("loss: the gradient may take the memory of logits that are given up, once") {
-    const Fake fake(GradientMode::kernel);
+    const FakeLoss fake(GradientMode::kernel);
     const LossOp op = bound(fake, false, false);
     const at::Tensor values = leaf({2, 11}, 1), kept = values.detach().clone(), labels = targets({1, 2});
     const at::Tensor expected_leaf = kept.clone().requires_grad_();
@@ -107,7 +107,7 @@ TEST_CASE("loss: the gradient may take the memory of logits that are given up, o
 }
 
 TEST_CASE("loss: who saved logits that are given up is told so in backward") {
-    const Fake fake(GradientMode::kernel);
+    const FakeLoss fake(GradientMode::kernel);
     const LossOp op = bound(fake, false, false);
     const at::Tensor logits = leaf({2, 11}, 1).mul(1.0);
     const at::Tensor squares = logits.square().sum();
@@ -118,7 +118,7 @@ TEST_CASE("loss: who saved logits that are given up is told so in backward") {
 }
 
 TEST_CASE("loss: logits that are not given up stay as they are") {
-    const Fake fake(GradientMode::kernel);
+    const FakeLoss fake(GradientMode::kernel);
     const LossOp op = bound(fake, false, false);
     const at::Tensor logits = leaf({2, 11}, 1).mul(1.0), kept = logits.detach().clone();
     const at::Tensor loss = op({logits, {}, {}, targets({1, 2})}, {}).loss;
@@ -135,7 +135,7 @@ TEST_CASE("loss: an observer sees logits that are given up as they were") {
         }
         at::Tensor seen;
     };
-    const Fake fake(GradientMode::kernel);
+    const FakeLoss fake(GradientMode::kernel);
     const LossOp op = bound(fake, false, false);
     const at::Tensor logits = leaf({2, 11}, 1).mul(1.0), kept = logits.detach().clone();
     LossParams params;
@@ -148,7 +148,7 @@ TEST_CASE("loss: an observer sees logits that are given up as they were") {
 }
 
 TEST_CASE("loss: calls that do not fit are errors with their values") {
-    const Fake fake(GradientMode::kernel, "acme", "ce");
+    const FakeLoss fake(GradientMode::kernel, "acme", "ce");
     const LossOp op = bound(fake, true, false);
     LossInputs in{leaf({3, 6}, 1), leaf({11, 6}, 2), {}, targets({1, 2, 3})};
     LossParams params;

@@ -20,7 +20,7 @@ using model::NormalizationOp;
 using switchyard::test::FakeComponent;
 using switchyard::test::leaf;
 using switchyard::test::TestNormalization;
-using Fake = FakeComponent<Normalization, TestNormalization>;
+using FakeNormalization = FakeComponent<Normalization, TestNormalization>;
 
 namespace {
 
@@ -38,7 +38,7 @@ NormalizationRequest wide_request() {
     return request;
 }
 
-NormalizationOp bound(const Fake& fake, NormalizationRequest request,
+NormalizationOp bound(const FakeNormalization& fake, NormalizationRequest request,
                       const resolver::Composed& composed = {}) {
     for (const auto& part : composed) {
         if (part == "bias") request.input_bias = false;
@@ -75,7 +75,7 @@ TEST_CASE("normalization composed of narrower parts equals the reference of the 
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
     const auto norm = GENERATE(NormKind::layer_norm, NormKind::rms_norm);
     const auto layout = GENERATE(Layout::padded, Layout::packed);
-    const Fake fake(mode);
+    const FakeNormalization fake(mode);
     NormalizationRequest request = wide_request();
     request.norm = norm;
     NormalizationParams params;
@@ -98,7 +98,7 @@ TEST_CASE("normalization composed of narrower parts equals the reference of the 
 }
 
 TEST_CASE("normalization: parts that are not there are not invented") {
-    const Fake fake(GradientMode::kernel);
+    const FakeNormalization fake(GradientMode::kernel);
     NormalizationParams params;
     const at::Tensor x = leaf({4, 16}, 1), bias = leaf({16}, 2), residual = leaf({4, 16}, 3),
                      weight = leaf({16}, 4);
@@ -117,7 +117,7 @@ TEST_CASE("normalization: parts that are not there are not invented") {
 }
 
 TEST_CASE("normalization: composed in bfloat16 it rounds where the reference does") {
-    const Fake fake(GradientMode::differentiable);
+    const FakeNormalization fake(GradientMode::differentiable);
     NormalizationRequest request = wide_request();
     request.dtype = DType::bfloat16;
     request.parameter_dtype = DType::float32;
@@ -136,7 +136,7 @@ TEST_CASE("normalization: composed in bfloat16 it rounds where the reference doe
 }
 
 TEST_CASE("normalization: the same tokens lose the same values, padded or packed, composed or not") {
-    const Fake fake(GradientMode::differentiable);
+    const FakeNormalization fake(GradientMode::differentiable);
     const NormalizationOp fused = bound(fake, wide_request());
     const NormalizationOp composed = bound(fake, wide_request(), {"bias", "dropout"});
     NormalizationParams padded, packed;
@@ -154,7 +154,7 @@ TEST_CASE("normalization: the same tokens lose the same values, padded or packed
 }
 
 TEST_CASE("normalization: a graph that uses only the sum still reaches the component's backward") {
-    const Fake fake(GradientMode::kernel);
+    const FakeNormalization fake(GradientMode::kernel);
     const NormalizationOp op = bound(fake, wide_request());
     const at::Tensor x = leaf({4, 8}, 1), residual = leaf({4, 8}, 2), weight = leaf({8}, 3);
     const auto made = op({x, {}, residual, weight, {}}, {});
@@ -164,7 +164,7 @@ TEST_CASE("normalization: a graph that uses only the sum still reaches the compo
 }
 
 TEST_CASE("normalization: calls that do not fit are errors with their values") {
-    const Fake fake(GradientMode::kernel, "acme", "norms");
+    const FakeNormalization fake(GradientMode::kernel, "acme", "norms");
     NormalizationRequest request = wide_request();
     request.residual = false;
     request.affine_bias = false;
@@ -222,12 +222,12 @@ TEST_CASE("normalization: calls that do not fit are errors with their values") {
 }
 
 TEST_CASE("normalization: what cannot be bound is told when it is bound") {
-    const Fake none(GradientMode::none), recompute(GradientMode::recompute);
+    const FakeNormalization none(GradientMode::none), recompute(GradientMode::recompute);
     CHECK_THROWS_WITH(bound(none, wide_request()),
                       test::contains("gradients are needed, and this component has none"));
     CHECK_THROWS_WITH(bound(recompute, wide_request(), {"projection"}),
                       test::contains("cannot be composed with 'projection'"));
-    Fake library(GradientMode::recompute);
+    FakeNormalization library(GradientMode::recompute);
     library.manifest().random = RandomSource::library;
     CHECK_THROWS_WITH(bound(library, wide_request()),
                       test::contains("cannot be recomputed by the reference"));

@@ -48,9 +48,9 @@ private:
     reference::OptimizerSteps steps_;
 };
 
-using Fake = FakeComponent<Optimizer, TestOptimizer>;
+using FakeOptimizer = FakeComponent<Optimizer, TestOptimizer>;
 
-OptimizerOp bound(const Fake& fake, const resolver::Composed& composed) {
+OptimizerOp bound(const FakeOptimizer& fake, const resolver::Composed& composed) {
     auto request = std::make_shared<OptimizerRequest>();
     request->clip = std::find(composed.begin(), composed.end(), "clip") == composed.end();
     request->unscale = std::find(composed.begin(), composed.end(), "unscale") == composed.end();
@@ -73,16 +73,16 @@ std::vector<ParameterGroup> make_groups(at::ScalarType dtype = at::kFloat) {
     return {group};
 }
 
-const std::vector<resolver::Composed> compositions{{}, {"unscale"}, {"clip"}, {"unscale", "clip"}};
+const std::vector<resolver::Composed> optimizer_compositions{{}, {"unscale"}, {"clip"}, {"unscale", "clip"}};
 
 }  // namespace
 
 TEST_CASE("a composed step equals the step of an optimizer that unscales and clips itself") {
-    const Fake fake(GradientMode::none);
+    const FakeOptimizer fake(GradientMode::none);
     const auto dtype = GENERATE(at::kFloat, at::kDouble, at::kBFloat16);
     // The gradients that a composed step changes in place round to their dtype, twice.
     const double tolerance = dtype == at::kDouble ? 1e-7 : dtype == at::kFloat ? 1e-5 : 0.02;
-    for (const auto& composed : compositions) {
+    for (const auto& composed : optimizer_compositions) {
         const bool unscales = composed.empty() || composed.front() == "unscale";
         StepParams params;
         params.max_grad_norm = 1.0;
@@ -155,8 +155,8 @@ TEST_CASE("a step raises the versions of what it changed, whatever the component
 }
 
 TEST_CASE("a gradient that is not finite changes nothing, composed or not") {
-    const Fake fake(GradientMode::none);
-    for (const auto& composed : compositions) {
+    const FakeOptimizer fake(GradientMode::none);
+    for (const auto& composed : optimizer_compositions) {
         auto groups = make_groups();
         const OptimizerOp op = bound(fake, composed);
         op.bind(groups);
@@ -176,7 +176,7 @@ TEST_CASE("a gradient that is not finite changes nothing, composed or not") {
 }
 
 TEST_CASE("a step that the optimizer is not bound for is refused before it changes anything") {
-    const Fake fake(GradientMode::none, "acme", "adam");
+    const FakeOptimizer fake(GradientMode::none, "acme", "adam");
     auto request = std::make_shared<OptimizerRequest>();
     host::BindingInfo info;
     info.slot = "optimizer";

@@ -51,9 +51,9 @@ private:
     double scale_ = 8.0;
 };
 
-using Fake = FakeComponent<Precision, Doubles>;
+using FakePrecision = FakeComponent<Precision, Doubles>;
 
-PrecisionOp bound(const Fake& fake) {
+PrecisionOp bound(const FakePrecision& fake) {
     auto request = std::make_shared<PrecisionRequest>();
     request->dtype = DType::float64;
     request->needs_grad = true;
@@ -69,7 +69,7 @@ const auto site = std::make_shared<const LinearSite>(LinearSite{"encoder.0.atten
 
 TEST_CASE("a linear layer through the policy has the reference's gradients") {
     const auto mode = GENERATE(GradientMode::kernel, GradientMode::differentiable, GradientMode::recompute);
-    const Fake fake(mode);
+    const FakePrecision fake(mode);
     const PrecisionOp policy = bound(fake);
     const auto difference = test::compare(
         [&](const auto& i) {
@@ -83,7 +83,7 @@ TEST_CASE("a linear layer through the policy has the reference's gradients") {
 }
 
 TEST_CASE("the policy answers through the guard") {
-    const Fake fake(GradientMode::kernel, "acme", "doubles");
+    const FakePrecision fake(GradientMode::kernel, "acme", "doubles");
     const PrecisionOp policy = bound(fake);
     CHECK(policy.storage(OpClass::linear, "encoder.0") == DType::float64);
     CHECK(policy.compute(OpClass::loss, "model") == DType::float32);
@@ -99,7 +99,7 @@ TEST_CASE("the policy answers through the guard") {
 }
 
 TEST_CASE("linear layers that do not fit are named") {
-    const Fake fake(GradientMode::kernel, "acme", "doubles");
+    const FakePrecision fake(GradientMode::kernel, "acme", "doubles");
     const PrecisionOp policy = bound(fake);
     CHECK_THROWS_WITH(
         policy.linear({leaf({2, 3}, 1), leaf({4, 5}, 2), {}}, site),

@@ -35,7 +35,7 @@ bool same_codes(const at::Tensor& found, const at::Tensor& codes, Format format)
     return bits.logical_or(meant.isnan().logical_and(is.isnan())).all().item<bool>();
 }
 
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
     return a.sizes() == b.sizes() && a.contiguous().view(at::kInt).equal(b.contiguous().view(at::kInt));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("what each of the 256 codes means is what ml_dtypes says") {
         const Scaled all{codes.view(scalar_type(format_of(name))), at::ones({}), {}, Grouping::tensor};
         const auto values = fixture(name)["values"], found = decode(all).view({256});
         CHECK(found.isnan().equal(values.isnan()));
-        CHECK(same_bits(at::where(values.isnan(), 0.0F, found), at::where(values.isnan(), 0.0F, values)));
+        CHECK(equal_bits(at::where(values.isnan(), 0.0F, found), at::where(values.isnan(), 0.0F, values)));
         CHECK(values.masked_select(values.isfinite()).max().item<float>() == largest(format_of(name)));
     }
 }
@@ -97,8 +97,8 @@ TEST_CASE("scaled casts have the bits of a simulation in numpy, whatever shares 
         const auto x = one["x"].narrow(0, 0, codes.size(0));
         const auto found = quantize(x, format, grouping_of(one.name));
         CHECK(same_codes(found.values, codes, format));
-        CHECK(same_bits(found.inverse, one["inverse"]));
-        CHECK(same_bits(found.amax, x.abs().max()));
+        CHECK(equal_bits(found.inverse, one["inverse"]));
+        CHECK(equal_bits(found.amax, x.abs().max()));
         ++cases;
     }
     CHECK(cases == 8);

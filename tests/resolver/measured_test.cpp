@@ -18,7 +18,7 @@ namespace {
 
 const std::string here = "this machine, 2 threads";
 
-std::vector<Candidate> three() {
+std::vector<Candidate> three_measured() {
     return {candidate<AttentionRequest>("naive/naive", 10), candidate<AttentionRequest>("torch/torch", 50),
             candidate<AttentionRequest>("flash/flash", 90)};
 }
@@ -39,7 +39,8 @@ Measurement measured(std::vector<MeasuredCandidate> candidates, const std::strin
     return {shape_class(Kind::attention, *attention().request), host, "2026-11-21", std::move(candidates)};
 }
 
-PlanRow plan_with(std::vector<Measurement> measurements, const std::vector<Candidate>& candidates = three(),
+PlanRow plan_with(std::vector<Measurement> measurements,
+                  const std::vector<Candidate>& candidates = three_measured(),
                   const SlotUse& of = attention()) {
     return resolve(of, candidates, test_host(), {.chooser = MeasuredChoice{std::move(measurements), here}});
 }
@@ -128,7 +129,7 @@ TEST_CASE("candidates that are no longer there, or do not conform, do not matter
     const auto all =
         measured({timed("naive", 1.0), timed("torch", 2.0), timed("flash", 3.0), timed("gone", 0.1)});
     CHECK(plan_with({all}).how == "auto: measured 1 ms against torch 2 ms (fastest of 3), 2026-11-21");
-    auto reduced = three();
+    auto reduced = three_measured();
     reduced[0].manifest.accuracy = Accuracy::reduced;
     const auto row = plan_with({all}, reduced);
     CHECK(row.chosen->component == "torch");
@@ -139,15 +140,15 @@ TEST_CASE("candidates that are no longer there, or do not conform, do not matter
 }
 
 TEST_CASE("what leaves no choice, or is not measured, is told as such") {
-    CHECK(plan_with({}, {three()[1]}).how == "auto: the only one that serves it");
+    CHECK(plan_with({}, {three_measured()[1]}).how == "auto: the only one that serves it");
     CHECK(plan_with({}).how == unmeasured_how);
     auto request = attention_request();
     request.device = Device::cuda;
-    CHECK(plan_with({}, three(), use(request, {"auto"})).how ==
+    CHECK(plan_with({}, three_measured(), use(request, {"auto"})).how ==
           "auto: by priority (measured on the CPU only)");
-    CHECK(plan_with({}, three(), use(attention_request(), {"torch"})).how == "named");
+    CHECK(plan_with({}, three_measured(), use(attention_request(), {"torch"})).how == "named");
     const auto by_priority =
-        resolve(attention(), three(), test_host(), {.chooser = by_rank_because("runtime.auto")});
+        resolve(attention(), three_measured(), test_host(), {.chooser = by_rank_because("runtime.auto")});
     CHECK(by_priority.how == "auto: by priority (runtime.auto)");
     CHECK(outcome(by_priority, "torch/torch").why_not == "lower priority (50, chosen: 90)");
 }

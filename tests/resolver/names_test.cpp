@@ -11,7 +11,7 @@ using namespace switchyard::test;
 
 namespace {
 
-std::vector<resolver::Candidate> installed() {
+std::vector<resolver::Candidate> installed_ones() {
     auto sdpa = candidate<AttentionRequest>("torch/torch", 50);
     sdpa.manifest.variants = {"math", "flash", "efficient"};
     return {candidate<AttentionRequest>("naive/naive", 10), sdpa,
@@ -19,10 +19,12 @@ std::vector<resolver::Candidate> installed() {
             candidate<AttentionRequest>("b/split", 20),     candidate<LossRequest>("lossy/lossy", 1)};
 }
 
-std::string error(const std::string& text) { return find_named(Kind::attention, text, installed()).error; }
+std::string error(const std::string& text) {
+    return find_named(Kind::attention, text, installed_ones()).error;
+}
 
 std::string found(const std::string& text) {
-    const auto candidates = installed();
+    const auto candidates = installed_ones();
     const auto named = find_named(Kind::attention, text, candidates);
     return named.candidate == nullptr ? "" : named.candidate->full_name() + "@" + named.variant;
 }
@@ -39,13 +41,13 @@ TEST_CASE("a bare name, a plugin's name before it and a variant after it are all
 
 TEST_CASE("a bare name that fits several plugins lists them") {
     CHECK(error("flash") == "\"flash\" fits a/flash and b/flash: write one of them");
-    const auto row = resolve(use(attention_request(), {"flash"}), installed(), test_host());
+    const auto row = resolve(use(attention_request(), {"flash"}), installed_ones(), test_host());
     CHECK(row.error == "attention.backend = \"flash\" fits a/flash and b/flash: write one of them");
 }
 
 TEST_CASE(
     "an unusable plugin does not make a name ambiguous, and is what the name means if nothing else is") {
-    auto candidates = installed();
+    auto candidates = installed_ones();
     candidates[2] = unusable(candidates[2], "crashed");
     CHECK(find_named(Kind::attention, "flash", candidates).candidate->full_name() == "b/flash");
     candidates[3] = unusable(candidates[3], "crashed");
@@ -77,12 +79,12 @@ TEST_CASE("an unknown variant gets the nearest one, and all that there are") {
 }
 
 TEST_CASE("no component of the kind at all says where to look") {
-    CHECK(find_named(Kind::precision, "fp32", installed()).error ==
+    CHECK(find_named(Kind::precision, "fp32", installed_ones()).error ==
           "no plugin that was found has a component for precision; see `switchyard plugins doctor`");
 }
 
 TEST_CASE("a component is shown by its id where that is enough") {
-    const auto candidates = installed();
+    const auto candidates = installed_ones();
     CHECK(short_name(candidates[0], candidates) == "naive");
     CHECK(short_name(candidates[2], candidates) == "a/flash");
 }

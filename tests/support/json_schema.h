@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard_test.h>
+
 namespace switchyard::test {
 
 class JsonSchema {
@@ -134,5 +136,12 @@ private:
 
     Json root_;
 };
+
+// What does not fit docs/schema/NAME; equal to `no_faults` if all does.
+inline std::vector<std::string> schema_faults(const std::string& name, const nlohmann::json& json) {
+    return JsonSchema(source_dir() / "docs/schema" / name).faults(json);
+}
+
+inline const std::vector<std::string> no_faults;
 
 }  // namespace switchyard::test

@@ -18,7 +18,7 @@ using namespace switchyard;
 namespace {
 
 // Twelve texts of words that are to be told, each a batch.
-class Texts final : public SampleSource {
+class TokenTexts final : public SampleSource {
 public:
     std::int64_t size() const override { return 12; }
     std::int64_t length(std::int64_t) const override { return 5; }
@@ -32,7 +32,7 @@ public:
     }
 };
 
-const Texts texts;
+const TokenTexts texts;
 
 std::vector<std::string> overrides(const std::vector<std::string>& more) {
     std::vector<std::string> all = {"model.type=bert",

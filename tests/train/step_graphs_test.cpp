@@ -151,7 +151,7 @@ TEST_CASE("a capture that the device refuses says how to train without") {
 namespace {
 
 // Forty texts, all of one length but every ninth.
-class Texts final : public SampleSource {
+class GraphTexts final : public SampleSource {
 public:
     std::int64_t size() const override { return 40; }
     std::int64_t length(std::int64_t index) const override { return index % 9 == 8 ? 6 : 8; }
@@ -193,22 +193,22 @@ std::vector<std::string> overrides(const std::vector<std::string>& more, const s
     return all;
 }
 
-struct Job {
-    explicit Job(const std::vector<std::string>& more, GraphMaker* maker = nullptr,
-                 const std::string& backend = "torch")
+struct GraphJob {
+    explicit GraphJob(const std::vector<std::string>& more, GraphMaker* maker = nullptr,
+                      const std::string& backend = "torch")
         : made(overrides(more, backend), texts),
           session(made.session),
           trainer({session.config(), session.plan(), session.model(), session.parameters(),
                    session.optimizer(), session.train_loader(), nullptr, "", maker}) {}
 
-    Texts texts;
+    GraphTexts texts;
     test::ShortTraining made;
     train::Session& session;
     train::Trainer trainer;  // as the session makes it, but that the graphs are the test's
 };
 
 // The largest difference between the parameters of two jobs.
-double distance(Job& a, Job& b) {
+double distance(GraphJob& a, GraphJob& b) {
     double largest = 0.0;
     for (std::size_t i = 0; i < a.session.parameters().all().size(); ++i) {
         const auto& x = a.session.parameters().all()[i].value;
@@ -227,7 +227,7 @@ TEST_CASE("training through graphs is training without, to the bit where nothing
                                                  {"optimizer.max_grad_norm=0.1"}}) {
         INFO((more.empty() ? "" : more[0]));
         FakeMaker maker;
-        Job plain(more), graphed(more, &maker);
+        GraphJob plain(more), graphed(more, &maker);
         const auto expected = plain.trainer.run({}), got = graphed.trainer.run({});
         REQUIRE(got.steps.size() == expected.steps.size());
         for (std::size_t i = 0; i < got.steps.size(); ++i) {
@@ -245,7 +245,7 @@ TEST_CASE("training through graphs is training without, to the bit where nothing
 TEST_CASE("a schedule reaches captured steps through a tensor") {
     const std::vector<std::string> more{"train.schedule=cosine", "train.warmup_ratio=0.2", "batch.size=3"};
     FakeMaker maker;
-    Job plain(more), graphed(more, &maker);
+    GraphJob plain(more), graphed(more, &maker);
     plain.trainer.run({});
     graphed.trainer.run({});
     CHECK(distance(plain, graphed) < 1e-5);
@@ -253,15 +253,15 @@ TEST_CASE("a schedule reaches captured steps through a tensor") {
 
 TEST_CASE("a checkpoint that is loaded after a capture is gone on from") {
     FakeMaker maker;
-    Job plain({}), graphed({}, &maker);
-    const auto begin = [](Job& job) {
+    GraphJob plain({}), graphed({}, &maker);
+    const auto begin = [](GraphJob& job) {
         std::vector<Batch> batches(2);
         for (int step = 0; step < 4; ++step) {
             for (auto& batch : batches) REQUIRE(job.session.train_loader().next(batch));
             job.trainer.step(batches);
         }
     };
-    for (Job* job : {&plain, &graphed}) {
+    for (GraphJob* job : {&plain, &graphed}) {
         begin(*job);
         job->trainer.restore(job->trainer.state());
         job->trainer.run({});
@@ -275,9 +275,9 @@ TEST_CASE("a step that somebody looks at runs as it is, and those after it are c
         int calls = 0;
     };
     FakeMaker maker;
-    Job plain({}), graphed({}, &maker);
+    GraphJob plain({}), graphed({}, &maker);
     Looks looks;
-    for (Job* job : {&plain, &graphed}) {
+    for (GraphJob* job : {&plain, &graphed}) {
         std::vector<Batch> batches(2);
         for (int step = 0; step < 8; ++step) {
             for (auto& batch : batches) {
@@ -296,7 +296,7 @@ TEST_CASE("a gradient that is not finite is seen after a captured step, whether 
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
         INFO(norm);
         FakeMaker maker;
-        Job job({norm}, &maker);
+        GraphJob job({norm}, &maker);
         int tries = 0;
         job.session.parameters().all()[3].value.register_hook([&](const at::Tensor& gradient) {
             return ++tries <= 12 ? gradient : gradient.mul(std::numeric_limits<float>::infinity());
@@ -312,7 +312,7 @@ TEST_CASE("a gradient that is not finite is seen after a captured step, whether 
 
 TEST_CASE("skip: a captured step that clips changes nothing, and the next ones go on") {
     FakeMaker maker;
-    Job job({"optimizer.max_grad_norm=1", "train.nonfinite=skip"}, &maker);
+    GraphJob job({"optimizer.max_grad_norm=1", "train.nonfinite=skip"}, &maker);
     int tries = 0;
     job.session.parameters().all()[3].value.register_hook([&](const at::Tensor& gradient) {
         return ++tries == 13 ? gradient.mul(std::numeric_limits<float>::infinity()) : gradient;
@@ -326,7 +326,7 @@ TEST_CASE("skip: a captured step that clips changes nothing, and the next ones g
 }
 
 TEST_CASE("components that do not say that they can be captured are named, with the reason that they give") {
-    Job naive({}, nullptr, "naive");
+    GraphJob naive({}, nullptr, "naive");
     const auto refused = train::capture_refusals(naive.session.plan(), naive.session.optimizer());
     REQUIRE(refused.size() >= 4);
     CHECK(refused[0].find("train.cuda_graph: ") == 0);
@@ -342,16 +342,16 @@ TEST_CASE("components that do not say that they can be captured are named, with 
             "choose another backend, or train.cuda_graph = false"));
     CHECK(all.find("optimizer") == std::string::npos);
 
-    Job lengths({});
+    GraphJob lengths({});
     const auto masked = train::capture_refusals(lengths.session.plan(), lengths.session.optimizer());
     REQUIRE(masked.size() == 1);
     CHECK_THAT(
         masked[0],
         test::contains("a mask other than causal is looked through for rows without keys, on the host"));
 
-    Job full({"batch.min_length=8"});
+    GraphJob full({"batch.min_length=8"});
     CHECK(train::capture_refusals(full.session.plan(), full.session.optimizer()).empty());
-    Job foreach ({"batch.min_length=8", "optimizer.algorithm=lion"});
+    GraphJob foreach ({"batch.min_length=8", "optimizer.algorithm=lion"});
     const auto host = train::capture_refusals(foreach.session.plan(), foreach.session.optimizer());
     REQUIRE(host.size() == 1);
     CHECK_THAT(host[0], test::contains("the foreach kernels read the step count on the host"));

@@ -17,9 +17,9 @@ using namespace switchyard;
 namespace {
 
 // 64 texts of 40 to 48 tokens, each answered, labelled token by token or as a whole.
-class Texts final : public SampleSource {
+class LongTexts final : public SampleSource {
 public:
-    explicit Texts(config::TaskKind kind) : kind_(kind) {}
+    explicit LongTexts(config::TaskKind kind) : kind_(kind) {}
     std::int64_t size() const override { return 64; }
     std::int64_t length(std::int64_t index) const override {
         const auto tokens = 48 - index % 9;
@@ -80,7 +80,7 @@ Sets with(Sets sets, const std::string& attention, const std::string& rest, cons
 // Every parameter after two steps, by name.
 std::vector<std::pair<std::string, at::Tensor>> trained(const Sets& sets, int threads) {
     const auto config = test::configured(sets);
-    const Texts texts(config.task.kind);
+    const LongTexts texts(config.task.kind);
     test::ShortTraining job(sets, texts);
     at::set_num_threads(threads);
     std::vector<Batch> batches(2);
@@ -104,7 +104,7 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
 // Slots whose bits depend on the number of threads, as the plan of training says.
 std::vector<std::string> named(const Sets& sets) {
     const auto config = test::configured(sets);
-    const Texts texts(config.task.kind);
+    const LongTexts texts(config.task.kind);
     const test::ShortTraining job(sets, texts);
     std::vector<std::string> slots;
     for (const auto& row : job.plan.rows) {

@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t no_label = -100, classes = 3;
 
 // Four texts; `labelled` says which have labels: one of two words.
-class Texts final : public SampleSource {
+class LabelledTexts final : public SampleSource {
 public:
-    explicit Texts(std::vector<bool> labelled) : labelled_(std::move(labelled)) {}
+    explicit LabelledTexts(std::vector<bool> labelled) : labelled_(std::move(labelled)) {}
     std::int64_t size() const override { return static_cast<std::int64_t>(labelled_.size()); }
     std::int64_t length(std::int64_t index) const override { return 3 + index; }
     Sample get(std::int64_t index, std::int64_t) const override {
@@ -65,8 +65,8 @@ std::vector<std::string> overrides(const Case& what, std::int64_t batch) {
     return all;
 }
 
-struct Job : test::ShortTraining {
-    Job(const Case& what, std::int64_t batch, const SampleSource& samples)
+struct UnlabelledJob : test::ShortTraining {
+    UnlabelledJob(const Case& what, std::int64_t batch, const SampleSource& samples)
         : ShortTraining(overrides(what, batch), samples) {}
 
     // Of the first step.
@@ -104,10 +104,10 @@ void check_close(const at::Tensor& got, const at::Tensor& expected) {
 }  // namespace
 
 TEST_CASE("a micro-batch without labels changes neither the loss nor the gradients of a step") {
-    const Texts texts({true, false, true, false});
+    const LabelledTexts texts({true, false, true, false});
     for (const auto& what : cases()) {
         INFO(what.task << ", " << what.backend << ", " << what.layout << ", " << what.more.size());
-        Job whole(what, 4, texts), parts(what, 1, texts);
+        UnlabelledJob whole(what, 4, texts), parts(what, 1, texts);
         auto one = whole.batches(), four = parts.batches();
         const double expected = whole.trainer.accumulate(one);
         const double got = parts.trainer.accumulate(four);
@@ -123,10 +123,10 @@ TEST_CASE("a micro-batch without labels changes neither the loss nor the gradien
 }
 
 TEST_CASE("a step without any label is a step of loss zero that moves nothing") {
-    const Texts texts({false, false, false, false});
+    const LabelledTexts texts({false, false, false, false});
     for (const auto& what : cases()) {
         INFO(what.task << ", " << what.backend << ", " << what.layout << ", " << what.more.size());
-        Job job(what, 1, texts);
+        UnlabelledJob job(what, 1, texts);
         std::vector<at::Tensor> before;
         for (const auto& parameter : job.session.parameters().all())
             before.push_back(parameter.value.detach().clone());
@@ -144,11 +144,11 @@ TEST_CASE("a step without any label is a step of loss zero that moves nothing") 
 }
 
 TEST_CASE("an evaluation over batches without labels is the one over all of them at once") {
-    const Texts texts({false, true, false, true}), none({false, false, false, false});
+    const LabelledTexts texts({false, true, false, true}), none({false, false, false, false});
     for (const auto& what : cases()) {
         INFO(what.task << ", " << what.backend << ", " << what.layout << ", " << what.more.size());
         const auto evaluated = [&](std::int64_t batch, const SampleSource& samples) {
-            Job job(what, batch, texts);
+            UnlabelledJob job(what, batch, texts);
             return train::evaluate(job.config, job.session.plan(), job.session.model(),
                                    job.session.start_eval_loader(samples), {});
         };

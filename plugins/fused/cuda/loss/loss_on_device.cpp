@@ -16,7 +16,7 @@ namespace switchyard::fused_cuda {
 namespace {
 
 // Of what forward saves; weight and bias are undefined where logits are given.
-enum SavedPlace : std::size_t { saved_x, saved_targets, saved_lse, saved_count, saved_weight, saved_bias };
+enum SavedOfLoss : std::size_t { saved_x, saved_targets, saved_lse, saved_count, saved_weight, saved_bias };
 
 bool projects(const LossInputs& inputs) { return inputs.weight.defined(); }
 

@@ -8,7 +8,7 @@
 namespace switchyard::fused_cuda {
 namespace {
 
-enum SavedPlace : std::size_t { saved_normed, saved_weight, saved_statistics };
+enum SavedOfNorm : std::size_t { saved_normed, saved_gain, saved_statistics };
 
 constexpr std::size_t sum_bytes = 256;  // RowSum's
 
@@ -78,7 +78,7 @@ NormalizationGrads normalize_backward(const NormalizationParams& params, const S
                                       const at::Tensor& grad_y, const at::Tensor& grad_sum,
                                       const NormalizationNeeds& needs, const device::Queue& queue) {
     const at::Tensor normed = dense(saved[saved_normed]), dy = dense(grad_y), dsum = dense(grad_sum);
-    const at::Tensor weight = parameter(saved[saved_weight]), statistics = saved[saved_statistics];
+    const at::Tensor weight = parameter(saved[saved_gain]), statistics = saved[saved_statistics];
     NormCall call = call_for(params, normed);
     const bool dropped = params.dropout.active();
     RowGradients rows;
@@ -94,7 +94,7 @@ NormalizationGrads normalize_backward(const NormalizationParams& params, const S
                                                        call.weight.data, call.grad_residual, call.grad_x});
     Parts parts;
     const auto type_at = [&](std::size_t i) { return static_cast<at::ScalarType>(saved.integers.at(i)); };
-    if (needs.weight) call.weight_sums = parts.add(saved[saved_weight].scalar_type());
+    if (needs.weight) call.weight_sums = parts.add(saved[saved_gain].scalar_type());
     if (needs.beta) call.beta_sums = parts.add(type_at(1));
     if (needs.bias) call.bias_sums = parts.add(type_at(0));
     const std::int64_t blocks = blocks_for(call, 2 * queue.multiprocessors);

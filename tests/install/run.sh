@@ -6,6 +6,7 @@ cmake=$1 compiler=$2 libtorch=$3
 source_dir=$SWITCHYARD_TEST_SOURCE_DIR
 prefix=$TMPDIR/prefix
 example=$TMPDIR/example
+rm -rf "$prefix" "$example"  # of a run before
 unset SWITCHYARD_DEPS SWITCHYARD_PLUGIN_PATH CMAKE_PREFIX_PATH
 
 installs() {

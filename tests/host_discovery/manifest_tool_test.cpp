@@ -13,9 +13,8 @@ namespace {
 
 const std::string head =
     "name = \"mine\"\nversion = \"1\"\nvendor = \"v\"\nlicense = \"l\"\nsummary = \"s\"\n";
-const std::string one_component =
-    "[[one_component]]\nkind = \"loss\"\nid = \"a\"\nclass = \"A\"\nheader = \"a.h\"\nsummary = "
-    "\"s\"\ngradient "
+const std::string component =
+    "[[component]]\nkind = \"loss\"\nid = \"a\"\nclass = \"A\"\nheader = \"a.h\"\nsummary = \"s\"\ngradient "
     "= \"kernel\"\n";
 
 std::string libtorch() { return std::filesystem::path(path_of("libc10.so", mapped_files())).parent_path(); }
@@ -40,18 +39,18 @@ Made make(const std::string& toml, const std::string& arguments = "") {
 }  // namespace
 
 TEST_CASE("a plugin.toml becomes a source with both faces of the plugin") {
-    const Made made = make(head + "init = \"start\"\ninit_header = \"start.h\"\n" + one_component);
+    const Made made = make(head + "init = \"start\"\ninit_header = \"start.h\"\n" + component);
     INFO(made.ran.output);
     CHECK(made.ran.exit_code == 0);
     CHECK_THAT(made.output, contains("#include \"a.h\"\n#include \"start.h\"\n"));
-    CHECK_THAT(made.output, contains("switchyard::sdk::one_component<switchyard::Kind::loss, A>"));
+    CHECK_THAT(made.output, contains("switchyard::sdk::component<switchyard::Kind::loss, A>"));
     CHECK_THAT(made.output, contains("libtorch_cpu_build_id="));
     CHECK_THAT(made.output, contains("section(\"switchyard_manifest\"), used, retain"));
     CHECK_THAT(made.output, contains("&start};"));
 }
 
 TEST_CASE("texts with quotes, backslashes and other alphabets are kept") {
-    std::string toml = head + one_component;
+    std::string toml = head + component;
     toml.replace(toml.find("summary = \"s\""), 13, R"(summary = "a \"quoted\" \\ été")");
     CHECK_THAT(make(toml).output, contains(R"(\"summary\":\"a \\\"quoted\\\" \\\\ été\")"));
 }
@@ -60,58 +59,53 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
     struct Row {
         std::string toml, message;
     };
-    const std::string option = "[one_component.options.k]\nhelp = \"h\"\n";
+    const std::string option = "[component.options.k]\nhelp = \"h\"\n";
     const Row rows[] = {
-        {one_component, "plugin.toml:1:1: error: name: is missing"},
-        {"name = \"My Plugin\"\n" + one_component,
+        {component, "plugin.toml:1:1: error: name: is missing"},
+        {"name = \"My Plugin\"\n" + component,
          "plugin.toml:1:8: error: name: is the string \"My Plugin\"; expected a name: lower-case letters"},
-        {head, "plugin.toml:1:1: error: one_component: is missing; expected at least one [[one_component]]"},
-        {head + "one_component = 3\n",
-         "plugin.toml:6:13: error: one_component: is the integer 3; expected [[one_component]], in double "
-         "brackets"},
-        {head + "vendr = \"x\"\n" + one_component,
+        {head, "plugin.toml:1:1: error: component: is missing; expected at least one [[component]]"},
+        {head + "component = 3\n",
+         "plugin.toml:6:13: error: component: is the integer 3; expected [[component]], in double brackets"},
+        {head + "vendr = \"x\"\n" + component,
          "plugin.toml:6:1: error: vendr: unknown key; did you mean vendor?"},
-        {head + "cpu_features = \"avx2\"\n" + one_component,
+        {head + "cpu_features = \"avx2\"\n" + component,
          "cpu_features: is the string \"avx2\"; expected a list of texts"},
-        {head + "cpu_features = [\"avx2\", \"avx2\"]\n" + one_component, "cpu_features: has 'avx2' twice"},
-        {head + "init_header = \"x.h\"\n" + one_component, "init_header: stands without init"},
-        {head + "[[one_component]]\nkind = \"atention\"\n",
-         "plugin.toml:7:8: error: one_component[0].kind: is the string \"atention\"; expected one of "
+        {head + "cpu_features = [\"avx2\", \"avx2\"]\n" + component, "cpu_features: has 'avx2' twice"},
+        {head + "init_header = \"x.h\"\n" + component, "init_header: stands without init"},
+        {head + "[[component]]\nkind = \"atention\"\n",
+         "plugin.toml:7:8: error: component[0].kind: is the string \"atention\"; expected one of "
          "attention, normalization, activation, loss, optimizer, precision, data_loader; did you mean "
          "attention?"},
-        {head + "[[one_component]]\nkind = \"loss\"\n",
-         "plugin.toml:6:1: error: one_component[0].gradient: is missing; expected one of kernel, "
-         "differentiable, "
+        {head + "[[component]]\nkind = \"loss\"\n",
+         "plugin.toml:6:1: error: component[0].gradient: is missing; expected one of kernel, differentiable, "
          "recompute, none"},
-        {head + one_component + one_component,
-         "one_component[1].id: is 'a', as of an earlier one_component of kind loss"},
-        {head + one_component + "clas = \"B\"\n", "one_component[0].clas: unknown key; did you mean class?"},
-        {head + one_component + "priority = -1\n",
-         "one_component[0].priority: is the integer -1; expected an integer from 0 to 1000"},
-        {head + one_component + "variants = [\"A B\"]\n",
-         "one_component[0].variants: is the string \"A B\"; expected a name"},
-        {head + one_component + "accuracy = \"reduced\"\n", "one_component[0].accuracy_bound: is missing"},
-        {head + one_component + "accuracy = \"reduced\"\naccuracy_bound = 0\n",
-         "one_component[0].accuracy_bound: is the integer 0; expected a number above 0"},
-        {head + one_component + "accuracy_bound = 0.1\n",
-         "one_component[0].accuracy_bound: is for accuracy = \"reduced\" only"},
-        {head + "[[one_component]]\nkind = \"optimizer\"\ngradient = \"kernel\"\n",
-         "one_component[0].gradient: an optimizer is not differentiated; leave it out"},
-        {head + one_component + option,
-         "one_component[0].options.k.type: is missing; expected one of boolean, integer, number, string, "
-         "list"},
-        {head + one_component + option + "type = \"integer\"\n",
-         "one_component[0].options.k.default: is missing"},
-        {head + one_component + option + "type = \"integer\"\ndefault = 1.5\n",
-         "one_component[0].options.k.default: is the number 1.5; expected a value of type integer"},
-        {head + one_component + option + "type = \"integer\"\ndefault = 1\nmin = 2\n",
-         "one_component[0].options.k.default: is the integer 1; expected at least its min"},
-        {head + one_component + option + "type = \"number\"\ndefault = 1\nmin = 2\nmax = 1\n",
-         "one_component[0].options.k.min: is larger than max"},
-        {head + one_component + option + "type = \"boolean\"\ndefault = true\nmin = 2\n",
-         "one_component[0].options.k.min: has no meaning for an option of type boolean"},
-        {head + one_component + option + "type = \"string\"\ndefault = \"z\"\nchoices = [\"x\", \"y\"]\n",
-         "one_component[0].options.k.default: has 'z', which is not among its choices x, y"},
+        {head + component + component, "component[1].id: is 'a', as of an earlier component of kind loss"},
+        {head + component + "clas = \"B\"\n", "component[0].clas: unknown key; did you mean class?"},
+        {head + component + "priority = -1\n",
+         "component[0].priority: is the integer -1; expected an integer from 0 to 1000"},
+        {head + component + "variants = [\"A B\"]\n",
+         "component[0].variants: is the string \"A B\"; expected a name"},
+        {head + component + "accuracy = \"reduced\"\n", "component[0].accuracy_bound: is missing"},
+        {head + component + "accuracy = \"reduced\"\naccuracy_bound = 0\n",
+         "component[0].accuracy_bound: is the integer 0; expected a number above 0"},
+        {head + component + "accuracy_bound = 0.1\n",
+         "component[0].accuracy_bound: is for accuracy = \"reduced\" only"},
+        {head + "[[component]]\nkind = \"optimizer\"\ngradient = \"kernel\"\n",
+         "component[0].gradient: an optimizer is not differentiated; leave it out"},
+        {head + component + option,
+         "component[0].options.k.type: is missing; expected one of boolean, integer, number, string, list"},
+        {head + component + option + "type = \"integer\"\n", "component[0].options.k.default: is missing"},
+        {head + component + option + "type = \"integer\"\ndefault = 1.5\n",
+         "component[0].options.k.default: is the number 1.5; expected a value of type integer"},
+        {head + component + option + "type = \"integer\"\ndefault = 1\nmin = 2\n",
+         "component[0].options.k.default: is the integer 1; expected at least its min"},
+        {head + component + option + "type = \"number\"\ndefault = 1\nmin = 2\nmax = 1\n",
+         "component[0].options.k.min: is larger than max"},
+        {head + component + option + "type = \"boolean\"\ndefault = true\nmin = 2\n",
+         "component[0].options.k.min: has no meaning for an option of type boolean"},
+        {head + component + option + "type = \"string\"\ndefault = \"z\"\nchoices = [\"x\", \"y\"]\n",
+         "component[0].options.k.default: has 'z', which is not among its choices x, y"},
         {"name = \n", "plugin.toml:1:"},
         {"\xff\xfe", "is not valid UTF-8"},
         {std::string(10000, '['), "brackets are nested too deeply"},
@@ -128,7 +122,7 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
 TEST_CASE("all mistakes are told in one pass") {
     const Made made =
         make("name = \"A\"\nversion = 1\nvendor = \"\"\nlicense = \"l\"\nsummary = \"s\"\nx = 1\n" +
-             one_component + "priority = 1.5\n");
+             component + "priority = 1.5\n");
     std::size_t errors = 0;
     for (std::size_t at = made.ran.output.find("error:"); at != std::string::npos;
          at = made.ran.output.find("error:", at + 1))
@@ -137,7 +131,7 @@ TEST_CASE("all mistakes are told in one pass") {
 }
 
 TEST_CASE("the plugin is called as its target, and LibTorch must be where it is said to be") {
-    CHECK_THAT(make(head + one_component, "--name other").ran.output,
+    CHECK_THAT(make(head + component, "--name other").ran.output,
                contains("expected 'other', the name of the CMake target and of the library"));
     const Ran ran = run("cd /tmp && '" + manifest_program() + "' --manifest '" +
                         (source_dir() / "tests/plugins/good/plugin.toml").string() +

@@ -264,6 +264,14 @@ bool needed_flag(const Json& object, const char* key) {
     return value.get<bool>();
 }
 
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const Interval& interval) {
+    return {{"median", number_or_null(interval.median)},
+            {"low", number_or_null(interval.low)},
+            {"high", number_or_null(interval.high)}};
+}
+
 std::string shown(const Json& value) {
     if (value.is_null() || value.is_object()) return "";
     if (value.is_string()) return value.get<std::string>();

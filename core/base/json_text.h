@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/interval.h>
 #include <switchyard/base/limits.h>
 
 namespace switchyard::base {
@@ -57,6 +58,11 @@ std::string needed_text(const Json& object, const char* key);
 std::int64_t needed_integer(const Json& object, const char* key);
 double needed_number(const Json& object, const char* key);
 bool needed_flag(const Json& object, const char* key);
+
+// null for what is not finite, for which JSON has no number.
+Json number_or_null(double value);
+// {"median", "low", "high"}
+Json to_json(const Interval& interval);
 
 // Texts as they are, numbers and flags as JSON writes them, lists with commas; "" for null and objects.
 std::string shown(const Json& value);

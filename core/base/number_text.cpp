@@ -47,6 +47,10 @@ std::string interval_text(const Interval& interval, int significant) {
            digits(interval.high, significant) + "]";
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+    return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
 std::string bytes_text(double bytes) {
     constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     if (!std::isfinite(bytes)) return "-";

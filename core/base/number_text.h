@@ -20,6 +20,9 @@ std::string interval_text(const Interval& interval, int significant = 3);
 // "312 B", "48.0 MB": powers of 1000.
 std::string bytes_text(double bytes);
 
+// "1 plugin", "3 plugins".
+std::string counted(std::size_t count, const std::string& what);
+
 // How many decimals show that many significant digits of a finite value; none where its whole part has more.
 int decimals_of(double value, int significant);
 // With that many decimals.

@@ -193,22 +193,15 @@ void add_common(CLI::App& command, BenchOptions& options) {
     list(command, "--dtype", options.dtypes, "default: float32,bfloat16")->type_name("A,B");
     list(command, "--pass", options.passes, "forward, backward, forward_backward; of an optimizer: step")
         ->type_name("A,B");
-    command.add_option("--dropout", options.dropout, "probability of dropping")
-        ->type_name("P")
-        ->check(number(0.0, 1.0));
-    command.add_option("--time-budget", options.time_budget, "for the timing of all tables, about")
-        ->type_name("SECONDS")
-        ->check(number(1e-3, 1e9))
+    add_number(command, "--dropout", options.dropout, "probability of dropping", "P", number(0.0, 1.0));
+    add_number(command, "--time-budget", options.time_budget, "for the timing of all tables, about",
+               "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();
-    command.add_option("--blocks", options.blocks, "that many samples of each, whatever it takes")
-        ->type_name("N")
-        ->check(whole_number(1, 100000));
-    command.add_option("--threads", options.threads, "of LibTorch; default: all cores")
-        ->type_name("N")
-        ->check(whole_number(1, 4096));
-    command.add_option("--seed", options.seed, "of inputs, order and intervals")
-        ->type_name("N")
-        ->check(whole_number(0))
+    add_number(command, "--blocks", options.blocks, "that many samples of each, whatever it takes", "N",
+               whole_number(1, 100000));
+    add_number(command, "--threads", options.threads, "of LibTorch; default: all cores", "N",
+               whole_number(1, 4096));
+    add_number(command, "--seed", options.seed, "of inputs, order and intervals", "N", whole_number(0))
         ->capture_default_str();
     add_overrides(command, options.job,
                   "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
@@ -243,13 +236,10 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
         ->type_name("DTYPE")
         ->group(of_rows)
         ->capture_default_str();
-    command.add_option("--label-smoothing", options.label_smoothing, "of the loss")
-        ->type_name("E")
-        ->check(number(0.0, 1.0))
+    add_number(command, "--label-smoothing", options.label_smoothing, "of the loss", "E", number(0.0, 1.0))
         ->group(of_rows);
-    command.add_option("--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss")
-        ->type_name("Z")
-        ->check(number(0.0, 1e6))
+    add_number(command, "--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss", "Z",
+               number(0.0, 1e6))
         ->group(of_rows);
     command
         .add_flag("--in-place", options.in_place,
@@ -258,9 +248,8 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
     command.add_option("--algorithm", options.algorithm, "adamw, adam, sgd, lion, lamb or muon")
         ->type_name("NAME")
         ->group(of_optimizer);
-    command.add_option("--clip", options.clip, "clip gradients by this norm in the same step")
-        ->type_name("NORM")
-        ->check(number(0.0, 1e30))
+    add_number(command, "--clip", options.clip, "clip gradients by this norm in the same step", "NORM",
+               number(0.0, 1e30))
         ->group(of_optimizer);
 }
 

@@ -231,25 +231,19 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
 }
 
 void add_timing_options(CLI::App& command, CompareOptions& options) {
-    command.add_option("--time", options.seconds, "for warm-up and blocks of all arms, about")
-        ->type_name("SECONDS")
-        ->check(number(1e-3, 1e9))
+    add_number(command, "--time", options.seconds, "for warm-up and blocks of all arms, about", "SECONDS",
+               number(1e-3, 1e9))
         ->capture_default_str();
-    command
-        .add_option("--blocks", options.blocks,
-                    "that many, whatever they take; default: as many as fit, 9 to 60")
-        ->type_name("N")
-        ->check(whole_number(1, 10000));
-    command.add_option("--steps-per-block", options.steps_per_block, "default: as many as last 0.1 s")
-        ->type_name("N")
-        ->check(whole_number(1, 10000));
-    command.add_option("--timeout", options.timeout, "for an arm to prepare, and for a block")
-        ->type_name("SECONDS")
-        ->check(number(1e-3, 1e9))
+    add_number(command, "--blocks", options.blocks,
+               "that many, whatever they take; default: as many as fit, 9 to 60", "N",
+               whole_number(1, 10000));
+    add_number(command, "--steps-per-block", options.steps_per_block, "default: as many as last 0.1 s", "N",
+               whole_number(1, 10000));
+    add_number(command, "--timeout", options.timeout, "for an arm to prepare, and for a block", "SECONDS",
+               number(1e-3, 1e9))
         ->capture_default_str();
-    command.add_option("--order-seed", options.order, "of the order within blocks and of the intervals")
-        ->type_name("N")
-        ->check(whole_number(0))
+    add_number(command, "--order-seed", options.order, "of the order within blocks and of the intervals", "N",
+               whole_number(0))
         ->capture_default_str();
     command.add_option("--lengths", options.lengths, "of made-up samples where the job has no data, as 8-64")
         ->type_name("MIN-MAX");
@@ -262,14 +256,11 @@ Action setup_compare(CLI::App& command) {
     add_job_options(command, options->arms.job);
     add_arm_options(command, *options);
     add_timing_options(command, *options);
-    command
-        .add_option("--seeds", options->seeds,
-                    "train that many seeds of each arm to the end and compare final losses")
-        ->type_name("K")
-        ->check(whole_number(1, 1000));
-    command.add_option("--steps", options->steps, "of each seed; default: train.steps")
-        ->type_name("N")
-        ->check(whole_number(1, 100000000));
+    add_number(command, "--seeds", options->seeds,
+               "train that many seeds of each arm to the end and compare final losses", "K",
+               whole_number(1, 1000));
+    add_number(command, "--steps", options->steps, "of each seed; default: train.steps", "N",
+               whole_number(1, 100000000));
     command
         .add_option("--loss-equivalence", options->loss_equivalence,
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")

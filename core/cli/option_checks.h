@@ -14,6 +14,12 @@ namespace switchyard::cli {
 CLI::Validator whole_number(std::int64_t low, std::int64_t high = std::numeric_limits<std::int64_t>::max());
 // Finite.
 CLI::Validator number(double low, double high = std::numeric_limits<double>::max());
+// An option that takes a number: `unit` stands for it in the help, `check` is one of the above.
+template <class T>
+CLI::Option* add_number(CLI::App& command, const std::string& flag, T& value, const std::string& help,
+                        const char* unit, const CLI::Validator& check) {
+    return command.add_option(flag, value, help)->type_name(unit)->check(check);
+}
 // An output: that it can be written is looked at before the work that makes it.
 CLI::Validator output_file();
 

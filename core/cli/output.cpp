@@ -111,8 +111,4 @@ std::string command_line() {
     return text;
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-    return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
-}
-
 }  // namespace switchyard::cli

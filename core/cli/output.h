@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <switchyard/base/joined.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/base/terminal.h>
 
 namespace CLI {
@@ -17,6 +18,7 @@ class App;
 namespace switchyard::cli {
 
 using base::Color;
+using base::counted;
 using base::joined;
 using base::paint;
 using base::Text;
@@ -61,8 +63,5 @@ void show_progress(const std::string& text);
 
 // How this program was called, as it can be typed again.
 std::string command_line();
-
-// "1 plugin", "3 plugins".
-std::string counted(std::size_t count, const std::string& what);
 
 }  // namespace switchyard::cli

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/option_checks.h>
@@ -73,9 +74,7 @@ std::string policy_of(const train::Session& session) {
 nlohmann::ordered_json json_of(const PrecisionCommand& command, const train::Session& session,
                                const Steps& steps, const train::ObservedValues& seen) {
     auto losses = nlohmann::ordered_json::array();
-    for (const double loss : steps.losses)
-        losses.push_back(std::isfinite(loss) ? nlohmann::ordered_json(loss)
-                                             : nlohmann::ordered_json(nullptr));
+    for (const double loss : steps.losses) losses.push_back(base::number_or_null(loss));
     return {{"config", command.job.config},
             {"precision", policy_of(session)},
             {"device", std::string(name(session.config().run.device))},
@@ -161,9 +160,7 @@ Action setup_precision(CLI::App& command) {
     command.add_option("CONFIG", options->job.config, "TOML file; not needed with --formats")->type_name("");
     add_overrides(command, options->job,
                   "set one value, as in --set precision.backend=amp/bf16; may be repeated");
-    command.add_option("--steps", options->steps, "training steps to look at")
-        ->type_name("N")
-        ->check(whole_number(1, 1000000))
+    add_number(command, "--steps", options->steps, "training steps to look at", "N", whole_number(1, 1000000))
         ->capture_default_str();
     command.add_flag("--per-layer", options->per_layer, "a line for every layer and parameter, none folded");
     command.add_flag("--tensors", options->tensors, "a line for every tensor of an operation");

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/train/precision/number_format.h>
 
@@ -141,10 +141,6 @@ std::string fit_line(std::string text, const Cells& cells,
     return trimmed(std::move(text));
 }
 
-ordered_json number_json(double value) {
-    return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
 ordered_json values_json(const ValueRange& values) {
     ordered_json formats;
     for (std::size_t i = 0; i < train::candidate_formats.size(); ++i) {
@@ -156,7 +152,7 @@ ordered_json values_json(const ValueRange& values) {
             {"zeros", values.zeros},
             {"nan", values.nans},
             {"infinite", values.infinities},
-            {"smallest", number_json(values.smallest)},
+            {"smallest", base::number_or_null(values.smallest)},
             {"largest", values.any() ? ordered_json(values.largest) : ordered_json(nullptr)},
             {"formats", formats}};
 }

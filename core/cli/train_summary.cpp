@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/compare/arms/executed_json.h>
 #include <switchyard/compare/measure/statistics.h>
 #include <switchyard/host/machine/cpu_allocator.h>
@@ -13,11 +14,6 @@ namespace switchyard::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json interval_json(const std::vector<double>& values) {
-    const auto interval = compare::median_interval(values);
-    return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
-}
 
 ordered_json rows_json(const data::RowCounts& rows) {
     return {{"read", rows.read},        {"used", rows.used},   {"truncated", rows.truncated},
@@ -91,7 +87,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"train_seconds", milliseconds / 1000.0},
         {"samples_per_second", static_cast<double>(samples) / seconds},
         {"tokens_per_second", static_cast<double>(tokens) / seconds},
-        {"step_ms", interval_json(times)},
+        {"step_ms", base::to_json(compare::median_interval(times))},
         {"peak_memory_bytes", memory.peak},
         {"memory",
          {{"parameters", memory.parameters},

@@ -1,7 +1,6 @@
 // switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too.
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/commands.h>
 #include <switchyard/cli/job.h>
@@ -117,7 +117,7 @@ Json json_of(const conformance::Report& report, Kind kind, const Options& option
             {"failed", report.failed},
             {"skipped", report.skipped},
             {"skip_reasons", report.skip_reasons},
-            {"worst_ratio", std::isfinite(report.worst_ratio) ? Json(report.worst_ratio) : Json()},
+            {"worst_ratio", base::number_or_null(report.worst_ratio)},
             {"worst_case", report.worst_case},
             {"faults", faults}};
 }
@@ -304,12 +304,9 @@ Action setup_plugins_verify(CLI::App& command) {
         ->expected(1)
         ->take_all();
     command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE");
-    command
-        .add_option(
-            "--drawn", options->drawn,
-            "besides the listed cases, so many that are drawn by chance from what a component serves (50)")
-        ->type_name("N")
-        ->check(whole_number(0, 1000000));
+    add_number(command, "--drawn", options->drawn,
+               "besides the listed cases, so many that are drawn by chance from what a component serves (50)",
+               "N", whole_number(0, 1000000));
     command
         .add_option("--seed", options->seed,
                     "repeats the drawn cases of the run that printed it; left out: new ones in each run")

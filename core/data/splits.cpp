@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <switchyard/base/limits.h>
+#include <switchyard/base/number_text.h>
 #include <switchyard/data/documents.h>
 #include <switchyard/data/split.h>
 #include <switchyard/data/tokenizer.h>
@@ -135,20 +136,16 @@ private:
     std::size_t untold_ = 0;
 };
 
-std::string counted(std::int64_t count, const char* what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 void warn(const char* key, const RowCounts& rows, std::vector<std::string>& warnings) {
     const std::string place = std::string(key) + ": ";
     if (rows.empty > 0)
-        warnings.push_back(place + counted(rows.empty, "row") + " without any text " +
+        warnings.push_back(place + base::counted(rows.empty, "row") + " without any text " +
                            (rows.empty == 1 ? "is" : "are") + " left out");
     if (rows.invalid_utf8 > 0)
-        warnings.push_back(place + counted(rows.invalid_utf8, "row") + " of invalid UTF-8 " +
+        warnings.push_back(place + base::counted(rows.invalid_utf8, "row") + " of invalid UTF-8 " +
                            (rows.invalid_utf8 == 1 ? "is" : "are") + " left out (data.bad_row)");
     if (rows.with_nul > 0)
-        warnings.push_back(place + counted(rows.with_nul, "row") + " of " + std::to_string(rows.read) +
+        warnings.push_back(place + base::counted(rows.with_nul, "row") + " of " + std::to_string(rows.read) +
                            " hold" + (rows.with_nul == 1 ? "s" : "") +
                            " NUL bytes: is this text, in an encoding of one byte a character or UTF-8?");
 }

@@ -10,8 +10,6 @@ namespace {
 using base::Json;
 constexpr int format = 1;
 
-Json number(double value) { return value == value ? Json(value) : Json(nullptr); }
-
 double number_or_nan(const Json& entry, const char* key) {
     return base::needed(entry, key).is_null() ? std::numeric_limits<double>::quiet_NaN()
                                               : base::needed_number(entry, key);
@@ -38,9 +36,9 @@ nlohmann::ordered_json to_json(const Measurement& measurement) {
         candidates.push_back({{"candidate", candidate.name},
                               {"library", candidate.library},
                               {"options", base::parse_json(candidate.options).value},
-                              {"ms", number(candidate.ms)},
-                              {"low", number(candidate.low)},
-                              {"high", number(candidate.high)},
+                              {"ms", base::number_or_null(candidate.ms)},
+                              {"low", base::number_or_null(candidate.low)},
+                              {"high", base::number_or_null(candidate.high)},
                               {"failure", candidate.failure}});
     }
     return {{"class", measurement.shape_class},

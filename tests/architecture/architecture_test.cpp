@@ -43,6 +43,10 @@ TEST_CASE("what one place does is called nowhere else") {
     CHECK(joined(arch::check_calls(source_dir())) == "");
 }
 
+TEST_CASE("no two classes of a namespace have one name") {
+    CHECK(joined(arch::check_definitions(source_dir())) == "");
+}
+
 TEST_CASE("no source file is longer than 500 lines") {
     CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
 }
@@ -123,6 +127,18 @@ TEST_CASE("two folders of one layer may not depend on each other in a circle") {
     CHECK_THAT(text, switchyard::test::contains(
                          "core/host/a.cpp:2: host includes config, which depends on host again"));
     CHECK_THAT(text, switchyard::test::contains("core/config/c.h:1: config includes host"));
+}
+
+TEST_CASE("two definitions of one name are found, in headers and in sources") {
+    const auto root = temporary_dir("definitions");
+    const std::string end = "}  // namespace\n";
+    write(root / "core/a/a.h", "namespace s::c {\nnamespace {\nstruct Own {\n};\n" + end +
+                                   "class Arm final : public X {\n};\n" + end +
+                                   "namespace s::d {\nstruct Other {};\n" + end);
+    write(root / "core/b/b.cpp", "namespace s::c {\nnamespace {\nstruct Own {};\nstruct Other {};\n" + end +
+                                     "struct Arm;\nstruct Arm::Part {};\nstruct Arm {\n};\n" + end);
+    CHECK(joined(arch::check_definitions(root)) ==
+          "core/b/b.cpp:8: s::c::Arm is defined in core/a/a.h:6 too\n");
 }
 
 TEST_CASE("a plugin's name in core is found outside comments and help texts") {

@@ -324,6 +324,34 @@ Problems check_calls(const fs::path& root) {
     return problems;
 }
 
+Problems check_definitions(const fs::path& root) {
+    static const std::regex opening("(?:inline )?namespace ?([\\w:]*) ?\\{.*");
+    static const std::regex closing("\\} *// namespace.*");  // the formatter writes it
+    static const std::regex definition(
+        "(?:struct|class|enum class|enum) (\\w+)(?: final)?(?: ?:[^:].*)? ?\\{.*");
+    std::map<std::string, std::string> places;
+    Problems problems;
+    for (const auto& path : sources_below(root, {"core", "sdk"})) {
+        std::vector<std::string> open;
+        std::ifstream stream(path);
+        std::smatch match;
+        std::string line;
+        for (int number = 1; std::getline(stream, line); ++number) {
+            if (std::regex_match(line, match, opening)) open.push_back(match[1]);
+            if (std::regex_match(line, closing) && !open.empty()) open.pop_back();
+            if (!std::regex_match(line, match, definition)) continue;
+            std::string name;
+            for (const auto& part : open) name += part + "::";
+            name += match[1];
+            const auto place = relative_to(root, path) + ":" + std::to_string(number);
+            const bool unnamed = std::find(open.begin(), open.end(), "") != open.end();
+            const auto [found, first] = unnamed ? std::pair(places.end(), true) : places.emplace(name, place);
+            if (!first) problems.push_back(place + ": " + name + " is defined in " + found->second + " too");
+        }
+    }
+    return problems;
+}
+
 Problems check_lengths(const fs::path& root, int limit) {
     Problems problems;
     for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "tests", "examples"})) {

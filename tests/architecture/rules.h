@@ -35,6 +35,11 @@ Problems check_map(const std::filesystem::path& root, const std::string& documen
 /// that first.
 Problems check_output(const std::filesystem::path& root);
 
+/// No two classes or enumerations of core and the SDK have one name in one namespace: linked into one program
+/// they would break the one-definition rule, and no compiler says so. What an unnamed namespace holds is its
+/// file's own.
+Problems check_definitions(const std::filesystem::path& root);
+
 /// Link lines, from the file targets.txt that the build writes: NAME|SOURCES|LINKED TARGETS, lists with ';'.
 Problems check_links(const std::filesystem::path& root, const std::filesystem::path& targets);
 

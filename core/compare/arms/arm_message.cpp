@@ -99,8 +99,6 @@ Answer answer(const std::string& line, Read&& read) {
     }
 }
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
 ReadyAnswer read_ready(const std::string& line) {
@@ -152,19 +150,19 @@ Json to_message(const Ready& ready) {
     Json json{{"type", "report"},
               {"what", ready.what},
               {"dtype", ready.dtype},
-              {"loss", number_or_null(ready.loss)},
+              {"loss", base::number_or_null(ready.loss)},
               {"first", ready.first}};
     if (ready.amplification) {
-        json["amplification"] = {{"loss", number_or_null(ready.amplification->loss)},
-                                 {"output", number_or_null(ready.amplification->output)},
-                                 {"gradient", number_or_null(ready.amplification->gradient)}};
+        json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
+                                 {"output", base::number_or_null(ready.amplification->output)},
+                                 {"gradient", base::number_or_null(ready.amplification->gradient)}};
     }
     return json;
 }
 
 Json to_message(const Turn& turn) {
     Json loss = Json::array();
-    for (const double value : turn.loss) loss.push_back(number_or_null(value));
+    for (const double value : turn.loss) loss.push_back(base::number_or_null(value));
     return {{"type", "report"},
             {"step_ms", turn.step_ms},
             {"loss", loss},

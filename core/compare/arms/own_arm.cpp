@@ -49,9 +49,9 @@ train::Trainer OwnArm::make_trainer(const OwnArmOptions& options) {
     }
     session_.load_initial_weights();
     const auto a_step = config.batch.size * config.train.grad_accumulation_steps;
-    samples_.emplace(config, made_up_steps * a_step, options.lengths,
-                     static_cast<std::uint64_t>(config.run.seed));
-    return session_.make_trainer(*samples_);
+    samples_ = random_samples(config, made_up_steps * a_step, options.lengths,
+                              static_cast<std::uint64_t>(config.run.seed));
+    return session_.make_trainer(samples_);
 }
 
 OwnArm::Group OwnArm::load_group() {

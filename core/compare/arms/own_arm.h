@@ -57,7 +57,7 @@ private:
     OwnArmOptions options_;
     c10::Device device_;
     train::Session session_;
-    std::optional<RandomSamples> samples_;
+    data::SampleList samples_;
     train::Trainer trainer_;
     HostStopwatch clock_;
     std::vector<Group> kept_;

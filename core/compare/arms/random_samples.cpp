@@ -39,8 +39,9 @@ std::vector<std::int64_t> labels_of(std::mt19937_64& random, const std::vector<s
 
 }  // namespace
 
-RandomSamples::RandomSamples(const config::Config& config, std::int64_t count,
-                             std::optional<LengthRange> lengths, std::uint64_t seed) {
+data::SampleList random_samples(const config::Config& config, std::int64_t count,
+                                std::optional<LengthRange> lengths, std::uint64_t seed) {
+    data::SampleList samples;
     std::mt19937_64 random(seed);
     const std::int64_t longest = config.batch.max_length;
     const std::int64_t vocabulary = config.model.vocab_size;
@@ -63,8 +64,9 @@ RandomSamples::RandomSamples(const config::Config& config, std::int64_t count,
         } else {
             sample.labels = {below(random, classes)};
         }
-        samples_.push_back(std::move(sample));
+        samples.add(std::move(sample));
     }
+    return samples;
 }
 
 }  // namespace switchyard::compare

@@ -4,33 +4,17 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include <switchyard/compare/bench/bench_settings.h>
 #include <switchyard/config/config.h>
-#include <switchyard/interfaces/data_loader.h>
+#include <switchyard/data/sample_list.h>
 
 namespace switchyard::compare {
 
-class RandomSamples final : public SampleSource {
-public:
-    // Lengths drawn uniformly from `lengths`, or all of batch.max_length. Labels: one class a sample, one
-    // token in seven, or, for the next token of a gpt or a t5, of every token; a t5's target is as long as
-    // its source.
-    RandomSamples(const config::Config& config, std::int64_t count, std::optional<LengthRange> lengths,
-                  std::uint64_t seed);
-
-    std::int64_t size() const override { return static_cast<std::int64_t>(samples_.size()); }
-    std::int64_t length(std::int64_t index) const override {
-        const auto& sample = samples_.at(static_cast<std::size_t>(index));
-        return static_cast<std::int64_t>(sample.ids.size() + sample.target_ids.size());
-    }
-    Sample get(std::int64_t index, std::int64_t) const override {
-        return samples_.at(static_cast<std::size_t>(index));
-    }
-
-private:
-    std::vector<Sample> samples_;
-};
+// Lengths are drawn uniformly from `lengths`, or are all batch.max_length. Labels are one class a sample, one
+// token in seven, or, for the next token of a gpt or a t5, every token; a t5's target is as long as its
+// source.
+data::SampleList random_samples(const config::Config& config, std::int64_t count,
+                                std::optional<LengthRange> lengths, std::uint64_t seed);
 
 }  // namespace switchyard::compare

@@ -7,17 +7,17 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/base/joined.h>
+#include <switchyard/base/json_text.h>
 #include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_sweep.h>
 #include <switchyard/compare/measure/text_table.h>
+#include <switchyard/interfaces/reason_text.h>
 
 namespace switchyard::compare {
 
 namespace {
 
 using nlohmann::json;
-
-json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 std::string percent(double value) {
     if (!std::isfinite(value)) return "-";
@@ -85,16 +85,10 @@ std::vector<std::string> cells(const BenchRow& row) {
             error};
 }
 
-std::string reason_text(const Reason& reason) {
-    std::string text = reason.field + ": ";
-    text += reason.expected.empty() ? reason.got : "expected " + reason.expected + ", got " + reason.got;
-    return reason.hint.empty() ? text : text + " (" + reason.hint + ")";
-}
-
 void add_row(TextTable& table, const BenchRow& row) {
     table.row(cells(row));
     if (!row.message.empty()) table.note(row.message);
-    for (const Reason& reason : row.reasons) table.note(reason_text(reason));
+    for (const Reason& reason : row.reasons) table.note(to_text(reason));
     if (!row.composed.empty() && row.timed())
         table.note("done by the core around it: " + base::joined(row.composed));
     if (row.status == RowStatus::wrong) {
@@ -215,18 +209,19 @@ json row_json(const BenchRow& row) {
                 {"reasons", reasons_json(row.reasons)},
                 {"message", row.message},
                 {"base", row.base}};
-    result["ms"] = row.timed() ? to_json(row.ms) : json(nullptr);
-    result["speedup_over_base"] = row.timed() && row.speedup ? to_json(*row.speedup) : json(nullptr);
+    result["ms"] = row.timed() ? base::to_json(row.ms) : base::Json(nullptr);
+    result["speedup_over_base"] =
+        row.timed() && row.speedup ? base::to_json(*row.speedup) : base::Json(nullptr);
     result["verdict"] = row.timed() && row.speedup ? json(name(judge(*row.speedup))) : json(nullptr);
-    result["gflops"] = number(row.gflops);
-    result["percent_of_peak"] = number(row.percent_of_peak);
-    result["gbytes_per_second"] = number(row.gbytes_per_second);
-    result["percent_of_copy_bandwidth"] = number(row.percent_of_copy_bandwidth);
-    result["percent_of_read_bandwidth"] = number(row.percent_of_read_bandwidth);
+    result["gflops"] = base::number_or_null(row.gflops);
+    result["percent_of_peak"] = base::number_or_null(row.percent_of_peak);
+    result["gbytes_per_second"] = base::number_or_null(row.gbytes_per_second);
+    result["percent_of_copy_bandwidth"] = base::number_or_null(row.percent_of_copy_bandwidth);
+    result["percent_of_read_bandwidth"] = base::number_or_null(row.percent_of_read_bandwidth);
     result["extra_memory_bytes"] = row.extra_memory_bytes < 0 ? json(nullptr) : json(row.extra_memory_bytes);
     result["state_bytes"] = row.state_bytes;
-    result["error"] = number(row.error.error);
-    result["error_allowed"] = number(row.error.allowed);
+    result["error"] = base::number_or_null(row.error.error);
+    result["error_allowed"] = base::number_or_null(row.error.allowed);
     result["error_of"] = row.error.of;
     result["error_part"] = row.error.part;
     result["error_without_dropout"] = row.error.without_dropout;
@@ -279,11 +274,6 @@ std::string to_text(const BenchReport& report) {
                  110, "  ") +
             "\n";
     return text;
-}
-
-json to_json(const Interval& interval) {
-    return {
-        {"median", number(interval.median)}, {"low", number(interval.low)}, {"high", number(interval.high)}};
 }
 
 json to_json(const HostInfo& host) {

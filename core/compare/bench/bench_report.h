@@ -97,8 +97,6 @@ struct BenchReport {
 std::string to_text(const BenchReport& report);
 
 nlohmann::json to_json(const BenchReport& report);
-// {"median", "low", "high"}, null for NaN.
-nlohmann::json to_json(const Interval& interval);
 nlohmann::json to_json(const HostInfo& host);
 nlohmann::json to_json(const Peaks& peaks);
 

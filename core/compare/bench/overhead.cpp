@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/base/joined.h>
+#include <switchyard/base/json_text.h>
 #include <switchyard/base/number_text.h>
 #include <switchyard/compare/bench/bench_case.h>
 #include <switchyard/compare/measure/text_table.h>
@@ -133,7 +134,7 @@ nlohmann::json to_json(const OverheadReport& report) {
     for (const OverheadRow& row : report.rows) {
         const bool timed = row.message.empty();
         const auto interval = [timed](const Interval& value) {
-            return timed ? to_json(value) : nlohmann::json(nullptr);
+            return timed ? base::to_json(value) : base::Json(nullptr);
         };
         rows.push_back({{"op", name(row.kind)},
                         {"shape", row.shape},

@@ -1,8 +1,7 @@
 // A comparison as JSON: docs/schema/compare.json.
-#include <cmath>
-
 #include <nlohmann/json.hpp>
 
+#include <switchyard/base/json_text.h>
 #include <switchyard/compare/experiment/comparison_report.h>
 
 namespace switchyard::compare {
@@ -10,30 +9,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json numbers(const std::vector<double>& values) {
     Json list = Json::array();
-    for (const double value : values) list.push_back(number(value));
+    for (const double value : values) list.push_back(base::number_or_null(value));
     return list;
 }
 
-Json interval(const Interval& value) {
-    return {{"median", number(value.median)}, {"low", number(value.low)}, {"high", number(value.high)}};
-}
-
 Json drift(const Drift& value) {
-    return {
-        {"loss", number(value.loss)}, {"output", number(value.output)}, {"gradient", number(value.gradient)}};
+    return {{"loss", base::number_or_null(value.loss)},
+            {"output", base::number_or_null(value.output)},
+            {"gradient", base::number_or_null(value.gradient)}};
 }
 
 Json block_json(const std::optional<ArmBlock>& block) {
     if (!block) return nullptr;
-    return {{"step_ms", number(block->sample.ms)},
+    return {{"step_ms", base::number_or_null(block->sample.ms)},
             {"position", block->sample.position},
             {"outlier", block->sample.outlier},
             {"lost_slices", block->sample.lost_slices < 0 ? Json(nullptr) : Json(block->sample.lost_slices)},
-            {"turn_ms", number(block->wall_ms)},
+            {"turn_ms", base::number_or_null(block->wall_ms)},
             {"samples", block->samples},
             {"tokens", block->tokens}};
 }
@@ -51,9 +45,9 @@ Json arm_json(const ArmResult& arm) {
             {"reason", arm.reason},
             {"what", arm.what},
             {"dtype", arm.dtype},
-            {"samples_per_second", timed ? number(arm.samples_per_second) : Json(nullptr)},
-            {"tokens_per_second", timed ? number(arm.tokens_per_second) : Json(nullptr)},
-            {"step_ms", timed ? interval(arm.step_ms) : Json(nullptr)},
+            {"samples_per_second", timed ? base::number_or_null(arm.samples_per_second) : Json(nullptr)},
+            {"tokens_per_second", timed ? base::number_or_null(arm.tokens_per_second) : Json(nullptr)},
+            {"step_ms", timed ? base::to_json(arm.step_ms) : Json(nullptr)},
             {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
             {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
             {"drift", drift(arm.drift)},
@@ -63,7 +57,7 @@ Json arm_json(const ArmResult& arm) {
             {"stability",
              {{"stable", arm.stability.stable ? Json(*arm.stability.stable) : Json(nullptr)},
               {"reason", arm.stability.reason},
-              {"loss_drift", number(arm.stability.loss_drift)},
+              {"loss_drift", base::number_or_null(arm.stability.loss_drift)},
               {"late_skipped_steps", arm.stability.late_skips}}},
             {"outliers", arm.outliers},
             {"blocks", blocks},
@@ -75,16 +69,19 @@ Json arm_json(const ArmResult& arm) {
 Json pair_json(const Comparison& comparison, const PairResult& pair) {
     Json loss = nullptr;
     if (pair.loss) {
-        loss = {{"verdict", name(pair.loss->verdict)}, {"difference", number(pair.loss->difference)},
-                {"low", number(pair.loss->low)},       {"high", number(pair.loss->high)},
-                {"p", number(pair.loss->p)},           {"seeds", pair.loss->seeds},
+        loss = {{"verdict", name(pair.loss->verdict)},
+                {"difference", base::number_or_null(pair.loss->difference)},
+                {"low", base::number_or_null(pair.loss->low)},
+                {"high", base::number_or_null(pair.loss->high)},
+                {"p", base::number_or_null(pair.loss->p)},
+                {"seeds", pair.loss->seeds},
                 {"reason", pair.loss->reason}};
     }
     return {{"base", comparison.arms[pair.base].spec.name},
             {"arm", comparison.arms[pair.arm].spec.name},
-            {"speedup", interval(pair.speedup)},
+            {"speedup", base::to_json(pair.speedup)},
             {"verdict", name(pair.verdict)},
-            {"p", number(pair.p)},
+            {"p", base::number_or_null(pair.p)},
             {"reason", pair.reason},
             {"sentence", sentence(comparison, pair)},
             {"loss", loss}};
@@ -111,7 +108,7 @@ Json to_json(const Comparison& comparison) {
             {"loss_margin", margin},
             {"forced", comparison.forced()},
             {"stopped", comparison.stopped},
-            {"elapsed_seconds", number(comparison.elapsed_ms / 1e3)},
+            {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
             {"exit_code", comparison.exit_code()}};
 }
 

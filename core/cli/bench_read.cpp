@@ -5,6 +5,7 @@
 #include <switchyard/base/number_text.h>
 #include <switchyard/base/printable.h>
 #include <switchyard/cli/command.h>
+#include <switchyard/config/check_value.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/host/discovery/search_path.h>
 #include <switchyard/resolver/names.h>
@@ -192,8 +193,6 @@ const OptionSpec* declared_option(const std::string& option, Kind kind, const Wo
     return nullptr;
 }
 
-std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
-
 // Sequences' length, where there is one.
 std::int64_t longest_of(const std::vector<compare::BenchShape>& shapes) {
     std::int64_t longest = 0;
@@ -229,14 +228,11 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
     if (spec->type != OptionType::integer)
         throw Failure("--sweep " + sweep.option + ": expected an option that is a whole number, this is a " +
                       std::string(name(spec->type)));
+    const auto shape = config::shape_of(*spec);
     for (const auto value : sweep.values) {
-        if ((spec->min && static_cast<double>(value) < *spec->min) ||
-            (spec->max && static_cast<double>(value) > *spec->max))
+        if (!config::in_range(shape.limits, static_cast<double>(value)))
             throw Failure("--sweep " + base::quoted(options.sweep) + ": " + std::to_string(value) +
-                          " is out of range; " + sweep.option + " is" +
-                          (spec->min ? " at least " + whole(*spec->min) : "") +
-                          (spec->min && spec->max ? " and" : "") +
-                          (spec->max ? " at most " + whole(*spec->max) : ""));
+                          " is out of range; " + sweep.option + " is " + config::expected_text(shape));
     }
     request.sweep = std::move(sweep);
 }

@@ -1,5 +1,4 @@
 // switchyard plugins info NAME
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -11,29 +10,12 @@
 #include <switchyard/cli/job.h>
 #include <switchyard/cli/output.h>
 #include <switchyard/cli/plugins_text.h>
+#include <switchyard/config/check_value.h>
 #include <switchyard/config/suggest.h>
 #include <switchyard/host/machine/host_info.h>
 
 namespace switchyard::cli {
 namespace {
-
-std::string text_of(const OptionValue& value) {
-    if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-    if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text + '"';
-    if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return "[" + joined(*list) + "]";
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%g", std::get<double>(value));
-    return digits;
-}
-
-std::string limits_of(const OptionSpec& spec) {
-    const auto number = [](double value) { return text_of(OptionValue(value)); };
-    if (!spec.choices.empty()) return ", one of " + joined(spec.choices);
-    if (spec.min && spec.max) return ", " + number(*spec.min) + " to " + number(*spec.max);
-    if (spec.min) return ", at least " + number(*spec.min);
-    return spec.max ? ", at most " + number(*spec.max) : "";
-}
 
 void print(const ComponentManifest& component, const host::ComponentProbe* probe) {
     std::cout << "\n  " << paint(Color::bold, std::string(name(component.kind)) + " " + component.id);
@@ -41,12 +23,14 @@ void print(const ComponentManifest& component, const host::ComponentProbe* probe
     std::cout << "\n    priority " << component.priority << ", gradient " << name(component.gradient)
               << ", random " << name(component.random) << ", accuracy " << name(component.accuracy);
     if (component.accuracy == Accuracy::reduced)
-        std::cout << " (bound " << text_of(OptionValue(component.accuracy_bound)) << ")";
+        std::cout << " (bound " << config::to_toml(component.accuracy_bound) << ")";
     std::cout << '\n';
     if (!component.variants.empty()) std::cout << "    variants: " << joined(component.variants) << '\n';
     for (const auto& spec : component.options) {
-        std::cout << "    option " << spec.name << " = " << text_of(spec.default_value) << limits_of(spec)
-                  << (spec.help.empty() ? "" : ": " + spec.help) << '\n';
+        std::cout << "    option " << spec.name << " = "
+                  << config::to_toml(config::from_option(spec.default_value)) << ", "
+                  << config::short_text(config::shape_of(spec)) << (spec.help.empty() ? "" : ": " + spec.help)
+                  << '\n';
     }
     if (probe == nullptr) return;
     if (probe->failure) std::cout << "    " << paint(Color::red, host::to_string(*probe->failure)) << '\n';

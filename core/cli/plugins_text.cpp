@@ -13,28 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const ComponentManifest& component) {
-    Json options = Json::object();
-    for (const auto& spec : component.options) {
-        Json option = {{"help", spec.help}};
-        option["default"] = std::visit([](const auto& v) { return Json(v); }, spec.default_value);
-        if (spec.min) option["min"] = *spec.min;
-        if (spec.max) option["max"] = *spec.max;
-        if (!spec.choices.empty()) option["choices"] = spec.choices;
-        options[spec.name] = option;
-    }
-    return {{"kind", std::string(name(component.kind))},
-            {"id", component.id},
-            {"summary", component.summary},
-            {"variants", component.variants},
-            {"priority", component.priority},
-            {"gradient", std::string(name(component.gradient))},
-            {"random", std::string(name(component.random))},
-            {"accuracy", std::string(name(component.accuracy))},
-            {"accuracy_bound", component.accuracy_bound},
-            {"options", options}};
-}
-
 Json json_of(const host::ComponentProbe& component) {
     Json support = Json::array();
     for (const auto& cell : component.support) {
@@ -136,7 +114,7 @@ Json full_json(const host::PluginRecord& record) {
     if (record.manifest) {
         const auto& m = *record.manifest;
         Json components = Json::array();
-        for (const auto& component : m.components) components.push_back(json_of(component));
+        for (const auto& component : m.components) components.push_back(host::to_json(component));
         json["manifest"] = {{"summary", m.summary},           {"vendor", m.vendor},
                             {"license", m.license},           {"abi", {m.abi_major, m.abi_minor}},
                             {"cpu_features", m.cpu_features}, {"fingerprint", m.fingerprint},

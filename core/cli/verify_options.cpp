@@ -91,8 +91,7 @@ void GivenOptions::take(const config::Node& option, const std::string& path, con
 }
 
 Options GivenOptions::of(const ComponentManifest& component) const {
-    Options options;
-    for (const auto& spec : component.options) options.set(spec.name, spec.default_value);
+    Options options = config::default_options(component.options);
     const auto found = given_.find(&component);
     if (found == given_.end()) return options;
     for (const auto& [name, value] : found->second) options.set(name, value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <switchyard/base/joined.h>
 #include <switchyard/config/suggest.h>
 
 namespace switchyard::config {
@@ -25,17 +26,9 @@ std::string range_text(const Limits& limits) {
 
 std::string choices_text(const Limits& limits, bool quotes) {
     std::string text;
-    for (const auto choice : limits.choices) {
-        if (!text.empty()) text += ", ";
-        text += quotes && !is_switch_word(choice) ? toml_string(choice) : std::string(choice);
-    }
+    for (const auto choice : limits.choices)
+        base::add_item(text, quotes && !is_switch_word(choice) ? toml_string(choice) : std::string(choice));
     return text;
-}
-
-bool in_range(const Limits& limits, double value) {
-    if (!std::isfinite(value)) return false;
-    if (limits.low && (limits.low_open ? value <= *limits.low : value < *limits.low)) return false;
-    return !limits.high || (limits.high_open ? value < *limits.high : value <= *limits.high);
 }
 
 bool is_word(std::string_view text) {
@@ -109,6 +102,12 @@ std::optional<Value> check_list(const Shape& shape, const Node& node, const std:
 
 }  // namespace
 
+bool in_range(const Limits& limits, double value) {
+    if (!std::isfinite(value)) return false;
+    if (limits.low && (limits.low_open ? value <= *limits.low : value < *limits.low)) return false;
+    return !limits.high || (limits.high_open ? value < *limits.high : value <= *limits.high);
+}
+
 std::string_view type_name(Type type) {
     constexpr std::string_view texts[] = {"boolean",         "integer",       "number",
                                           "string",          "one of",        "list of strings",
@@ -172,6 +171,12 @@ Shape shape_of(const Node& node) {
     constexpr Type types[] = {Type::boolean, Type::integer, Type::number, Type::text,
                               Type::text,    Type::texts,   Type::text};
     return {types[static_cast<std::size_t>(node.kind)]};
+}
+
+Options default_options(const OptionSchema& schema) {
+    Options options;
+    for (const auto& spec : schema) options.set(spec.name, spec.default_value);
+    return options;
 }
 
 OptionValue to_option(const Value& value) {

@@ -1,14 +1,17 @@
 // One value against what its key may be.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <switchyard/config/document.h>
 #include <switchyard/config/table.h>
 #include <switchyard/config/value.h>
 #include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/types.h>
 
 namespace switchyard::config {
 
@@ -24,6 +27,7 @@ std::string expected_text(const Shape& shape);
 using Complain = std::function<void(const Node&, const std::string& key, const std::string& expected,
                                     const std::string& hint)>;
 
+bool in_range(const Limits& limits, double value);
 // The value in the type that `shape` asks for, or nothing after at least one complaint.
 std::optional<Value> check_value(const Shape& shape, const Node& node, const std::string& key,
                                  const Complain& complain);
@@ -33,7 +37,17 @@ Shape shape_of(const OptionSpec& spec);
 // What can be taken without a manifest: as it was written, lists of strings only.
 Shape shape_of(const Node& node);
 
+// What the options of a component are where nobody gives them.
+Options default_options(const OptionSchema& schema);
+
 OptionValue to_option(const Value& value);
 Value from_option(const OptionValue& value);
 
 }  // namespace switchyard::config
+
+namespace switchyard {
+// As plugin.toml and manifests write them.
+template <>
+inline constexpr std::array<std::string_view, 5> names<OptionType>{"boolean", "integer", "number", "string",
+                                                                   "list"};
+}  // namespace switchyard

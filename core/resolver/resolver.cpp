@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <switchyard/base/joined.h>
+#include <switchyard/config/check_value.h>
 #include <switchyard/interfaces/reason_text.h>
 #include <switchyard/resolver/compose.h>
 #include <switchyard/resolver/names.h>
@@ -289,8 +290,7 @@ Choice by_priority(const SlotUse&, const std::vector<const Candidate*>& conforma
 }
 
 Options options_for(const Candidate& candidate, const config::SlotConfig& config) {
-    Options options;
-    for (const auto& spec : candidate.manifest.options) options.set(spec.name, spec.default_value);
+    Options options = config::default_options(candidate.manifest.options);
     for (const auto& key : {candidate.manifest.id, candidate.full_name()}) {
         const auto found = config.options.find(key);
         if (found == config.options.end()) continue;

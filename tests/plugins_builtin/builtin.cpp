@@ -3,6 +3,7 @@
 #include <array>
 #include <stdexcept>
 
+#include <switchyard/config/check_value.h>
 #include <switchyard/host/discovery/discovery.h>
 
 #include <switchyard_test.h>
@@ -82,9 +83,7 @@ const HostInfo& h100() {
 }
 
 Options default_options(const host::LoadedComponent& loaded) {
-    Options options;
-    for (const auto& spec : loaded.manifest->options) options.set(spec.name, spec.default_value);
-    return options;
+    return config::default_options(loaded.manifest->options);
 }
 
 std::string refusals(const host::LoadedComponent& loaded, const Request& request, const HostInfo& host,

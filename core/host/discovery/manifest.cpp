@@ -6,6 +6,7 @@
 
 #include <switchyard/base/json_text.h>
 #include <switchyard/base/printable.h>
+#include <switchyard/config/check_value.h>
 
 namespace switchyard::host {
 
@@ -69,15 +70,6 @@ std::optional<double> bound(const Json& option, const char* key, const std::stri
     return found->get<double>();
 }
 
-OptionType option_type(const Json& option, const std::string& where) {
-    static constexpr std::string_view types[] = {"boolean", "integer", "number", "string", "list"};
-    const std::string type = text(option, "type", where);
-    const auto found = std::find(std::begin(types), std::end(types), type);
-    if (found == std::end(types))
-        throw Invalid(where + "type is '" + base::quoted(type) + "', which this program does not know");
-    return static_cast<OptionType>(found - std::begin(types));
-}
-
 OptionValue default_value(const Json& option, OptionType type, const std::string& where) {
     const Json& value = member(option, "default", where);
     if (type == OptionType::boolean && value.is_boolean()) return value.get<bool>();
@@ -98,7 +90,7 @@ OptionSchema schema_from(const Json& options, const std::string& where) {
         if (!option.is_object()) throw Invalid(where + "options." + base::quoted(key) + " is no object");
         OptionSpec spec;
         spec.name = one_line(key, "the name of an option");
-        spec.type = option_type(option, inside);
+        spec.type = choice<OptionType>(option, "type", inside);
         spec.default_value = default_value(option, spec.type, inside);
         spec.min = bound(option, "min", inside);
         spec.max = bound(option, "max", inside);
@@ -196,6 +188,29 @@ const ComponentManifest* Manifest::find(Kind kind, std::string_view id) const {
         components.begin(), components.end(),
         [&](const ComponentManifest& component) { return component.kind == kind && component.id == id; });
     return found == components.end() ? nullptr : &*found;
+}
+
+Json to_json(const ComponentManifest& component) {
+    Json options = Json::object();
+    for (const auto& spec : component.options) {
+        Json option{{"type", name(spec.type)}};
+        std::visit([&](const auto& value) { option["default"] = value; }, spec.default_value);
+        if (spec.min) option["min"] = *spec.min;
+        if (spec.max) option["max"] = *spec.max;
+        if (!spec.choices.empty()) option["choices"] = spec.choices;
+        option["help"] = spec.help;
+        options[spec.name] = option;
+    }
+    return {{"kind", name(component.kind)},
+            {"id", component.id},
+            {"summary", component.summary},
+            {"variants", component.variants},
+            {"priority", component.priority},
+            {"gradient", name(component.gradient)},
+            {"random", name(component.random)},
+            {"accuracy", name(component.accuracy)},
+            {"accuracy_bound", component.accuracy_bound},
+            {"options", options}};
 }
 
 ManifestResult parse_manifest(std::string_view section) {

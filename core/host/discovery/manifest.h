@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <switchyard/host/discovery/fingerprint.h>
 #include <switchyard/interfaces/component_manifest.h>
 
@@ -36,5 +38,8 @@ struct ManifestResult {
 // `section`: the bytes of the ELF section. Never throws; unknown JSON keys are ignored (a later abi_minor may
 // add some).
 ManifestResult parse_manifest(std::string_view section);
+
+// As it stands in the manifest.
+nlohmann::ordered_json to_json(const ComponentManifest& component);
 
 }  // namespace switchyard::host

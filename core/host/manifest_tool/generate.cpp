@@ -13,39 +13,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json json_of(const OptionSpec& spec) {
-    static constexpr const char* types[] = {"boolean", "integer", "number", "string", "list"};
-    ordered_json option{{"type", types[static_cast<std::size_t>(spec.type)]}};
-    std::visit([&](const auto& value) { option["default"] = value; }, spec.default_value);
-    if (spec.min) option["min"] = *spec.min;
-    if (spec.max) option["max"] = *spec.max;
-    if (!spec.choices.empty()) option["choices"] = spec.choices;
-    option["help"] = spec.help;
-    return option;
-}
-
-ordered_json json_of(const OptionSchema& schema) {
-    ordered_json options = ordered_json::object();
-    for (const OptionSpec& spec : schema) options[spec.name] = json_of(spec);
-    return options;
-}
-
-ordered_json json_of(const ComponentManifest& component) {
-    return {{"kind", name(component.kind)},
-            {"id", component.id},
-            {"summary", component.summary},
-            {"variants", component.variants},
-            {"priority", component.priority},
-            {"gradient", name(component.gradient)},
-            {"random", name(component.random)},
-            {"accuracy", name(component.accuracy)},
-            {"accuracy_bound", component.accuracy_bound},
-            {"options", json_of(component.options)}};
-}
-
 ordered_json json_of(const Manifest& manifest) {
     ordered_json components = ordered_json::array();
-    for (const ComponentManifest& component : manifest.components) components.push_back(json_of(component));
+    for (const ComponentManifest& component : manifest.components) components.push_back(to_json(component));
     return {{"name", manifest.name},
             {"version", manifest.version},
             {"vendor", manifest.vendor},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include <switchyard/base/joined.h>
+#include <switchyard/config/check_value.h>
 #include <switchyard/config/guard_text.h>
 #include <switchyard/host/toml_table.h>
 
@@ -21,58 +21,13 @@ bool is_class_name(const std::string& text) {
 
 constexpr TextRule a_class{is_class_name, "the name of a C++ class"};
 
-const std::vector<std::string> option_types{"boolean", "integer", "number", "string", "list"};
-
-std::optional<OptionValue> read_default(const Node& node, OptionType type) {
-    const auto* boolean = std::get_if<bool>(&node.scalar);
-    const auto* integer = std::get_if<std::int64_t>(&node.scalar);
-    const auto* number = std::get_if<double>(&node.scalar);
-    const auto* text = std::get_if<std::string>(&node.scalar);
-    if (type == OptionType::boolean && boolean != nullptr) return *boolean;
-    if (type == OptionType::integer && integer != nullptr) return *integer;
-    if (type == OptionType::number && integer != nullptr) return static_cast<double>(*integer);
-    if (type == OptionType::number && number != nullptr) return *number;
-    if (type == OptionType::string && text != nullptr) return *text;
-    if (type != OptionType::list || node.kind != Node::Kind::array) return std::nullopt;
-    std::vector<std::string> members;
-    for (const Node& child : node.children) {
-        const auto* member = std::get_if<std::string>(&child.scalar);
-        if (member == nullptr) return std::nullopt;
-        members.push_back(*member);
-    }
-    return members;
-}
-
-void check_default(TomlTable& table, const Node& node, const OptionSpec& spec) {
-    const auto number =
-        std::holds_alternative<std::int64_t>(spec.default_value)
-            ? std::optional<double>(static_cast<double>(std::get<std::int64_t>(spec.default_value)))
-        : std::holds_alternative<double>(spec.default_value)
-            ? std::optional(std::get<double>(spec.default_value))
-            : std::nullopt;
-    if (number && spec.min && *number < *spec.min) table.wrong(node, "default", "at least its min");
-    if (number && spec.max && *number > *spec.max) table.wrong(node, "default", "at most its max");
-    std::vector<std::string> words;
-    if (const auto* text = std::get_if<std::string>(&spec.default_value)) words = {*text};
-    if (const auto* list = std::get_if<std::vector<std::string>>(&spec.default_value)) words = *list;
-    for (const std::string& word : words) {
-        if (spec.choices.empty() ||
-            std::find(spec.choices.begin(), spec.choices.end(), word) != spec.choices.end())
-            continue;
-        table.conflict(node, "default",
-                       "has '" + word + "', which is not among its choices " + base::joined(spec.choices));
-    }
-}
-
 OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& report) {
     OptionSpec spec;
     spec.name = node.name;
     if (!a_name.holds(node.name))
         report.add(node.name_place, prefix + node.name, "is no name for an option", a_name.expected);
     TomlTable table(node, prefix + node.name + ".", node.name_place, report);
-    const auto type_index = table.word("type", option_types);
-    std::optional<OptionType> type;
-    if (type_index) type = static_cast<OptionType>(*type_index);
+    const auto type = table.choice<OptionType>("type");
     const bool numeric = type == OptionType::integer || type == OptionType::number;
     const bool textual = type == OptionType::string || type == OptionType::list;
     spec.help = table.text("help", a_line);
@@ -83,22 +38,18 @@ OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& 
         const Node* given = table.find(key);
         const bool fits = std::string_view(key) == "choices" ? textual : numeric;
         if (type && given != nullptr && !fits)
-            table.conflict(
-                *given, key,
-                "has no meaning for an option of type " + option_types[static_cast<std::size_t>(*type)]);
+            table.conflict(*given, key, "has no meaning for an option of type " + std::string(name(*type)));
     }
     if (spec.min && spec.max && *spec.min > *spec.max)
         table.conflict(*table.find("min"), "min", "is larger than max");
     if (const Node* value = table.require("default", "the value that holds where nobody gives one");
         value != nullptr && type) {
         spec.type = *type;
-        if (const auto parsed = read_default(*value, *type)) {
-            spec.default_value = *parsed;
-            check_default(table, *value, spec);
-        } else {
-            table.wrong(*value, "default",
-                        "a value of type " + option_types[static_cast<std::size_t>(*type)]);
-        }
+        const auto checked =
+            config::check_value(config::shape_of(spec), *value, "default",
+                                [&](const Node& part, const std::string& key, const std::string& expected,
+                                    const std::string& hint) { table.wrong(part, key, expected, hint); });
+        if (checked) spec.default_value = config::to_option(*checked);
     }
     table.finish();
     return spec;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <switchyard/config/check_value.h>
 #include <switchyard/host/calling/guard.h>
 #include <switchyard/host/calling/services.h>
 #include <switchyard/host/probe/forward.h>
@@ -17,19 +18,13 @@ std::string title(const ComponentManifest& component) {
     return std::string(name(component.kind)) + " '" + component.id + "'";
 }
 
-Options default_options(const OptionSchema& schema) {
-    Options options;
-    for (const OptionSpec& spec : schema) options.set(spec.name, spec.default_value);
-    return options;
-}
-
 class ComponentProber {
 public:
     ComponentProber(const LoadedComponent& component, const ProbedHosts& hosts, const EnterPhase& enter)
         : component_(component),
           hosts_(hosts),
           enter_(enter),
-          options_(default_options(component.manifest->options)) {}
+          options_(config::default_options(component.manifest->options)) {}
 
     ComponentProbe run() {
         ComponentProbe probe;

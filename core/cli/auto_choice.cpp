@@ -14,7 +14,7 @@
 #include <switchyard/cli/output.h>
 #include <switchyard/compare/bench/tune.h>
 #include <switchyard/host/machine/cpu_allocator.h>
-#include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/program_paths.h>
 #include <switchyard/model/planning.h>
 #include <switchyard/resolver/measured.h>
 

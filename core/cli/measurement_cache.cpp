@@ -12,6 +12,7 @@
 #include <switchyard/base/read_text.h>
 #include <switchyard/host/discovery/content_hash.h>
 #include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/program_paths.h>
 #include <switchyard/resolver/measured.h>
 
 namespace switchyard::cli {

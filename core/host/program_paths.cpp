@@ -1,10 +1,20 @@
 #include <switchyard/host/program_paths.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace switchyard::host {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+}  // namespace
 
 std::string program_path() {
     std::error_code error;
@@ -24,6 +34,13 @@ std::string belonging_path(const std::string& relative) {
         if (!root.empty() && fs::exists(root / relative, error)) return root / relative;
     }
     return {};
+}
+
+std::string standard_cache_folder() {
+    if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) return folder;
+    if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/switchyard";
+    const std::string home = variable("HOME");
+    return home.empty() ? home : home + "/.cache/switchyard";
 }
 
 }  // namespace switchyard::host

@@ -1,4 +1,4 @@
-// Finding what belongs to this program. The build tree and the installed tree have the same folders: bin,
+// Finding what belongs to this program, and its user's cache. The build tree and the installed tree have the same folders: bin,
 // lib, libexec, share.
 #pragma once
 
@@ -16,5 +16,8 @@ std::string belonging_path(const std::string& relative);
 
 // Where `cmake --install` puts `relative`, whether it is there or not.
 std::string installed_path(const std::string& relative);
+
+// $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
+std::string standard_cache_folder();
 
 }  // namespace switchyard::host

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/program_paths.h>
 
 #include "fixture.h"
 #include "nested_json.h"

@@ -17,6 +17,7 @@
 #include <switchyard/host/machine/nvidia_driver.h>
 #include <switchyard/host/mapped_files.h>
 #include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/program_paths.h>
 #include <switchyard/host/probe/probe_environment.h>
 #include <switchyard/host/probe/probe_runner.h>
 #include <switchyard/interfaces/plugin_abi.h>

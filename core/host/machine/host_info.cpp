@@ -2,7 +2,7 @@
 
 #include <switchyard/host/machine/cpu_features.h>
 #include <switchyard/host/machine/nvidia_driver.h>
-#include <switchyard/host/probe/probe_cache.h>
+#include <switchyard/host/program_paths.h>
 
 namespace switchyard::host {
 

@@ -1,7 +1,6 @@
 #include <switchyard/host/probe/probe_cache.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <switchyard/base/atomic_file.h>
@@ -31,19 +30,7 @@ bool unchanged(const FileIdentities& files) {
                        [](const auto& file) { return file_identity(file.first) == file.second; });
 }
 
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-}
-
 }  // namespace
-
-std::string standard_cache_folder() {
-    if (const std::string folder = variable("SWITCHYARD_CACHE"); !folder.empty()) return folder;
-    if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/switchyard";
-    const std::string home = variable("HOME");
-    return home.empty() ? home : home + "/.cache/switchyard";
-}
 
 std::string ProbeCache::file_of(const std::string& library, const std::string& host) const {
     return folder_ + "/probes/" + text_hash(library + "\n" + host) + ".json";

@@ -17,9 +17,6 @@
 
 namespace switchyard::host {
 
-// $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
-std::string standard_cache_folder();
-
 struct CacheKey {
     std::string library;  // path
     std::string content;  // content_hash of it; find() fills it in

@@ -1,12 +1,7 @@
 # What `cmake --install` brings, beside the programs and plugins (which their own functions install): the SDK's headers
 # and libraries, the CMake package Switchyard, configurations and documents.
 
-foreach(pair IN ITEMS interfaces:core/interfaces reference:core/reference sdk:sdk/include conformance:sdk/conformance)
-  string(REPLACE ":" ";" pair "${pair}")
-  list(GET pair 0 name)
-  list(GET pair 1 folder)
-  install(DIRECTORY "${folder}/" DESTINATION "include/switchyard/${name}" FILES_MATCHING PATTERN "*.h")
-endforeach()
+install(DIRECTORY core/include/switchyard sdk/include/switchyard DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY configs DESTINATION share/switchyard)
 install(FILES LICENSE DESTINATION share/doc/switchyard)
 install(DIRECTORY docs/ DESTINATION share/doc/switchyard OPTIONAL)

@@ -4,7 +4,7 @@
 #   switchyard_library(switchyard_resolver SOURCES resolve.cpp plan.cpp DEPS switchyard_config)
 #       A static library. Called again with the same name, it adds sources: so do the folders that share
 #       switchyard_config. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
-#   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_host LIBEXEC)
+#   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_runtime LIBEXEC)
 #       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. The latter is also called switchyard::probe.
 #   switchyard_test(resolver SOURCES resolve_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
 #       In tests/NAME: one Catch2 program for the folder, one entry for ctest. tests/README.md has the rest.
@@ -13,7 +13,8 @@
 #       In plugins/NAME, and outside this tree: see sdk/cmake/SwitchyardPlugin.cmake.
 #
 # DEPS are targets of ours (switchyard_...) or imported ones: switchyard::libtorch, tomlplusplus, json, cli11,
-# boost_dll, xxhash, highway, spdlog (all switchyard::). Headers of core are <switchyard/FOLDER/file.h>.
+# boost_dll, xxhash, highway, spdlog (all switchyard::). Published headers are <switchyard/FOLDER/file.h>, in core/include
+# and sdk/include; those of core alone are "core/FOLDER/file.h".
 
 # LibTorch is found by its absolute path, in the build tree and once installed, and nothing else is searched.
 set(SWITCHYARD_INSTALLED_LIBTORCH "" CACHE STRING
@@ -25,25 +26,10 @@ else()
   set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 endif()
 
-# Include roots made of links, so that the include path enforces the dependency rule: core sees everything, plugins
-# and SDK libraries only see what the SDK publishes.
-set(SWITCHYARD_CORE_INCLUDE "${PROJECT_BINARY_DIR}/include/core")
-set(SWITCHYARD_SDK_INCLUDE "${PROJECT_BINARY_DIR}/include/sdk")
-
-function(switchyard_link_include root name folder)
-  file(MAKE_DIRECTORY "${root}/switchyard")
-  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/switchyard/${name}" SYMBOLIC)
-endfunction()
-
-foreach(folder IN ITEMS interfaces base config host resolver reference model data train infer compare report cli)
-  switchyard_link_include("${SWITCHYARD_CORE_INCLUDE}" ${folder} core/${folder})
-endforeach()
-foreach(root IN ITEMS "${SWITCHYARD_CORE_INCLUDE}" "${SWITCHYARD_SDK_INCLUDE}")
-  switchyard_link_include("${root}" interfaces core/interfaces)
-  switchyard_link_include("${root}" reference core/reference)
-  switchyard_link_include("${root}" sdk sdk/include)
-  switchyard_link_include("${root}" conformance sdk/conformance)
-endforeach()
+# What may be included: plugins and the SDK's libraries see what is published, core and its tests the rest as well, by
+# its path from here ("core/kernel/config/config.h").
+set(SWITCHYARD_SDK_INCLUDE "${PROJECT_SOURCE_DIR}/core/include" "${PROJECT_SOURCE_DIR}/sdk/include")
+set(SWITCHYARD_CORE_INCLUDE "${PROJECT_SOURCE_DIR}" ${SWITCHYARD_SDK_INCLUDE})
 
 macro(switchyard_add_folder folder)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
@@ -72,11 +58,11 @@ function(switchyard_library name)
     add_library(switchyard::${short} ALIAS ${name})
     set_target_properties(${name} PROPERTIES EXPORT_NAME ${short})
     if(arg_SDK)
-      target_include_directories(${name} PRIVATE "${SWITCHYARD_SDK_INCLUDE}")
+      target_include_directories(${name} PRIVATE ${SWITCHYARD_SDK_INCLUDE})
       target_include_directories(${name} INTERFACE "$<INSTALL_INTERFACE:include>")
       set_property(GLOBAL APPEND PROPERTY SWITCHYARD_SDK_LIBRARIES ${name})
     else()
-      target_include_directories(${name} PRIVATE "${SWITCHYARD_CORE_INCLUDE}")
+      target_include_directories(${name} PRIVATE ${SWITCHYARD_CORE_INCLUDE})
     endif()
     set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
   endif()
@@ -87,7 +73,7 @@ endfunction()
 function(switchyard_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "LIBEXEC" "" "SOURCES;DEPS")
   add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE "${SWITCHYARD_CORE_INCLUDE}")
+  target_include_directories(${name} PRIVATE ${SWITCHYARD_CORE_INCLUDE})
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
   set(folder bin)
   if(arg_LIBEXEC)
@@ -131,7 +117,7 @@ function(switchyard_test name)
   add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "${name}_test" RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
-  target_include_directories(${target} PRIVATE "${SWITCHYARD_CORE_INCLUDE}" "${PROJECT_SOURCE_DIR}/tests/support")
+  target_include_directories(${target} PRIVATE ${SWITCHYARD_CORE_INCLUDE} "${PROJECT_SOURCE_DIR}/tests/support")
   target_link_libraries(${target} PRIVATE ${arg_DEPS} switchyard_test_main)
   target_compile_options(${target} PRIVATE -O0)  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})

@@ -150,7 +150,7 @@ Product product(U u, hn::Vec<U> a, hn::Vec<U> b) {
 }
 
 // 32 bits for each value of a block: the low half for the first moment, the high half for the second. Salmon
-// et al. 2011 (core/interfaces/dropout.h).
+// et al. 2011 (<switchyard/interfaces/dropout.h>).
 void fill_chance(const Chance& chance, std::int64_t number, std::uint32_t* out) {
     const U u;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(u));

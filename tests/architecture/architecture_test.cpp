@@ -55,10 +55,10 @@ TEST_CASE("no comment is longer than 110 columns") {
     CHECK(joined(arch::check_comments(source_dir(), 110)) == "");
     const auto root = temporary_dir("comments");
     const std::string words(100, 'x');
-    write(root / "core/cli/a.cpp",
+    write(root / "core/workbench/cli/a.cpp",
           "// " + words + "\n    // and " + words + "\nauto b = 1;  // " + words + "\n");
     CHECK(joined(arch::check_comments(root, 103)) ==
-          "core/cli/a.cpp:2: the comment has 111 columns; at most 103 are allowed\n");
+          "core/workbench/cli/a.cpp:2: the comment has 111 columns; at most 103 are allowed\n");
 }
 
 TEST_CASE("what the documentation's table names is there") {
@@ -75,9 +75,11 @@ TEST_CASE("what the documentation's table names is there") {
 
 TEST_CASE("a tree that keeps the rule has no problems") {
     const auto root = temporary_dir("good");
-    write(root / "core/interfaces/a.h", "#include <ATen/core/Tensor.h>\n#include <string>\n");
-    write(root / "core/cli/main.cpp",
-          "#include <switchyard/interfaces/a.h>\n#include \"command.h\"\nauto x = \"p\";\n");
+    write(root / "core/include/switchyard/interfaces/a.h",
+          "#include <ATen/core/Tensor.h>\n#include <string>\n");
+    write(
+        root / "core/workbench/cli/main.cpp",
+        "#include <switchyard/interfaces/a.h>\n#include \"core/workbench/cli/command.h\"\nauto x = \"p\";\n");
     write(root / "plugins/p/p.cpp", "#include <switchyard/sdk/plugin.h>\n#include <ATen/ops/add.h>\n");
     CHECK(joined(arch::check_includes(root)) == "");
     CHECK(joined(arch::check_plugin_names(root)) == "");
@@ -91,23 +93,29 @@ TEST_CASE("an include that breaks the rule is named with its line") {
         const char* message;
     };
     const auto c = GENERATE(values<Case>({
-        {"core/interfaces/a.h", "#include <switchyard/host/b.h>",
-         "interfaces may not include <switchyard/host/b.h>"},
-        {"core/host/a.cpp", "#include <switchyard/resolver/b.h>",
-         "host may not include <switchyard/resolver/b.h>"},
-        {"core/reference/a.cpp", "#include <switchyard/config/b.h>", "it may use interfaces"},
-        {"core/resolver/a.cpp", "#include <switchyard/sdk/b.h>", "resolver may not include"},
-        {"sdk/include/a.h", "#include <switchyard/host/b.h>", "sdk may not include <switchyard/host/b.h>"},
-        {"sdk/conformance/a.cpp", "#include <switchyard/compare/b.h>", "conformance may not include"},
-        {"plugins/p/a.cpp", "#include <switchyard/host/b.h>", "plugin may not include <switchyard/host/b.h>"},
-        {"examples/plugin/a.cpp", "#include <switchyard/model/b.h>", "plugin may not include"},
+        {"core/include/switchyard/interfaces/a.h", "#include \"core/kernel/base/b.h\"",
+         "interfaces may not include core/kernel/base/b.h"},
+        {"core/kernel/loader/a.cpp", "#include \"core/kernel/resolver/b.h\"",
+         "loader may not include core/kernel/resolver/b.h"},
+        {"core/kernel/runtime/a.cpp", "#include \"core/workbench/model/b.h\"",
+         "runtime may not include core/workbench/model/b.h"},
+        {"core/reference/a.cpp", "#include \"core/kernel/config/b.h\"", "it may use interfaces"},
+        {"core/kernel/resolver/a.cpp", "#include <switchyard/sdk/b.h>", "resolver may not include"},
+        {"core/kernel/config/a.cpp", "#include \"b.h\"", "does not say where it is"},
+        {"core/kernel/config/a.cpp", "#include <switchyard/config/b.h>", "is not published"},
+        {"sdk/include/switchyard/sdk/a.h", "#include \"core/kernel/loader/b.h\"",
+         "sdk may not include core/kernel/loader/b.h"},
+        {"sdk/conformance/a.cpp", "#include \"core/workbench/compare/b.h\"", "conformance may not include"},
+        {"plugins/p/a.cpp", "#include \"core/kernel/loader/b.h\"",
+         "plugin may not include core/kernel/loader/b.h"},
+        {"examples/plugin/a.cpp", "#include \"core/workbench/model/b.h\"", "plugin may not include"},
         {"plugins/p/a.cpp", "#include <switchyard/conformance/b.h>", "plugin may not include"},
         {"plugins/p/a.cpp", "#include \"../q/b.h\"", "\"../q/b.h\" leaves its folder"},
         {"plugins/p/a.cpp", "  #  include <torch/torch.h> // all",
          "<torch/torch.h> may not be included here"},
-        {"core/config/a.cpp", "#include <spdlog/spdlog.h>", "log through <switchyard/base/log.h>"},
-        {"core/interfaces/a.h", "#include <ATen/ops/add.h>", "nothing more of ATen"},
-        {"core/model/a.cpp", "#include <catch2/catch.hpp>", "only tests use Catch2"},
+        {"core/kernel/config/a.cpp", "#include <spdlog/spdlog.h>", "log through core/kernel/base/log.h"},
+        {"core/include/switchyard/interfaces/a.h", "#include <ATen/ops/add.h>", "nothing more of ATen"},
+        {"core/workbench/model/a.cpp", "#include <catch2/catch.hpp>", "only tests use Catch2"},
         {"core/elsewhere/a.cpp", "#include <vector>", "the folder has no place in the dependency rule"},
     }));
     const auto root = temporary_dir("bad");
@@ -120,34 +128,27 @@ TEST_CASE("an include that breaks the rule is named with its line") {
 
 TEST_CASE("two folders of one layer may not depend on each other in a circle") {
     const auto root = temporary_dir("circle");
-    write(root / "core/host/a.cpp", "\n#include <switchyard/config/c.h>\n");
+    write(root / "core/kernel/machine/a.cpp", "\n#include \"core/kernel/config/c.h\"\n");
     CHECK(joined(arch::check_includes(root)) == "");
-    write(root / "core/config/c.h", "#include <switchyard/host/a.h>\n");
+    write(root / "core/kernel/config/c.h", "#include \"core/kernel/machine/a.h\"\n");
     const auto text = joined(arch::check_includes(root));
-    CHECK_THAT(text, switchyard::test::contains(
-                         "core/host/a.cpp:2: host includes config, which depends on host again"));
-    CHECK_THAT(text, switchyard::test::contains("core/config/c.h:1: config includes host"));
-}
-
-TEST_CASE("two definitions of one name are found, in headers and in sources") {
-    const auto root = temporary_dir("definitions");
-    const std::string end = "}  // namespace\n";
-    write(root / "core/a/a.h", "namespace s::c {\nnamespace {\nstruct Own {\n};\n" + end +
-                                   "class Arm final : public X {\n};\n" + end +
-                                   "namespace s::d {\nstruct Other {};\n" + end);
-    write(root / "core/b/b.cpp", "namespace s::c {\nnamespace {\nstruct Own {};\nstruct Other {};\n" + end +
-                                     "struct Arm;\nstruct Arm::Part {};\nstruct Arm {\n};\n" + end);
-    CHECK(joined(arch::check_definitions(root)) ==
-          "core/b/b.cpp:8: s::c::Arm is defined in core/a/a.h:6 too\n");
+    CHECK_THAT(text,
+               switchyard::test::contains(
+                   "core/kernel/machine/a.cpp:2: machine includes config, which depends on machine again"));
+    CHECK_THAT(text, switchyard::test::contains("core/kernel/config/c.h:1: config includes machine"));
 }
 
 TEST_CASE("a plugin's name in core is found outside comments and help texts") {
     const auto root = temporary_dir("names");
     write(root / "plugins/quick/a.cpp", "");
-    write(root / "core/model/a.cpp", "// \"quick\"\nauto name = \"quicker\";\nif (name == \"quick\") {}\n");
-    CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
-    write(root / "core/model/a.cpp", "auto help = R\"(like\nbackend = \"quick\"\n)\" + f(\"quick\");\n");
-    CHECK(joined(arch::check_plugin_names(root)) == "core/model/a.cpp:3: core names the plugin \"quick\"\n");
+    write(root / "core/workbench/model/a.cpp",
+          "// \"quick\"\nauto name = \"quicker\";\nif (name == \"quick\") {}\n");
+    CHECK(joined(arch::check_plugin_names(root)) ==
+          "core/workbench/model/a.cpp:3: core names the plugin \"quick\"\n");
+    write(root / "core/workbench/model/a.cpp",
+          "auto help = R\"(like\nbackend = \"quick\"\n)\" + f(\"quick\");\n");
+    CHECK(joined(arch::check_plugin_names(root)) ==
+          "core/workbench/model/a.cpp:3: core names the plugin \"quick\"\n");
 }
 
 TEST_CASE("output that nothing escapes is found") {
@@ -157,14 +158,15 @@ TEST_CASE("output that nothing escapes is found") {
         const char* message;
     };
     const auto c = GENERATE(values<Case>({
-        {"core/data/a.cpp", "std::cerr << row;", "only commands print"},
-        {"core/cli/a.cpp", "std::fprintf(stderr, \"%s\", row);", "nothing escapes"},
-        {"core/cli/a.cpp", "    puts(label);", "nothing escapes"},
-        {"core/train/a.cpp", "::write(STDERR_FILENO, text.data(), text.size());", "nothing escapes"},
-        {"core/cli/a.cpp", "int main(int argc, char** argv) {", "guard_terminal()"},
+        {"core/workbench/data/a.cpp", "std::cerr << row;", "only commands print"},
+        {"core/workbench/cli/a.cpp", "std::fprintf(stderr, \"%s\", row);", "nothing escapes"},
+        {"core/workbench/cli/a.cpp", "    puts(label);", "nothing escapes"},
+        {"core/workbench/train/a.cpp", "::write(STDERR_FILENO, text.data(), text.size());",
+         "nothing escapes"},
+        {"core/workbench/cli/a.cpp", "int main(int argc, char** argv) {", "guard_terminal()"},
     }));
     const auto root = temporary_dir("output");
-    write(root / "core/cli/b.cpp",
+    write(root / "core/workbench/cli/b.cpp",
           "std::cout << inputs(std::snprintf(text, 9, \"%d\", 3));\n"
           "int main() {\n    switchyard::base::guard_terminal();\n");
     CHECK(joined(arch::check_output(root)) == "");
@@ -177,38 +179,40 @@ TEST_CASE("output that nothing escapes is found") {
 
 TEST_CASE("JSON that is parsed past its one reader is found") {
     const auto root = temporary_dir("calls");
-    write(root / "core/base/json_text.cpp", "auto a = Json::sax_parse(begin, end, &builder);\n");
-    write(root / "core/data/a.cpp", "// Json::parse(a)\nif (error == json::parse_error()) parse(a);\n");
+    write(root / "core/kernel/base/json_text.cpp", "auto a = Json::sax_parse(begin, end, &builder);\n");
+    write(root / "core/workbench/data/a.cpp",
+          "// Json::parse(a)\nif (error == json::parse_error()) parse(a);\n");
     CHECK(joined(arch::check_calls(root)) == "");
     for (const std::string call :
          {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(", "json::from_cbor("}) {
-        write(root / "core/data/a.cpp", "\nauto a = " + call + "text);\n");
-        CHECK_THAT(joined(arch::check_calls(root)), switchyard::test::contains("core/data/a.cpp:2: "));
+        write(root / "core/workbench/data/a.cpp", "\nauto a = " + call + "text);\n");
+        CHECK_THAT(joined(arch::check_calls(root)),
+                   switchyard::test::contains("core/workbench/data/a.cpp:2: "));
     }
 }
 
 TEST_CASE("a file over the limit is named with its length") {
     const auto root = temporary_dir("long");
-    write(root / "core/host/a.cpp", "\n\n\n\n");
+    write(root / "core/kernel/loader/a.cpp", "\n\n\n\n");
     CHECK(joined(arch::check_lengths(root, 3)) ==
-          "core/host/a.cpp:3: the file has 4 lines; at most 3 are allowed\n");
+          "core/kernel/loader/a.cpp:3: the file has 4 lines; at most 3 are allowed\n");
 }
 
 TEST_CASE("a link line that breaks the rule is named") {
     const auto root = temporary_dir("links");
     const std::string at = root.string();
-    const std::string good = "switchyard_base|" + at + "/core/config/a.cpp;" + at +
-                             "/core/host/a.cpp|switchyard::json\n" + "switchyard_reference|" + at +
+    const std::string good = "switchyard_loader|" + at + "/core/kernel/config/a.cpp;" + at +
+                             "/core/kernel/loader/a.cpp|switchyard::json\n" + "switchyard_reference|" + at +
                              "/core/reference/a.cpp|switchyard::libtorch\n" + "switchyard-run|" + at +
-                             "/core/cli/a.cpp|switchyard_base;switchyard_reference\n" + "p|" + at +
-                             "/plugins/p/a.cpp|switchyard::reference;switchyard::libtorch\n";
-    const std::string bad = "q|" + at + "/plugins/q/a.cpp|switchyard_base;p\n" + "switchyard_model|" + at +
-                            "/core/model/a.cpp|p\n";
+                             "/core/workbench/cli/a.cpp|switchyard_loader;switchyard_reference\n" + "p|" +
+                             at + "/plugins/p/a.cpp|switchyard::reference;switchyard::libtorch\n";
+    const std::string bad = "q|" + at + "/plugins/q/a.cpp|switchyard_loader;p\n" + "switchyard_model|" + at +
+                            "/core/workbench/model/a.cpp|p\n";
     write(root / "targets.txt", good);
     CHECK(joined(arch::check_links(root, root / "targets.txt")) == "");
     write(root / "targets.txt", good + bad);
     CHECK(joined(arch::check_links(root, root / "targets.txt")) ==
-          "q links switchyard_base, which its folder may not use\n"
+          "q links switchyard_loader, which its folder may not use\n"
           "q links p, which its folder may not use\n"
           "switchyard_model links p, which its folder may not use\n");
     CHECK_THAT(joined(arch::check_links(root, root / "absent.txt")),

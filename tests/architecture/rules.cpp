@@ -13,31 +13,47 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string>;
 
-// What each part may include and link, itself apart. A part is a folder of core, "sdk" (its headers),
-// "conformance", or "plugin". To add a folder, add its line; to add an edge, change docs/architecture.md too.
+Names with(Names names, const Names& more) {
+    names.insert(more.begin(), more.end());
+    return names;
+}
+
+// What each part may include and link, itself apart. A part is a folder of core/include/switchyard, of
+// core/kernel or core/workbench, "reference", "sdk" (its headers), "conformance", or "plugin". To add a
+// folder, add its line; to add an edge, change docs/architecture.md too.
+const Names for_config = {"base", "interfaces"};
+const Names for_machine = with(for_config, {"config"});
+const Names for_loader = with(for_machine, {"machine"});
+const Names for_resolver = with(for_loader, {"loader"});
+const Names for_runtime = with(for_resolver, {"resolver", "reference"});
+const Names for_model = with(for_runtime, {"runtime"});
+const Names for_train = with(for_model, {"model", "data"});
+const Names for_bench = with(for_model, {"sdk", "conformance"});
+const Names for_compare = with(for_train, {"train", "infer", "bench"});
+
 const std::map<std::string, Names> may_use = {
     {"interfaces", {}},
-    {"base", {}},
-    {"config", {"base", "host", "interfaces"}},
-    {"host", {"base", "config", "interfaces"}},
     {"reference", {"interfaces"}},
-    {"resolver", {"config", "host", "base", "interfaces"}},
-    {"model", {"data", "resolver", "reference", "config", "host", "base", "interfaces"}},
-    {"data", {"model", "resolver", "reference", "config", "host", "base", "interfaces"}},
-    {"train",
-     {"compare", "infer", "model", "data", "resolver", "reference", "config", "host", "base", "interfaces"}},
-    {"infer",
-     {"compare", "train", "model", "data", "resolver", "reference", "config", "host", "base", "interfaces"}},
-    {"compare",
-     {"train", "infer", "model", "data", "resolver", "reference", "config", "host", "base", "interfaces",
-      "sdk", "conformance"}},
-    {"report", {"base"}},
-    {"cli",
-     {"compare", "report", "train", "infer", "model", "data", "resolver", "reference", "config", "host",
-      "base", "interfaces", "sdk", "conformance"}},
     {"sdk", {"interfaces", "reference"}},
     {"conformance", {"sdk", "interfaces", "reference"}},
     {"plugin", {"sdk", "interfaces", "reference"}},
+    // core/kernel
+    {"base", {}},
+    {"config", for_config},
+    {"machine", for_machine},
+    {"loader", for_loader},
+    {"resolver", for_resolver},
+    {"runtime", for_runtime},
+    {"probe", for_model},
+    // core/workbench
+    {"model", for_model},
+    {"data", for_model},
+    {"train", for_train},
+    {"infer", for_train},
+    {"bench", for_bench},
+    {"compare", for_compare},
+    {"report", {"base"}},
+    {"cli", with(for_compare, {"compare", "report", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.
@@ -51,31 +67,31 @@ const std::vector<Confined>& confined_headers() {
     static const std::vector<Confined> list = {
         {std::regex("torch/(torch|extension)\\.h"), std::regex("nowhere"),
          "it costs 13 to 22 s in every source; include single <ATen/ops/...> headers"},
-        {std::regex("(spdlog|fmt)/.*"), std::regex("core/base/log\\.cpp"),
-         "LibTorch ships another fmt; log through <switchyard/base/log.h>"},
-        {std::regex("ATen/(?!core/Tensor\\.h).*"), std::regex("(?!core/interfaces/).*"),
+        {std::regex("(spdlog|fmt)/.*"), std::regex("core/kernel/base/log\\.cpp"),
+         "LibTorch ships another fmt; log through core/kernel/base/log.h"},
+        {std::regex("ATen/(?!core/Tensor\\.h).*"), std::regex("(?!core/include/switchyard/interfaces/).*"),
          "a contract header includes <ATen/core/Tensor.h> and nothing more of ATen"},
         {std::regex("catch2/.*"), std::regex("tests/.*"), "only tests use Catch2"},
     };
     return list;
 }
 
-// Where std::cout and std::cerr may be used (core/base/terminal.h says what they do to text), and where
-// output goes past them and why it may.
+// Where std::cout and std::cerr may be used (core/kernel/base/terminal.h says what they do to text), and
+// where output goes past them and why it may.
 const std::regex prints(
-    "core/cli/.*|.*_main\\.cpp|core/train/progress\\.cpp|core/base/terminal\\.(h|cpp)"
-    "|core/host/stdout_redirect\\.cpp");
-const Names writes_raw = {"core/cli/arm_command.cpp",              // JSON into the pipe of who started it
-                          "core/host/calling/crash_handler.cpp",   // in a signal handler; plain ASCII only
-                          "core/host/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
+    "core/workbench/cli/.*|.*_main\\.cpp|core/workbench/train/progress\\.cpp"
+    "|core/kernel/base/(terminal\\.(h|cpp)|stdout_redirect\\.cpp)");
+const Names writes_raw = {"core/workbench/cli/arm_command.cpp",      // JSON into the pipe of who started it
+                          "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
+                          "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
 
 // Calls that only some files of core may make.
 const std::vector<Confined>& confined_calls() {
     static const std::vector<Confined> list = {
         {std::regex(
              "\\b([jJ]son|ordered_json|basic_json)::(parse|accept|sax_parse|from_[a-z]+)\\(|\"_json\\b"),
-         std::regex("core/base/json_text\\.cpp"),
-         "JSON is read with its limits by <switchyard/base/json_text.h>"},
+         std::regex("core/kernel/base/json_text\\.cpp"),
+         "JSON is read with its limits by core/kernel/base/json_text.h"},
     };
     return list;
 }
@@ -104,12 +120,11 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
     static const std::regex plugin("(plugins|examples/plugin|tests/plugins)/.*");
-    static const std::regex other("(core|sdk)/([^/]+)/.*");
+    static const std::regex module(
+        "(?:core/include/switchyard|core/kernel|core/workbench|sdk/include/switchyard|core|sdk)/([^/]+)/.*");
     std::smatch match;
     if (std::regex_match(path, match, plugin)) return "plugin";
-    if (!std::regex_match(path, match, other)) return {};
-    if (match[1] == "core") return match[2];
-    return match[2] == "conformance" ? "conformance" : "sdk";
+    return std::regex_match(path, match, module) ? match[1].str() : std::string();
 }
 
 bool may(const std::string& part, const std::string& other) {
@@ -171,13 +186,15 @@ std::vector<Include> includes_of(const fs::path& file, const std::string& name) 
 using Edges = std::map<std::string, std::map<std::string, std::string>>;
 
 void check_own_header(const std::string& part, const Include& include, Edges& edges, Problems& problems) {
-    static const std::regex pattern("switchyard/([^/]+)/.*");
+    static const std::regex published("switchyard/([^/]+)/.*"), own("(?:core|sdk|plugins|tests)/.*");
     std::smatch match;
-    if (!std::regex_match(include.header, match, pattern)) return;
-    const std::string other = match[1];
+    std::string other;
+    if (!include.quoted && std::regex_match(include.header, match, published)) other = match[1];
+    if (include.quoted && std::regex_match(include.header, own)) other = part_of(include.header);
+    if (other.empty()) return;
     if (!may(part, other)) {
-        problems.push_back(include.place + ": " + part + " may not include <" + include.header +
-                           ">; it may use " + list_of(part));
+        problems.push_back(include.place + ": " + part + " may not include " + include.header +
+                           "; it may use " + list_of(part));
     }
     if (part != other) edges[part].emplace(other, include.place);
 }
@@ -185,7 +202,18 @@ void check_own_header(const std::string& part, const Include& include, Edges& ed
 void check_include(const std::string& name, const Include& include, Problems& problems) {
     if (include.quoted && include.header.find("..") != std::string::npos) {
         problems.push_back(include.place + ": \"" + include.header +
-                           "\" leaves its folder; write <switchyard/FOLDER/file.h>");
+                           "\" leaves its folder; write its path from the root of the project");
+    }
+    if (include.quoted && name.starts_with("core/") && !include.header.starts_with("core/")) {
+        problems.push_back(include.place + ": \"" + include.header +
+                           "\" does not say where it is; write its path from the root of the project");
+    }
+    static const Names published = {"interfaces", "reference", "sdk", "conformance"};
+    static const std::regex own("switchyard/([^/]+)/.*");
+    std::smatch match;
+    if (!include.quoted && std::regex_match(include.header, match, own) && !published.contains(match[1])) {
+        problems.push_back(include.place + ": <" + include.header +
+                           "> is not published; write its path from the root of the project in quotes");
     }
     for (const auto& confined : confined_headers()) {
         if (std::regex_match(include.header, confined.what) && !std::regex_match(name, confined.allowed)) {

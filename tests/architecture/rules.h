@@ -18,7 +18,7 @@ Problems check_includes(const std::filesystem::path& root);
 /// plugin.
 Problems check_plugin_names(const std::filesystem::path& root);
 
-/// Functions that only one place may call, as `core/base/json_text.cpp` alone parses JSON.
+/// Functions that only one place may call, as `core/kernel/base/json_text.cpp` alone parses JSON.
 Problems check_calls(const std::filesystem::path& root);
 
 /// No source file is longer than `limit` lines.
@@ -31,8 +31,8 @@ Problems check_comments(const std::filesystem::path& root, std::size_t limit);
 Problems check_map(const std::filesystem::path& root, const std::string& document,
                    const std::string& heading);
 
-/// What core prints goes through streams that escape it (core/base/terminal.h), and every program sees to
-/// that first.
+/// What core prints goes through streams that escape it (core/kernel/base/terminal.h), and every program sees
+/// to that first.
 Problems check_output(const std::filesystem::path& root);
 
 /// No two classes or enumerations of core and the SDK have one name in one namespace: linked into one program

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <switchyard/base/atomic_file.h>
+#include "core/kernel/base/atomic_file.h"
 
 #include <switchyard_test.h>
 

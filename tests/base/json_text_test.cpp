@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <switchyard/base/input_error.h>
-#include <switchyard/base/json_text.h>
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
 
 #include <switchyard_test.h>
 

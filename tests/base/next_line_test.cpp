@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/base/next_line.h>
+#include "core/kernel/base/next_line.h"
 
 #include <switchyard_test.h>
 

@@ -1,7 +1,7 @@
 // Numbers as people read them. To add a case: a value, and its text.
 #include <cmath>
 
-#include <switchyard/base/number_text.h>
+#include "core/kernel/base/number_text.h"
 
 #include <switchyard_test.h>
 

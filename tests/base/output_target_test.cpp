@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <switchyard/base/atomic_file.h>
-#include <switchyard/base/output_target.h>
-#include <switchyard/base/standard_descriptors.h>
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/output_target.h"
+#include "core/kernel/base/standard_descriptors.h"
 
 #include <switchyard_test.h>
 

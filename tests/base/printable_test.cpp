@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include <switchyard/base/limits.h>
-#include <switchyard/base/printable.h>
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/printable.h"
 
 #include <switchyard_test.h>
 

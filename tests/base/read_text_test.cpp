@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include <switchyard/base/input_error.h>
-#include <switchyard/base/limits.h>
-#include <switchyard/base/read_text.h>
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/read_text.h"
 
 #include <switchyard_test.h>
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <switchyard/base/terminal.h>
+#include "core/kernel/base/terminal.h"
 
 #include <switchyard_test.h>
 

@@ -10,8 +10,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <switchyard/base/limits.h>
-#include <switchyard/cli/option_checks.h>
+#include "core/kernel/base/limits.h"
+#include "core/workbench/cli/option_checks.h"
 
 #include <switchyard_test.h>
 

@@ -4,7 +4,7 @@
 
 #include "json_schema.h"
 
-#include <switchyard/cli/commands.h>
+#include "core/workbench/cli/commands.h"
 
 #include <switchyard_test.h>
 

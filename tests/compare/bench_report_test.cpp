@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/base/number_text.h>
-#include <switchyard/compare/bench/bench_report.h>
-#include <switchyard/compare/measure/text_table.h>
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/measure/text_table.h"
 
 #include <switchyard_test.h>
 

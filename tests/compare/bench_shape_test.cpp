@@ -2,8 +2,8 @@
 // table.
 #include <algorithm>
 
-#include <switchyard/compare/bench/bench_settings.h>
-#include <switchyard/compare/bench/bench_shape.h>
+#include "core/workbench/bench/bench_settings.h"
+#include "core/workbench/bench/bench_shape.h"
 
 #include <switchyard_test.h>
 

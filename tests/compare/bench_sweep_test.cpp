@@ -1,6 +1,6 @@
 // Reading of --sweep and --memory-budget, and what is drawn. To add a case: a text and what it means, or rows
 // and what they show.
-#include <switchyard/compare/bench/bench_sweep.h>
+#include "core/workbench/bench/bench_sweep.h"
 
 #include <switchyard_test.h>
 

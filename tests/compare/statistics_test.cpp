@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/compare/measure/philox_stream.h>
-#include <switchyard/compare/measure/statistics.h>
+#include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/bench/measure/statistics.h"
 
 #include <switchyard_test.h>
 

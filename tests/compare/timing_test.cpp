@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-#include <switchyard/compare/measure/timing.h>
+#include "core/workbench/bench/measure/timing.h"
 
 #include <switchyard_test.h>
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <switchyard/report/comparison_page.h>
+#include "core/workbench/report/comparison_page.h"
 
 #include "compared.h"
 

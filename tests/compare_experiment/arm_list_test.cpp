@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/compare/experiment/arm_list.h>
-#include <switchyard/config/load.h>
+#include "core/kernel/config/load.h"
+#include "core/workbench/compare/experiment/arm_list.h"
 
 #include <switchyard_test.h>
 

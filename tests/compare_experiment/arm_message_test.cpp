@@ -4,8 +4,8 @@
 #include <string>
 #include <variant>
 
-#include <switchyard/base/limits.h>
-#include <switchyard/compare/arms/arm_message.h>
+#include "core/kernel/base/limits.h"
+#include "core/workbench/compare/arms/arm_message.h"
 
 #include <switchyard_test.h>
 

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include <switchyard/compare/arms/arm_process.h>
+#include "core/workbench/compare/arms/arm_process.h"
 
 #include <switchyard_test.h>
 

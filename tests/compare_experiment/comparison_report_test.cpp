@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/base/executed_text.h>
-#include <switchyard/compare/experiment/comparison_report.h>
+#include "core/kernel/base/executed_text.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
 
 #include "json_schema.h"
 #include "made_up_arm.h"

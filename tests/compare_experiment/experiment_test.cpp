@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include <switchyard/compare/measure/philox_stream.h>
+#include "core/workbench/bench/measure/philox_stream.h"
 
 #include "made_up_arm.h"
 

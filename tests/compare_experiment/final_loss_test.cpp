@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include <switchyard/compare/experiment/judge_arms.h>
-#include <switchyard/compare/measure/equivalence.h>
+#include "core/workbench/bench/measure/equivalence.h"
+#include "core/workbench/compare/experiment/judge_arms.h"
 
 #include <switchyard_test.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/compare/experiment/experiment.h>
+#include "core/workbench/compare/experiment/experiment.h"
 
 namespace switchyard::test {
 

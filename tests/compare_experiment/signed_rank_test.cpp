@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include <switchyard/compare/measure/signed_rank.h>
+#include "core/workbench/bench/measure/signed_rank.h"
 
 #include <switchyard_test.h>
 

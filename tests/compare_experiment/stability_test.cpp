@@ -1,6 +1,6 @@
 // When training counts as stable. To add a case: losses of an arm and of the base, which steps were skipped,
 // what is said.
-#include <switchyard/compare/experiment/stability.h>
+#include "core/workbench/compare/experiment/stability.h"
 
 #include <cmath>
 #include <functional>

@@ -5,7 +5,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
-#include <switchyard/compare/bench/accuracy.h>
+#include "core/workbench/bench/accuracy.h"
 
 #include <switchyard_test.h>
 

@@ -6,9 +6,9 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
-#include <switchyard/compare/bench/bench_attention.h>
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_mask.h>
+#include "core/workbench/bench/bench_attention.h"
 
 #include <switchyard_test.h>
 

@@ -2,10 +2,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
-#include <switchyard/compare/measure/memory.h>
-#include <switchyard/compare/measure/peak_meter.h>
-#include <switchyard/compare/measure/tile_products.h>
-#include <switchyard/host/machine/cpu_allocator.h>
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/workbench/bench/measure/memory.h"
+#include "core/workbench/bench/measure/peak_meter.h"
+#include "core/workbench/bench/measure/tile_products.h"
 
 #include <switchyard_test.h>
 

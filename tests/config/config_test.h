@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <switchyard/config/load.h>
+#include "core/kernel/config/load.h"
 
 namespace switchyard::test {
 

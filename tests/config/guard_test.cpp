@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <switchyard/config/guard_text.h>
+#include "core/kernel/config/guard_text.h"
 
 #include "config_test.h"
 

@@ -1,5 +1,5 @@
 // [[layer]] rules. Add a pattern: a line in one of the tables below.
-#include <switchyard/config/layer_pattern.h>
+#include "core/kernel/config/layer_pattern.h"
 
 #include "config_test.h"
 

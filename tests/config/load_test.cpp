@@ -1,5 +1,5 @@
 // What a text becomes. Mistakes are in mistakes_test.cpp.
-#include <switchyard/config/arm_config.h>
+#include "core/kernel/config/arm_config.h"
 
 #include <filesystem>
 

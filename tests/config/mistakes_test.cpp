@@ -1,7 +1,7 @@
 // Every kind of mistake that a file can hold, with the exact text that is printed.
 // Add a case: a text with the mistake and the line expected for it; `errors` leaves out the lines that show
 // the source.
-#include <switchyard/config/load.h>
+#include "core/kernel/config/load.h"
 
 #include "config_test.h"
 

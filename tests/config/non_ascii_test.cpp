@@ -3,8 +3,8 @@
 // too. To add a case: a text, and its value or its error.
 #include <string>
 
-#include <switchyard/config/document.h>
-#include <switchyard/config/guard_text.h>
+#include "core/kernel/config/document.h"
+#include "core/kernel/config/guard_text.h"
 
 #include "config_test.h"
 

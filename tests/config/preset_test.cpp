@@ -1,5 +1,5 @@
 // The configurations that ship with the program.
-#include <switchyard/config/show.h>
+#include "core/kernel/config/show.h"
 
 #include "config_test.h"
 

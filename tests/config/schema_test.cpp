@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/config/schema.h>
-#include <switchyard/config/table.h>
+#include "core/kernel/config/schema.h"
+#include "core/kernel/config/table.h"
 
 #include "config_test.h"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/config/show.h>
+#include "core/kernel/config/show.h"
 
 #include "config_test.h"
 

@@ -1,5 +1,5 @@
 // Suggestions for typos. Add a case: a word and what was meant.
-#include <switchyard/config/suggest.h>
+#include "core/kernel/config/suggest.h"
 
 #include <switchyard_test.h>
 

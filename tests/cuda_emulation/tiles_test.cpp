@@ -1,5 +1,5 @@
 // Which tiles the kernels look at: all in which a query sees a key, each once, and no other. To add a case: a
-// mask, and lengths; what is seen is worked out below from core/interfaces/mask.h, pair by pair.
+// mask, and lengths; what is seen is worked out below from <switchyard/interfaces/mask.h>, pair by pair.
 #include <algorithm>
 #include <functional>
 #include <ostream>

@@ -1,7 +1,7 @@
 // Labelled texts: what is used, held out, cut, skipped or refused.
-#include <switchyard/data/classification_data.h>
-#include <switchyard/data/split.h>
-#include <switchyard/data/wordpiece.h>
+#include "core/workbench/data/classification_data.h"
+#include "core/workbench/data/split.h"
+#include "core/workbench/data/wordpiece.h"
 
 #include <fstream>
 #include <set>

@@ -2,8 +2,8 @@
 // them.
 #include <fstream>
 
-#include <switchyard/base/limits.h>
-#include <switchyard/data/documents.h>
+#include "core/kernel/base/limits.h"
+#include "core/workbench/data/documents.h"
 
 #include <switchyard_test.h>
 

@@ -1,8 +1,8 @@
 // Texts as samples of a causal language model: by themselves and in blocks. To add a case: write the file's
 // text into a LanguageJob.
-#include <switchyard/data/byte_tokenizer.h>
-#include <switchyard/data/language_data.h>
-#include <switchyard/data/wordpiece.h>
+#include "core/workbench/data/language_data.h"
+#include "core/workbench/data/byte_tokenizer.h"
+#include "core/workbench/data/wordpiece.h"
 
 #include <fstream>
 #include <map>

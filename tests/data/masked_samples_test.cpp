@@ -1,8 +1,8 @@
 // Masking against what Devlin et al. 2019 say of it: counts lie where a binomial distribution puts all but a
 // part in 10^9 of them.
-#include <switchyard/data/byte_tokenizer.h>
-#include <switchyard/data/masked_samples.h>
-#include <switchyard/data/text_samples.h>
+#include "core/workbench/data/masked_samples.h"
+#include "core/workbench/data/byte_tokenizer.h"
+#include "core/workbench/data/text_samples.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Rows of text files in all formats and packings, and what damaged ones get. To add a case: write the file's
 // text into `read`.
-#include <switchyard/data/rows.h>
+#include "core/workbench/data/rows.h"
 
 #include <fstream>
 #include <sstream>
@@ -9,7 +9,7 @@
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 
-#include <switchyard/base/limits.h>
+#include "core/kernel/base/limits.h"
 
 #include <switchyard_test.h>
 

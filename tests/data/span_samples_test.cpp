@@ -1,9 +1,9 @@
 // Span corruption against the figure of Raffel et al. 2020 and its own counts; pairs of texts. To add a case:
 // write the cut tokens as a text of 0 and 1.
-#include <switchyard/data/byte_tokenizer.h>
-#include <switchyard/data/language_data.h>
-#include <switchyard/data/pair_samples.h>
-#include <switchyard/data/span_samples.h>
+#include "core/workbench/data/span_samples.h"
+#include "core/workbench/data/byte_tokenizer.h"
+#include "core/workbench/data/language_data.h"
+#include "core/workbench/data/pair_samples.h"
 
 #include <fstream>
 #include <map>

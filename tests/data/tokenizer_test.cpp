@@ -1,10 +1,10 @@
 // Tokenizers that lose nothing: bytes, and molecules against the regular expression of the paper. To add a
 // molecule: put it into `molecules`.
-#include <switchyard/data/byte_tokenizer.h>
-#include <switchyard/data/open_tokenizer.h>
-#include <switchyard/data/rows.h>
-#include <switchyard/data/smiles_text.h>
-#include <switchyard/data/smiles_tokenizer.h>
+#include "core/workbench/data/byte_tokenizer.h"
+#include "core/workbench/data/open_tokenizer.h"
+#include "core/workbench/data/rows.h"
+#include "core/workbench/data/smiles_text.h"
+#include "core/workbench/data/smiles_tokenizer.h"
 
 #include <fstream>
 #include <regex>

@@ -1,9 +1,9 @@
 // WordPiece against Hugging Face's tokenizer. To add a case: add a text to TEXTS in
 // tests/fixtures/make_wordpiece.py and run it.
-#include <switchyard/base/limits.h>
-#include <switchyard/data/rows.h>
-#include <switchyard/data/vocabulary_file.h>
-#include <switchyard/data/wordpiece.h>
+#include "core/workbench/data/wordpiece.h"
+#include "core/kernel/base/limits.h"
+#include "core/workbench/data/rows.h"
+#include "core/workbench/data/vocabulary_file.h"
 
 #include <cstdlib>
 #include <filesystem>

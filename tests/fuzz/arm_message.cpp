@@ -2,8 +2,8 @@
 // or what is wrong with it.
 #include <cmath>
 
-#include <switchyard/base/printable.h>
-#include <switchyard/compare/arms/arm_message.h>
+#include "core/kernel/base/printable.h"
+#include "core/workbench/compare/arms/arm_message.h"
 
 #include "fuzz.h"
 

@@ -6,8 +6,8 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
-#include <switchyard/train/checkpoint.h>
-#include <switchyard/train/checksums.h>
+#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checksums.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // What `compare --json` wrote becomes a page that holds nothing but what its maker wrote, by itself and as
 // the stacks of a run's page.
-#include <switchyard/report/comparison_page.h>
-#include <switchyard/report/run_report.h>
+#include "core/workbench/report/comparison_page.h"
+#include "core/workbench/report/run_report.h"
 
 #include "fuzz.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/config/load.h>
-#include <switchyard/config/show.h>
+#include "core/kernel/config/load.h"
+#include "core/kernel/config/show.h"
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // The description of a machine, `--host FILE`.
-#include <switchyard/host/machine/host_info.h>
+#include "core/kernel/machine/host_info.h"
 
 #include "fuzz.h"
 

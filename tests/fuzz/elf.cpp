@@ -1,6 +1,6 @@
 // A shared library's file, and the manifest in it: what is told of the file stands in it.
-#include <switchyard/host/discovery/elf_image.h>
-#include <switchyard/host/discovery/manifest.h>
+#include "core/kernel/loader/elf_image.h"
+#include "core/kernel/loader/manifest.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // config.json of a Hugging Face model: what is understood is a model that our own configuration would accept,
 // and means the same when it is written as config.json again.
-#include <switchyard/model/weights/huggingface_config.h>
+#include "core/workbench/model/weights/huggingface_config.h"
 
 #include "fuzz.h"
 

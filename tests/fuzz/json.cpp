@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/base/json_text.h>
+#include "core/kernel/base/json_text.h"
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // What a plugin says of itself: the section of its library.
-#include <switchyard/host/discovery/manifest.h>
+#include "core/kernel/loader/manifest.h"
 
 #include "fuzz.h"
 

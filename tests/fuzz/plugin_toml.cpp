@@ -1,7 +1,7 @@
 // plugin.toml: what is accepted becomes a C++ source whose literals are closed, and whose manifest the host
 // reads as it was written.
-#include <switchyard/host/discovery/manifest.h>
-#include <switchyard/host/manifest_tool/generate.h>
+#include "core/kernel/loader/manifest.h"
+#include "core/kernel/loader/manifest_tool/generate.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 // Foreign text on its way to a terminal: whatever it is, what comes out is UTF-8 and can neither move the
 // cursor nor turn the direction of text.
-#include <switchyard/base/limits.h>
-#include <switchyard/base/printable.h>
+#include "core/kernel/base/printable.h"
+#include "core/kernel/base/limits.h"
 
 #include "fuzz.h"
 

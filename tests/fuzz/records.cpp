@@ -1,8 +1,8 @@
 // What one process of ours wrote and another reads, so that a file may have been damaged or a plugin have
 // written into it: the probe's report and its transcript, a lock file, times that `auto` chooses by.
-#include <switchyard/host/probe/probe_runner.h>
-#include <switchyard/resolver/lock.h>
-#include <switchyard/resolver/measured.h>
+#include "core/kernel/loader/probe/probe_runner.h"
+#include "core/kernel/resolver/lock.h"
+#include "core/kernel/resolver/measured.h"
 
 #include "fuzz.h"
 

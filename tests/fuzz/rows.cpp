@@ -6,8 +6,8 @@
 #include <boost/iostreams/filter/gzip.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 
-#include <switchyard/data/documents.h>
-#include <switchyard/data/rows.h>
+#include "core/workbench/data/documents.h"
+#include "core/workbench/data/rows.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // The folder of a run - summary.json, metrics.jsonl, plan.json, config.toml and the results of a bench,
 // separated by 0x1c, any of them empty - becomes a page that holds nothing but what its maker wrote.
-#include <switchyard/report/run_report.h>
+#include "core/workbench/report/run_report.h"
 
 #include "fuzz.h"
 

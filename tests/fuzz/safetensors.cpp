@@ -1,7 +1,7 @@
 // A safetensors file: the tensors that are told lie in the file, one after the other, as large as their shape
 // and type say; and what is written of them is read back the same.
-#include <switchyard/model/weights/safetensors_file.h>
-#include <switchyard/model/weights/safetensors_writer.h>
+#include "core/workbench/model/weights/safetensors_file.h"
+#include "core/workbench/model/weights/safetensors_writer.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // Which token comes next, against probabilities made by hand; and what counts as a sample.
-#include <switchyard/infer/choose_token.h>
-#include <switchyard/train/evaluate.h>
+#include "core/workbench/infer/choose_token.h"
+#include "core/workbench/train/evaluate.h"
 
 #include <cmath>
 #include <limits>

@@ -10,12 +10,12 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/calling/services.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/host/machine/host_info.h>
-#include <switchyard/host/machine/libtorch_cuda.h>
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/machine/libtorch_cuda.h"
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/kernel/runtime/services.h"
 
 namespace switchyard::gpu {
 

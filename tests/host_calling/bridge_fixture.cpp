@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <switchyard/host/calling/gradient_watch.h>
+#include "core/kernel/runtime/gradient_watch.h"
 
 namespace switchyard::test {
 namespace {

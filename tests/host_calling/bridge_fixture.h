@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <switchyard/host/calling/autograd_bridge.h>
+#include "core/kernel/runtime/autograd_bridge.h"
 
 #include "fake_component.h"
 

@@ -10,8 +10,8 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <switchyard/host/calling/call_observer.h>
-#include <switchyard/host/calling/recompute.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/recompute.h"
 
 #include "bridge_fixture.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
-#include <switchyard/base/log.h>
-#include <switchyard/host/calling/binding.h>
-#include <switchyard/host/calling/guard.h>
+#include "core/kernel/base/log.h"
+#include "core/kernel/runtime/binding.h"
+#include "core/kernel/runtime/guard.h"
 
 #include "fake_component.h"
 

@@ -19,8 +19,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
-#include <switchyard/host/machine/cpu_allocator.h>
-#include <switchyard/host/machine/size_class.h>
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/machine/size_class.h"
 
 #include <switchyard_test.h>
 

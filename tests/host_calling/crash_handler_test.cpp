@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include <switchyard/host/calling/crash_handler.h>
-#include <switchyard/host/calling/guard.h>
+#include "core/kernel/runtime/crash_handler.h"
+#include "core/kernel/runtime/guard.h"
 
 #include <switchyard_test.h>
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/plugin_library.h"
 
 namespace switchyard::test {
 

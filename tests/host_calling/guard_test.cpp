@@ -7,7 +7,7 @@
 
 #include <c10/util/Exception.h>
 
-#include <switchyard/host/calling/guard.h>
+#include "core/kernel/runtime/guard.h"
 
 #include <switchyard_test.h>
 

@@ -2,7 +2,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand.h>
 
-#include <switchyard/host/calling/random_state.h>
+#include "core/kernel/runtime/random_state.h"
 
 #include <switchyard_test.h>
 

@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include <switchyard/host/calling/services.h>
+#include "core/kernel/runtime/services.h"
 
 #include <switchyard_test.h>
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include <switchyard/host/stdout_redirect.h>
+#include "core/kernel/base/stdout_redirect.h"
 
 #include <switchyard_test.h>
 

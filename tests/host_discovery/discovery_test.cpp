@@ -4,8 +4,8 @@
 #include <unistd.h>
 #include <cstdlib>
 
-#include <switchyard/host/discovery/exposed_file.h>
 #include <switchyard/interfaces/plugin_abi.h>
+#include "core/kernel/loader/exposed_file.h"
 
 #include "fixture.h"
 

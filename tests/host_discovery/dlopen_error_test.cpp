@@ -1,5 +1,5 @@
 // The loader's messages in plain words. To add one: a row.
-#include <switchyard/host/discovery/dlopen_error.h>
+#include "core/kernel/machine/dlopen_error.h"
 
 #include <switchyard_test.h>
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <random>
 
-#include <switchyard/host/discovery/elf_image.h>
-#include <switchyard/host/discovery/manifest.h>
+#include "core/kernel/loader/elf_image.h"
+#include "core/kernel/loader/manifest.h"
 
 #include "fixture.h"
 

@@ -6,8 +6,8 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/silu.h>
 
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/plugin_library.h"
 
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 // The fingerprint: its text, and a sentence for each key that differs. To add a key: a row in "each
 // difference".
-#include <switchyard/host/discovery/fingerprint.h>
+#include "core/kernel/loader/fingerprint.h"
 
 #include <switchyard_test.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/host/machine/host_info.h>
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/machine/host_info.h"
 
 namespace switchyard::test {
 

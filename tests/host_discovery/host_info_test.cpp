@@ -2,9 +2,9 @@
 // checked here by itself.
 #include <algorithm>
 
-#include <switchyard/host/machine/cpu_features.h>
-#include <switchyard/host/machine/host_info.h>
-#include <switchyard/host/machine/nvidia_driver.h>
+#include "core/kernel/machine/cpu_features.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/machine/nvidia_driver.h"
 
 #include "fixture.h"
 #include "nested_json.h"

@@ -2,8 +2,8 @@
 // row in "a bad manifest".
 #include <cstdint>
 
-#include <switchyard/host/discovery/elf_image.h>
-#include <switchyard/host/discovery/manifest.h>
+#include "core/kernel/loader/elf_image.h"
+#include "core/kernel/loader/manifest.h"
 
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 // switchyard-manifest: every mistake in a plugin.toml is told with its place, and nothing is written. To add
 // a mistake: a row.
-#include <switchyard/host/mapped_files.h>
+#include "core/kernel/loader/probe/mapped_files.h"
 
 #include "fixture.h"
 

@@ -2,8 +2,8 @@
 // where one is missing. To add a library that a plugin brings along: as libtest_lacking.so in tests/plugins.
 #include <cstdlib>
 
-#include <switchyard/host/discovery/host_fingerprint.h>
-#include <switchyard/host/mapped_files.h>
+#include "core/kernel/loader/host_fingerprint.h"
+#include "core/kernel/loader/probe/mapped_files.h"
 
 #include "fixture.h"
 

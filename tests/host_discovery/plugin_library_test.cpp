@@ -1,9 +1,9 @@
 // Loading into this process: what a descriptor must be, init, and the Registry.
 #include <ATen/ops/full.h>
 
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/discovery/descriptor_check.h>
+#include "core/kernel/loader/descriptor_check.h"
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/plugin_library.h"
 
 #include "fixture.h"
 

@@ -1,8 +1,8 @@
 // What is remembered of earlier probes, and what makes it forgotten.
 #include <cstdlib>
 
-#include <switchyard/host/probe/probe_cache.h>
-#include <switchyard/host/program_paths.h>
+#include "core/kernel/loader/probe/probe_cache.h"
+#include "core/kernel/machine/program_paths.h"
 
 #include "fixture.h"
 #include "nested_json.h"

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include <switchyard/host/probe/probe_environment.h>
-#include <switchyard/host/probe/probe_runner.h>
+#include "core/kernel/loader/probe/probe_environment.h"
+#include "core/kernel/loader/probe/probe_runner.h"
 
 #include "fixture.h"
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <map>
 
-#include <switchyard/host/probe/probe_runner.h>
+#include "core/kernel/loader/probe/probe_runner.h"
 
 #include "fixture.h"
 #include "nested_json.h"

@@ -1,7 +1,7 @@
 // Where plugins are looked for, and in which order.
 #include <cstdlib>
 
-#include <switchyard/host/discovery/search_path.h>
+#include "core/kernel/loader/search_path.h"
 
 #include "fixture.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include <switchyard/cli/commands.h>
+#include "core/workbench/cli/commands.h"
 
 #include "run_on_terminal.h"
 #include "tiny_job.h"

@@ -4,8 +4,8 @@
 // run_model.cpp.
 #include "run_model.h"
 
-#include <switchyard/model/weights/huggingface_config.h>
-#include <switchyard/model/weights/load_weights.h>
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/load_weights.h"
 
 #include <switchyard_test.h>
 

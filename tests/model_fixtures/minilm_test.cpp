@@ -7,7 +7,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/model/weights/load_weights.h>
+#include "core/workbench/model/weights/load_weights.h"
 
 #include <switchyard_test.h>
 

@@ -1,7 +1,7 @@
 // What `switchyard model` says of a model's size, against the models themselves and the literature.
 // To add a shape: a line in shapes(); a published size: a line in the table.
-#include <switchyard/config/load.h>
-#include <switchyard/model/outline.h>
+#include "core/kernel/config/load.h"
+#include "core/workbench/model/outline.h"
 
 #include "run_model.h"
 

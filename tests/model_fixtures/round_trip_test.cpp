@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/model/weights/load_weights.h>
-#include <switchyard/model/weights/safetensors_file.h>
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/safetensors_file.h"
 
 #include <switchyard_test.h>
 

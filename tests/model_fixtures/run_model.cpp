@@ -10,12 +10,12 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
-#include <switchyard/config/load.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/model/bert.h>
-#include <switchyard/model/planning.h>
-#include <switchyard/model/weights/load_weights.h>
+#include "core/kernel/config/load.h"
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/model/bert.h"
+#include "core/workbench/model/planning.h"
+#include "core/workbench/model/weights/load_weights.h"
 
 #include <switchyard_test.h>
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/config/config.h>
 #include <switchyard/interfaces/types.h>
-#include <switchyard/model/bound_plan.h>
-#include <switchyard/model/maker.h>
-#include <switchyard/model/model.h>
-#include <switchyard/model/parameters.h>
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/bound_plan.h"
+#include "core/workbench/model/maker.h"
+#include "core/workbench/model/model.h"
+#include "core/workbench/model/parameters.h"
 
 #include "fixture.h"
 

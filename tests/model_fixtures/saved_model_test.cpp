@@ -14,9 +14,9 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/model/weights/huggingface_config.h>
-#include <switchyard/model/weights/load_weights.h>
-#include <switchyard/model/weights/tensors.h>
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/tensors.h"
 
 #include <switchyard_test.h>
 

@@ -5,8 +5,8 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/model/weights/huggingface_config.h>
-#include <switchyard/model/weights/load_weights.h>
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/load_weights.h"
 
 #include <switchyard_test.h>
 

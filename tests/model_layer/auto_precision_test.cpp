@@ -1,8 +1,8 @@
 // What precision.parameter_dtype and precision.loss_scaling become where they are "auto". To add a case:
 // policies as rules, TOML text, the row.
-#include <switchyard/model/auto_precision.h>
+#include "core/workbench/model/auto_precision.h"
 
-#include <switchyard/config/load.h>
+#include "core/kernel/config/load.h"
 
 #include "fakes.h"
 

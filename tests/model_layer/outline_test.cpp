@@ -1,8 +1,8 @@
 // What configured models ask of their slots. To add a case: TOML text, then the use that is looked for.
-#include <switchyard/model/outline.h>
+#include "core/workbench/model/outline.h"
 
-#include <switchyard/config/load.h>
-#include <switchyard/resolver/request_fields.h>
+#include "core/kernel/config/load.h"
+#include "core/kernel/resolver/request_fields.h"
 
 #include <set>
 

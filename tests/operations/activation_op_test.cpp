@@ -2,7 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/equal.h>
 
-#include <switchyard/model/operations/activation_op.h>
+#include "core/kernel/runtime/operations/activation_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

@@ -7,7 +7,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <switchyard/model/operations/attention_op.h>
+#include "core/kernel/runtime/operations/attention_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

@@ -2,8 +2,8 @@
 // tests of the plugins show.)
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/model/operations/attention_op.h>
-#include <switchyard/model/operations/bind.h>
+#include "core/kernel/runtime/operations/attention_op.h"
+#include "core/kernel/runtime/operations/bind.h"
 
 #include <switchyard_test.h>
 

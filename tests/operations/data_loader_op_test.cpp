@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include <switchyard/model/operations/data_loader_op.h>
+#include "core/kernel/runtime/operations/data_loader_op.h"
 
 #include "../host_calling/fake_component.h"
 

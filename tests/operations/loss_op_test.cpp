@@ -3,8 +3,8 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/tensor.h>
 
-#include <switchyard/host/calling/call_observer.h>
-#include <switchyard/model/operations/loss_op.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/operations/loss_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

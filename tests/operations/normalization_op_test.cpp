@@ -7,7 +7,7 @@
 #include <ATen/ops/tensor.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <switchyard/model/operations/normalization_op.h>
+#include "core/kernel/runtime/operations/normalization_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

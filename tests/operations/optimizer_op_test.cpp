@@ -9,8 +9,8 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
 
-#include <switchyard/model/operations/optimizer_op.h>
 #include <switchyard/reference/optimizer.h>
+#include "core/kernel/runtime/operations/optimizer_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

@@ -2,8 +2,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/model/operations/precision_op.h>
 #include <switchyard/reference/linear.h>
+#include "core/kernel/runtime/operations/precision_op.h"
 
 #include "../host_calling/fake_component.h"
 #include "compare_gradients.h"

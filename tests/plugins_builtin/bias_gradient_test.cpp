@@ -1,9 +1,9 @@
-// What linear layers give as the gradient of their bias (sdk/include/bias_gradient.h), against float64, and
-// the memory that it takes.
+// What linear layers give as the gradient of their bias (sdk/include/switchyard/sdk/bias_gradient.h), against
+// float64, and the memory that it takes.
 #include <ATen/ops/randn.h>
 
-#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/sdk/bias_gradient.h>
+#include "core/kernel/machine/cpu_allocator.h"
 
 #include <switchyard_test.h>
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <stdexcept>
 
-#include <switchyard/config/check_value.h>
-#include <switchyard/host/discovery/discovery.h>
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/loader/discovery.h"
 
 #include <switchyard_test.h>
 

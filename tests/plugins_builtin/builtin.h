@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/host/calling/component_handle.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/calling/services.h>
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/verdict.h>
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/kernel/runtime/services.h"
 
 namespace switchyard::test {
 

@@ -18,11 +18,11 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
-#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/reference/normalization.h>
+#include "core/kernel/machine/cpu_allocator.h"
 
 #include <switchyard_test.h>
 

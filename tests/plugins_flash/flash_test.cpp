@@ -11,10 +11,10 @@
 
 #include <switchyard/conformance/threads.h>
 #include <switchyard/conformance/verify.h>
-#include <switchyard/host/machine/cpu_allocator.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/attention.h>
+#include "core/kernel/machine/cpu_allocator.h"
 
 #include <switchyard_test.h>
 

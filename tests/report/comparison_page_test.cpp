@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/report/comparison_page.h>
+#include "core/workbench/report/comparison_page.h"
 
 #include "balanced.h"
 

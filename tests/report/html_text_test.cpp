@@ -1,9 +1,9 @@
 // Texts and numbers as they stand on the page. To add a case: one line in a table.
 #include <cmath>
 
-#include <switchyard/report/html_table.h>
-#include <switchyard/report/html_text.h>
-#include <switchyard/report/number_text.h>
+#include "core/workbench/report/html_table.h"
+#include "core/workbench/report/html_text.h"
+#include "core/workbench/report/number_text.h"
 
 #include <switchyard_test.h>
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include <switchyard/report/page_style.h>
+#include "core/workbench/report/page_style.h"
 
 #include <switchyard_test.h>
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include <switchyard/report/run_report.h>
+#include "core/workbench/report/run_report.h"
 
 #include <switchyard_test.h>
 

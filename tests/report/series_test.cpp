@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <switchyard/report/series.h>
+#include "core/workbench/report/series.h"
 
 #include <switchyard_test.h>
 

@@ -1,8 +1,8 @@
 // Ticks are round and plots draw what they are given. To add an axis: one line in the table.
 #include <cmath>
 
-#include <switchyard/report/svg_axis.h>
-#include <switchyard/report/svg_plot.h>
+#include "core/workbench/report/svg_axis.h"
+#include "core/workbench/report/svg_plot.h"
 
 #include <switchyard_test.h>
 

@@ -2,7 +2,7 @@
 // candidate<RequestType>("plugin/component", priority, rule); the rule rejects what it does not serve.
 #include "fakes.h"
 
-#include <switchyard/resolver/resolver.h>
+#include "core/kernel/resolver/resolver.h"
 
 #include <switchyard_test.h>
 

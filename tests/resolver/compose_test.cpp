@@ -1,7 +1,7 @@
 // Wide requests that the core composes from narrower ones. To add a case: a rule that refuses a part.
 #include "fakes.h"
 
-#include <switchyard/resolver/compose.h>
+#include "core/kernel/resolver/compose.h"
 
 #include <switchyard_test.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <switchyard/resolver/resolver.h>
+#include "core/kernel/resolver/resolver.h"
 
 namespace switchyard::test {
 

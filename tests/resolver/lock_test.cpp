@@ -1,7 +1,7 @@
 // What a lock file holds and what it refuses. To add a case: change one thing between `locked` and the plan.
 #include "fakes.h"
 
-#include <switchyard/resolver/lock.h>
+#include "core/kernel/resolver/lock.h"
 
 #include <nlohmann/json.hpp>
 

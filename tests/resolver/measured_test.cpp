@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include <switchyard/resolver/measured.h>
+#include "core/kernel/resolver/measured.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 // `installed`.
 #include "fakes.h"
 
-#include <switchyard/resolver/names.h>
+#include "core/kernel/resolver/names.h"
 
 #include <switchyard_test.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <switchyard/base/limits.h>
+#include "core/kernel/base/limits.h"
 
 namespace switchyard::test {
 

@@ -7,8 +7,8 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <switchyard/train/checkpoint.h>
-#include <switchyard/train/checksums.h>
+#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checksums.h"
 
 #include "nested_json.h"
 

@@ -2,7 +2,7 @@
 // them.
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/train/evaluate.h>
+#include "core/workbench/train/evaluate.h"
 
 #include "short_training.h"
 

@@ -7,7 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full_like.h>
 
-#include <switchyard/train/checkpoint.h>
+#include "core/workbench/train/checkpoint.h"
 
 #include "short_training.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/train/precision/observed_values.h>
+#include "core/workbench/train/precision/observed_values.h"
 
 #include <switchyard_test.h>
 

@@ -1,5 +1,5 @@
 // The progress line, as it is seen.
-#include <switchyard/train/progress.h>
+#include "core/workbench/train/progress.h"
 
 #include <switchyard_test.h>
 

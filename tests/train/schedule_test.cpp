@@ -1,5 +1,5 @@
 // Learning-rate factors against their definitions, written out.
-#include <switchyard/train/schedule.h>
+#include "core/workbench/train/schedule.h"
 
 #include <switchyard_test.h>
 

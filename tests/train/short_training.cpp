@@ -4,10 +4,10 @@
 
 #include <ATen/Parallel.h>
 
-#include <switchyard/config/load.h>
-#include <switchyard/host/calling/plugin_library.h>
-#include <switchyard/host/discovery/discovery.h>
-#include <switchyard/model/planning.h>
+#include "core/kernel/config/load.h"
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/model/planning.h"
 
 #include <switchyard_test.h>
 

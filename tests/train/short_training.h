@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/config/config.h>
-#include <switchyard/resolver/plan.h>
-#include <switchyard/train/session.h>
+#include "core/kernel/config/config.h"
+#include "core/kernel/resolver/plan.h"
+#include "core/workbench/train/session.h"
 
 namespace switchyard::test {
 

@@ -8,9 +8,9 @@
 
 #include <ATen/ops/full.h>
 
-#include <switchyard/host/calling/call_observer.h>
-#include <switchyard/train/graph/capture_refusals.h>
-#include <switchyard/train/graph/step_graphs.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/train/graph/capture_refusals.h"
+#include "core/workbench/train/graph/step_graphs.h"
 
 #include "short_training.h"
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <switchyard/train/stop_signal.h>
+#include "core/workbench/train/stop_signal.h"
 
 #include <switchyard_test.h>
 

@@ -1,6 +1,6 @@
 // Event files, read back by a reader of the record format written for this test alone; its CRC-32C is
 // bitwise, and checked against the known answer of RFC 3720, appendix B.4.
-#include <switchyard/train/tensorboard.h>
+#include "core/workbench/train/tensorboard.h"
 
 #include <cstring>
 #include <fstream>

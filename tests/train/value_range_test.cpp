@@ -13,7 +13,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include <switchyard/train/precision/value_range.h>
+#include "core/workbench/train/precision/value_range.h"
 
 #include <switchyard_test.h>
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <switchyard/model/weights/huggingface_config.h>
+#include "core/workbench/model/weights/huggingface_config.h"
 
 #include <switchyard_test.h>
 

@@ -1,6 +1,6 @@
 // Names and config.json of Hugging Face's models, both ways. To add a name: a line in a table.
-#include <switchyard/model/weights/huggingface_config.h>
-#include <switchyard/model/weights/huggingface_names.h>
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/huggingface_names.h"
 
 #include <fstream>
 

@@ -1,7 +1,7 @@
 // The safetensors reader on files that lie, and the round trip. To add a lie: write its header into
 // `error_of`.
-#include <switchyard/model/weights/safetensors_file.h>
-#include <switchyard/model/weights/tensors.h>
+#include "core/workbench/model/weights/safetensors_file.h"
+#include "core/workbench/model/weights/tensors.h"
 
 #include <csignal>
 #include <cstring>

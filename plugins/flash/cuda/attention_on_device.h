@@ -1,4 +1,5 @@
-// An attention call of the contract (core/interfaces/attention.h) as launches of the kernels in this folder.
+// An attention call of the contract (<switchyard/interfaces/attention.h>) as launches of the kernels in this
+// folder.
 // LibTorch on one side, no CUDA header on the other: where a stream comes from is the caller's, so the same
 // code runs with the kernels emulated.
 #pragma once

@@ -46,7 +46,7 @@ struct Params {
     bool dense_is_float = false;
     std::int64_t dense_stride[4] = {0, 0, 0, 0};
 
-    // core/interfaces/dropout.h. threshold 0: none.
+    // <switchyard/interfaces/dropout.h>. threshold 0: none.
     std::uint64_t seed = 0;
     std::uint32_t threshold = 0;
     std::uint32_t first_document = 0;

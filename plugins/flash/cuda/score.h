@@ -1,5 +1,5 @@
 // From a product q k^T to a score, and which probabilities dropout keeps. The order of terms is that of
-// core/interfaces/mask.h.
+// <switchyard/interfaces/mask.h>.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
-// Sequences and what their queries see, on the device: the rules of core/interfaces/mask.h as intervals of
-// keys, so that tiles nobody sees are never visited.
+// Sequences and what their queries see, on the device: the rules of <switchyard/interfaces/mask.h> as
+// intervals of keys, so that tiles nobody sees are never visited.
 #pragma once
 
 #include "device.h"

@@ -1,0 +1,56 @@
+// The typed configuration: what load() makes of TOML files, presets and overrides, and what everything else
+// reads.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/config/data_config.h"
+#include "core/kernel/config/layer_rule.h"
+#include "core/kernel/config/model_config.h"
+#include "core/kernel/config/origin.h"
+#include "core/kernel/config/run_config.h"
+#include "core/kernel/config/slot_config.h"
+#include "core/kernel/config/task_config.h"
+#include "core/kernel/config/train_config.h"
+
+namespace switchyard::config {
+
+struct Config {
+    RunConfig run;
+    RuntimeConfig runtime;
+    PluginsConfig plugins;
+    ModelConfig model;
+    BatchConfig batch;
+    TaskConfig task;
+    DataConfig data;
+    TrainConfig train;
+    AttentionConfig attention;
+    NormalizationConfig normalization;
+    ActivationConfig activation;
+    LossConfig loss;
+    OptimizerConfig optimizer;
+    PrecisionConfig precision;
+    DataLoaderConfig data_loader;
+    std::vector<LayerRule> layers;
+
+    // By full key ("optimizer.lr", "attention.options.chunked.chunk_size"); keys that nobody wrote are
+    // missing, or say what their default was derived from.
+    std::map<std::string, Origin, std::less<>> origins;
+
+    const SlotConfig& slot(Kind kind) const;
+    SlotConfig& slot(Kind kind);
+
+    // Where the value of `key` came from, as text for messages.
+    std::string where(std::string_view key) const;
+
+    // The sections as they are for one layer, all matching rules applied.
+    LayerConfig layer(const LayerId& id) const;
+    // All layers: the encoder's, then the decoder's.
+    std::vector<LayerId> layer_ids() const;
+};
+
+}  // namespace switchyard::config

@@ -1,0 +1,257 @@
+#include "core/kernel/config/derive.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/config/layer_pattern.h"
+#include "core/kernel/config/table.h"
+
+namespace switchyard::config {
+namespace {
+
+using Key = std::string;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+class Deriver {
+public:
+    // From a model of an unknown type nothing can be concluded either.
+    Deriver(Reading& reading, bool complete)
+        : reading_(reading), complete_(complete && reading.doubtful.count("model.type") == 0) {}
+
+    Config run(const OptionSchemas* schemas) {
+        if (schemas != nullptr) fill_options(*schemas);
+        for (const auto& assignment : reading_.assignments) {
+            apply(config_, assignment);
+            config_.origins[full_key(assignment)] = assignment.origin;
+        }
+        for (const auto& section : sections()) {
+            for (const auto& field : section.fields) set_usual(field);
+        }
+        derive_sizes();
+        if (complete_) {
+            check_heads();
+            check_lengths();
+            check_type();
+            check_task();
+            check_data();
+            check_cuda_graph();
+            resolve_rules();
+        }
+        return std::move(config_);
+    }
+
+private:
+    bool written(const Key& key) const {
+        const auto origin = config_.origins.find(key);
+        return origin != config_.origins.end() && origin->second.source != Origin::Source::standard;
+    }
+    bool doubtful(const Key& key) const { return reading_.doubtful.count(key) > 0; }
+
+    void fill_options(const OptionSchemas& schemas) {
+        for (const auto& [id, schema] : schemas) {
+            Options& options = config_.slot(id.first).options[id.second];
+            for (const auto& spec : schema) options.set(spec.name, spec.default_value);
+        }
+    }
+
+    void set_usual(const Field& field) {
+        if (field.notes.usual.empty() || written(field.key)) return;
+        field.set(config_, default_value(field, config_.model.type));
+        config_.origins[field.key] = {.name = std::string(name(config_.model.type))};
+    }
+
+    void follow(const Key& key, std::int64_t& target, std::int64_t value) {
+        if (written(key)) return;
+        target = value;
+        config_.origins[key] = {.name = std::string(find_field(key)->notes.derived)};
+    }
+
+    void derive_sizes() {
+        ModelConfig& model = config_.model;
+        follow("model.decoder_layers", model.decoder_layers, model.type == ModelType::t5 ? model.layers : 0);
+        follow("model.kv_heads", model.kv_heads, model.heads);
+        follow("model.head_dim", model.head_dim, model.hidden_size / model.heads);
+        follow("model.intermediate_size", model.intermediate_size, 4 * model.hidden_size);
+        follow("batch.max_length", config_.batch.max_length, model.max_positions);
+    }
+
+    // A mistake in `keys` together, told at the first of them that was written; says nothing if one of
+    // them is in doubt.
+    void require(bool good, const std::vector<Key>& keys, const std::string& message,
+                 const std::string& expected) {
+        if (good || std::ranges::any_of(keys, [this](const Key& key) { return doubtful(key); })) return;
+        const auto place = std::ranges::find_if(keys, [this](const Key& key) { return written(key); });
+        const Key& key = place == keys.end() ? keys.front() : *place;
+        report(written(key) ? config_.origins[key] : Origin{}, key, message, expected);
+    }
+
+    void report(const Origin& origin, const Key& key, const std::string& message,
+                const std::string& expected) {
+        const std::string prefix = origin.source == Origin::Source::preset ? "preset " : "";
+        reading_.problems.push_back(
+            {prefix + origin.name, origin.line, origin.column, key, message, expected});
+    }
+
+    void check_heads() {
+        const ModelConfig& m = config_.model;
+        require(written("model.head_dim") || m.hidden_size % m.heads == 0,
+                {"model.heads", "model.hidden_size", "model.type"},
+                text(m.heads) + " heads do not divide a hidden_size of " + text(m.hidden_size),
+                "a divisor of hidden_size, or model.head_dim to be given");
+        require(m.heads % m.kv_heads == 0, {"model.kv_heads", "model.heads"},
+                text(m.kv_heads) + " kv_heads do not divide " + text(m.heads) + " heads",
+                "a divisor of model.heads");
+        require(m.positions != Positions::rotary || m.head_dim % 2 == 0,
+                {"model.head_dim", "model.positions", "model.heads"},
+                "rotary positions turn pairs of channels, head_dim is " + text(m.head_dim),
+                "an even head_dim");
+    }
+
+    void check_lengths() {
+        const ModelConfig& m = config_.model;
+        const BatchConfig& batch = config_.batch;
+        const std::string positions = text(m.max_positions) + " positions";
+        require(batch.min_length <= batch.max_length, {"batch.min_length", "batch.max_length"},
+                "min_length " + text(batch.min_length) + " is above max_length " + text(batch.max_length),
+                "min_length <= max_length");
+        require(batch.max_length <= m.max_positions, {"batch.max_length", "model.max_positions"},
+                "sequences of " + text(batch.max_length) + " tokens do not fit into " + positions,
+                "max_length <= model.max_positions");
+        require(m.prefix <= m.max_positions, {"model.prefix", "model.max_positions"},
+                "a prefix of " + text(m.prefix) + " tokens is longer than " + positions,
+                "prefix <= model.max_positions");
+    }
+
+    void check_type() {
+        const ModelConfig& m = config_.model;
+        const std::string type(name(m.type));
+        const bool t5 = m.type == ModelType::t5;
+        require(!t5 || m.decoder_layers >= 1, {"model.decoder_layers"}, "a t5 has a decoder", "at least 1");
+        require(t5 || m.decoder_layers == 0, {"model.decoder_layers", "model.type"},
+                "a " + type + " has one stack, of model.layers layers",
+                "model.type = \"t5\", or this key left out");
+        require(m.prefix == 0 || m.type == ModelType::gpt, {"model.prefix", "model.type"},
+                "only a causal decoder has a prefix, not a " + type, "model.type = \"gpt\", or prefix = 0");
+        for (const Phase phase : config_.run.phases) {
+            const bool generates = phase == Phase::prefill || phase == Phase::decode;
+            require(!generates || m.type != ModelType::bert, {"run.phases", "model.type"},
+                    "a bert does not generate: it has no phase " + std::string(name(phase)),
+                    "train, eval or both");
+        }
+    }
+
+    void check_task() {
+        const auto kind = config_.task.kind;
+        const bool gpt = kind == TaskKind::causal_lm, t5 = kind == TaskKind::seq2seq;
+        const auto wanted = gpt ? ModelType::gpt : t5 ? ModelType::t5 : ModelType::bert;
+        const auto type = config_.model.type;
+        std::string expected = "causal_lm";
+        if (type == ModelType::t5) expected = "seq2seq";
+        if (type == ModelType::bert) {
+            expected = "masked_lm, classification, token_classification or next_sentence";
+        }
+        require(wanted == type, {"task.kind", "model.type"},
+                "a " + std::string(name(type)) + " is not trained for " + std::string(name(kind)),
+                expected + ", or model.type = \"" + std::string(name(wanted)) + '"');
+        std::set<std::string> labels;
+        for (const auto& label : config_.task.labels) {
+            require(!label.empty(), {"task.labels"}, "a label is empty", "a name for each class");
+            require(labels.insert(label).second, {"task.labels"},
+                    "the label " + toml_string(label) + " stands there twice", "a name for each class");
+        }
+        require(!config_.task.project_all || config_.task.predicts_words(), {"task.project_all", "task.kind"},
+                "only words are projected, " + std::string(name(kind)) + " has classes",
+                "false, or a task.kind that predicts words");
+    }
+
+    void check_data() {
+        const DataConfig& data = config_.data;
+        const auto kind = config_.task.kind;
+        const bool packed = data.blocks == Blocks::packed_lm;
+        require(!packed || config_.batch.layout == Layout::packed, {"data.blocks", "batch.layout"},
+                "texts in one block are kept apart in the packed layout only",
+                "batch.layout = \"packed\", or data.blocks = \"fixed\"");
+        require(!packed || config_.batch.min_length == 1, {"data.blocks", "batch.min_length"},
+                "the end of a block may leave one token of a text", "batch.min_length = 1");
+        const bool spans = data.targets == Targets::spans;
+        require(!spans || kind == TaskKind::seq2seq, {"data.targets", "task.kind"},
+                "spans are cut out for a seq2seq model, not for " + std::string(name(kind)),
+                "task.kind = \"seq2seq\", or data.targets left out");
+        const bool text = kind == TaskKind::masked_lm || kind == TaskKind::causal_lm || (spans && !packed);
+        require(data.blocks == Blocks::none || text, {"data.blocks", "task.kind", "data.targets"},
+                "samples of " + std::string(name(kind)) + " do not come in " +
+                    std::string(name(data.blocks)) + " blocks",
+                "data.blocks = \"none\"");
+        require(data.mask_token_share + data.mask_random_share <= 1.0,
+                {"data.mask_token_share", "data.mask_random_share"},
+                "the two shares are more than one together", "a sum of at most 1");
+    }
+
+    // What a captured step would do only once: draw seeds, read values on the host, count labels, run
+    // backward's random state again.
+    void check_cuda_graph() {
+        if (!config_.train.cuda_graph) return;
+        const ModelConfig& m = config_.model;
+        const auto refuse = [this](bool good, const Key& key, const std::string& message,
+                                   const std::string& expected) {
+            require(good, {key, "train.cuda_graph"}, message, expected + ", or train.cuda_graph = false");
+        };
+        require(config_.run.device == Device::cuda, {"train.cuda_graph", "run.device"},
+                "a CPU has no CUDA graphs", "false, or run.device = \"cuda\"");
+        refuse(
+            m.dropout == 0.0, "model.dropout",
+            "the seed of dropout comes from the host in each step, a captured step would drop the same again",
+            "model.dropout = 0");
+        refuse(
+            m.attention_dropout == 0.0, "model.attention_dropout",
+            "the seed of dropout comes from the host in each step, a captured step would drop the same again",
+            "model.attention_dropout = 0");
+        refuse(config_.batch.layout == Layout::padded, "batch.layout",
+               "lengths of packed sequences are read on the host", "batch.layout = \"padded\"");
+        refuse(!config_.precision.loss_scaling.value_or(false), "precision.loss_scaling",
+               "the loss scale is kept on the host and follows what a step overflowed",
+               "precision.loss_scaling = false");
+        refuse(config_.train.recompute == Recompute::none, "train.recompute",
+               "recomputation sets the random state from the host", "train.recompute = \"none\"");
+        refuse(!config_.task.predicts_words() || config_.task.project_all, "task.project_all",
+               "how many positions have a label decides about shapes within the step",
+               "task.project_all = true");
+        refuse(config_.train.nonfinite != Nonfinite::skip || config_.optimizer.max_grad_norm > 0.0,
+               "train.nonfinite",
+               "a captured step looks at gradients before it changes anything only where it clips",
+               "optimizer.max_grad_norm above 0");
+    }
+
+    void resolve_rules() {
+        if (doubtful("model.layers") || doubtful("model.decoder_layers")) return;
+        for (auto& rule : reading_.rules) {
+            auto [layers, message, expected] = match_layers(rule.match, config_.model);
+            if (!message.empty()) report(rule.origin, "layer.match", message, expected);
+            rule.layers = std::move(layers);
+        }
+        config_.layers = std::move(reading_.rules);
+    }
+
+    Reading& reading_;
+    const bool complete_;
+    Config config_;
+};
+
+}  // namespace
+
+void apply(Config& config, const Assignment& assignment) {
+    if (assignment.component.empty()) return find_field(assignment.key)->set(config, assignment.value);
+    auto& options = config.slot(*kind_of_options(assignment.key)).options;
+    const auto bare = options.find(assignment.component.substr(assignment.component.find('/') + 1));
+    // "plugin/id" starts from the same defaults as "id".
+    if (bare != options.end()) options.emplace(assignment.component, bare->second);
+    options[assignment.component].set(assignment.option, to_option(assignment.value));
+}
+
+Config derive(Reading& reading, const OptionSchemas* schemas, bool complete) {
+    return Deriver(reading, complete).run(schemas);
+}
+
+}  // namespace switchyard::config

@@ -1,0 +1,225 @@
+#include "core/kernel/config/load.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "core/kernel/base/limits.h"
+#include "core/kernel/config/arm_config.h"
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/config/derive.h"
+#include "core/kernel/config/document.h"
+#include "core/kernel/config/guard_text.h"
+#include "core/kernel/config/override.h"
+#include "core/kernel/config/reader.h"
+#include "core/kernel/config/suggest.h"
+
+namespace switchyard::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_files = 64;
+constexpr std::size_t deepest_include = 16;
+
+std::string canonical(const std::string& path) {
+    std::error_code error;
+    const auto result = fs::weakly_canonical(path, error);
+    return error ? path : result.string();
+}
+
+class Loader {
+public:
+    explicit Loader(const LoadRequest& request) : request_(request) {}
+
+    LoadResult run() {
+        if (request_.text) {
+            FileText text{*request_.text, guard_text(*request_.text, request_.path)};
+            read_text(std::move(text), request_.path, {Origin::Source::file, request_.path});
+        } else if (!request_.path.empty()) {
+            read_text(read(request_.path), request_.path, {Origin::Source::file, request_.path});
+        }
+        for (const auto& [place, text] : request_.implied) set(place, text);
+        for (std::size_t i = 0; i < request_.overrides.size(); ++i)
+            set("--set #" + std::to_string(i + 1), request_.overrides[i]);
+        Config config = derive(reading_, request_.schemas, complete_);
+        finish_problems();
+        LoadResult result{std::nullopt, std::move(reading_.problems), std::move(files_)};
+        if (result.problems.empty()) result.config = std::move(config);
+        return result;
+    }
+
+    std::vector<ArmConfig> arms() { return std::move(reading_.arms); }
+
+private:
+    void set(const std::string& place, const std::string& text) {
+        set_by_.insert(place);
+        const TextSource source{place, text, "", {Origin::Source::override, place}};
+        read_document(parse_override(source.text, place), source);
+    }
+
+    FileText read(const std::string& path) {
+        files_.push_back(path);
+        return read_guarded(path);
+    }
+
+    void add_problems(const std::vector<Problem>& problems) {
+        complete_ = complete_ && problems.empty();
+        reading_.problems.insert(reading_.problems.end(), problems.begin(), problems.end());
+    }
+
+    void read_text(FileText file, const std::string& path, const Origin& origin) {
+        order_.push_back(path);
+        if (!file.problems.empty()) return add_problems(file.problems);
+        chain_.push_back(canonical(path));
+        const TextSource source{path, std::move(file.text), fs::path(path).parent_path().string(), origin};
+        read_document(parse_document(source.text, path), source);
+        chain_.pop_back();
+    }
+
+    void read_document(const Document& document, const TextSource& source) {
+        const bool preset = source.origin.source == Origin::Source::preset;
+        texts_[preset ? "preset " + source.origin.name : source.file] = source.text;
+        order_.push_back(source.file);
+        add_problems(document.problems);
+        for (const auto& node : document.root.children) {
+            if (node.name == "preset") read_preset(node, source);
+        }
+        for (const auto& node : document.root.children) {
+            if (node.name == "include") read_includes(node, source);
+        }
+        read_tree(document.root, source, request_.schemas, reading_);
+    }
+
+    void report(const TextSource& source, Place place, const std::string& key, const std::string& message,
+                const std::string& expected, const std::string& hint = {}) {
+        add_problems({problem_at(source, place, key, message, expected, hint)});
+    }
+
+    std::optional<Value> check(const TextSource& source, Type type, const Node& node) {
+        return check_value(
+            {type}, node, node.name,
+            [&](const Node& part, const std::string& key, const std::string& expected, const std::string&) {
+                report(source, part.place, key, "got " + describe(part), expected);
+            });
+    }
+
+    void read_preset(const Node& node, const TextSource& source) {
+        const auto value = check(source, Type::text, node);
+        if (!value) return;
+        const auto& preset = std::get<std::string>(*value);
+        const auto names = preset_names(request_.preset_dirs);
+        if (std::ranges::count(names, preset) == 0) {
+            std::string list = names.empty() ? "none: no presets are installed" : "";
+            for (const auto& name : names) list += (list.empty() ? "one of " : ", ") + name;
+            const auto near = suggest(preset, names);
+            return report(source, node.place, "preset", "there is no preset " + toml_string(preset), list,
+                          did_you_mean(near.empty() ? "" : toml_string(near)));
+        }
+        const auto path = [&](const std::string& dir) {
+            return (fs::path(dir) / (preset + ".toml")).string();
+        };
+        std::error_code ignored;
+        const auto dir = std::ranges::find_if(
+            request_.preset_dirs, [&](const std::string& dir) { return fs::exists(path(dir), ignored); });
+        if (dir != request_.preset_dirs.end())
+            read_named(path(*dir), {Origin::Source::preset, preset}, "preset", node, source);
+    }
+
+    void read_includes(const Node& node, const TextSource& source) {
+        const bool list = node.kind == Node::Kind::array;
+        if (!check(source, list ? Type::texts : Type::text, node)) return;
+        for (const auto& path : list ? node.children : std::vector<Node>{node}) {
+            const std::string file =
+                (fs::path(source.directory) / std::get<std::string>(path.scalar)).lexically_normal().string();
+            read_named(file, {Origin::Source::file, file}, "include", path, source);
+        }
+    }
+
+    // Reads the file that `node` in `from` names.
+    void read_named(const std::string& path, const Origin& origin, const std::string& key, const Node& node,
+                    const TextSource& from) {
+        const auto before = std::ranges::find(chain_, canonical(path));
+        if (before != chain_.end()) {
+            std::string circle;
+            for (auto step = before; step != chain_.end(); ++step)
+                circle += fs::path(*step).filename().string() + " -> ";
+            return report(
+                from, node.place, key,
+                "files include each other in a circle: " + circle + fs::path(path).filename().string(),
+                "files that do not lead back to themselves");
+        }
+        if (chain_.size() > deepest_include) {
+            return report(from, node.place, key, "includes are nested too deeply",
+                          "at most " + std::to_string(deepest_include) + " levels");
+        }
+        if (files_.size() == most_files) {
+            if (std::exchange(too_many_files_, true)) return;
+            return report(from, node.place, key, "too many files are read",
+                          "at most " + std::to_string(most_files));
+        }
+        FileText file = read(path);
+        const bool unreadable = !file.problems.empty() && file.problems.front().line == 0;
+        if (!unreadable) return read_text(std::move(file), path, origin);
+        report(from, node.place, key, path + " " + file.problems.front().message,
+               file.problems.front().expected);
+    }
+
+    // Sorts by place. Problems of several values together know their origin, but not yet the line to show.
+    void finish_problems() {
+        auto& problems = reading_.problems;
+        for (auto& problem : problems) {
+            const bool override = set_by_.contains(problem.file);
+            const auto text = texts_.find(problem.file);
+            const int line = override ? 1 : problem.line;
+            if (text != texts_.end() && line > 0) problem.source = line_for_display(text->second, line);
+            if (override) problem.line = 0;
+            if (problem.file.empty()) problem.file = request_.path;
+        }
+        const auto place = [this](const Problem& problem) {
+            return std::tuple(std::ranges::find(order_, problem.file) - order_.begin(), problem.line,
+                              problem.column);
+        };
+        std::ranges::stable_sort(problems, {}, place);
+        const auto told = std::min(problems.size(), base::limits::listed_problems);
+        const auto untold = reading_.untold + problems.size() - told;
+        problems.resize(told);
+        if (untold > 0)
+            problems.push_back(
+                {.file = request_.path, .message = "and " + std::to_string(untold) + " more problems"});
+    }
+
+    const LoadRequest& request_;
+    Reading reading_;
+    bool complete_ = true;  // all texts could be read to their ends
+    bool too_many_files_ = false;
+    std::set<std::string> set_by_;  // options that gave a value
+    std::vector<std::string> files_;
+    std::vector<std::string> chain_;  // files being read, outermost first
+    std::vector<std::string> order_;  // of all texts
+    std::map<std::string, std::string> texts_;
+};
+
+}  // namespace
+
+LoadResult load(const LoadRequest& request) { return Loader(request).run(); }
+
+std::vector<ArmConfig> load_arms(const LoadRequest& request) {
+    Loader loader(request);
+    (void)loader.run();
+    return loader.arms();
+}
+
+std::vector<std::string> preset_names(const std::vector<std::string>& preset_dirs) {
+    std::set<std::string> names;
+    for (const auto& dir : preset_dirs) {
+        std::error_code error;
+        for (fs::directory_iterator entry(dir, error), end; !error && entry != end; entry.increment(error)) {
+            if (entry->path().extension() == ".toml") names.insert(entry->path().stem().string());
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+}  // namespace switchyard::config

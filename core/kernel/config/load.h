@@ -1,0 +1,51 @@
+// From TOML text to a Config, with every mistake told in one pass.
+//
+// Order, later wins: defaults; the preset; the files that are included, in order; the file itself; the
+// overrides. [[layer]] rules are appended in the same order. An included file may itself name a preset and
+// include others.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/types.h>
+#include "core/kernel/config/config.h"
+#include "core/kernel/config/problem.h"
+
+namespace switchyard::config {
+
+// Options that components declare, from their plugins' manifests; a component without options has an empty
+// schema here.
+using OptionSchemas = std::map<std::pair<Kind, std::string>, OptionSchema>;
+
+// What an argument or an option of another name stands for.
+struct Implied {
+    std::string place;  // "--weights"; problems are told there
+    std::string text;   // as an override
+};
+
+struct LoadRequest {
+    std::string path;                        // of the file; empty: defaults and overrides only
+    std::optional<std::string> text;         // read this instead of the file; `path` then only names it
+    std::vector<Implied> implied;            // before the overrides
+    std::vector<std::string> overrides;      // "optimizer.lr=3e-4", in order
+    std::vector<std::string> preset_dirs;    // searched in order for NAME.toml
+    const OptionSchemas* schemas = nullptr;  // nullptr: options of components are kept as written, unchecked
+};
+
+struct LoadResult {
+    std::optional<Config> config;    // only if there are no problems
+    std::vector<Problem> problems;   // by file in the order of reading, then by place
+    std::vector<std::string> files;  // all that were read, in order
+};
+
+LoadResult load(const LoadRequest& request);
+
+// Names of the presets in these folders, sorted.
+std::vector<std::string> preset_names(const std::vector<std::string>& preset_dirs);
+
+}  // namespace switchyard::config

@@ -1,0 +1,15 @@
+// `--set KEY=VALUE`: VALUE is a TOML value; a word that is none is taken as a string, and so are words in a
+// list.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/kernel/config/document.h"
+
+namespace switchyard::config {
+
+// "attention.backend=[flash, chunked]" as a document of one value. Places are columns of `text`.
+Document parse_override(std::string_view text, const std::string& file);
+
+}  // namespace switchyard::config

@@ -1,0 +1,165 @@
+#include "core/kernel/config/schema.h"
+
+#include <ostream>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/config/reader.h"
+#include "core/kernel/config/show.h"
+#include "core/kernel/config/table.h"
+
+namespace switchyard::config {
+namespace {
+
+std::string default_text(const Field& field) {
+    if (!field.notes.derived.empty()) return std::string(field.notes.derived);
+    std::string text;
+    std::set<std::string> different;
+    for (const auto type : names<ModelType>) {
+        const std::string value = value_text(field, default_value(field, *parse<ModelType>(type)));
+        base::add_item(text, value + " (" + std::string(type) + ')');
+        different.insert(value);
+    }
+    return different.size() == 1 ? *different.begin() : text;
+}
+
+// The options of a component as fields; `standard`: their defaults.
+struct Option {
+    Field field;
+    Value standard;
+};
+
+std::vector<Option> options_of(Kind kind, const std::string& component, const OptionSchema& schema) {
+    std::vector<Option> options;
+    for (const auto& spec : schema) {
+        const std::string key =
+            full_key({std::string(name(kind)) + ".options", component, spec.name, {}, {}});
+        options.push_back({{key, spec.help, shape_of(spec), {.per_layer = kind <= Kind::activation}},
+                           from_option(spec.default_value)});
+    }
+    return options;
+}
+
+void write_entry(std::ostream& out, const Field& field, std::string_view name, const std::string& standard) {
+    out << "  " << name << " = " << standard << '\n';
+    out << "      " << short_text(field.shape) << (field.notes.per_layer ? "; also in [[layer]]" : "")
+        << '\n';
+    if (!field.help.empty()) out << "      " << field.help << '\n';
+}
+
+nlohmann::json json_of(const Field& field, const Value& standard) {
+    const auto& [low, high, low_open, high_open, count, choices] = field.shape.limits;
+    nlohmann::json entry{{"key", field.key},
+                         {"type", type_name(field.shape.type)},
+                         {"help", field.help},
+                         {"per_layer", field.notes.per_layer}};
+    entry["default"] = field.notes.derived.empty() ? value_json(standard) : nlohmann::json(nullptr);
+    if (!field.notes.derived.empty()) entry["derived"] = field.notes.derived;
+    for (std::size_t i = 0; i < field.notes.usual.size(); ++i) {
+        entry["usual"][std::string(names<ModelType>[i])] =
+            value_json(default_value(field, static_cast<ModelType>(i)));
+    }
+    if (low) entry[low_open ? "above" : "min"] = *low;
+    if (high) entry[high_open ? "below" : "max"] = *high;
+    if (count > 0) entry["length"] = count;
+    if (!choices.empty()) entry["choices"] = choices;
+    return entry;
+}
+
+constexpr char introduction[] = R"(# Configuration
+
+Made from the tables in `core/kernel/config` by
+`switchyard config schema --markdown docs/config.md`; do not edit by hand.
+
+A configuration is a TOML file. Every key has a default; a key that is not listed here is an error.
+`switchyard config show CONFIG --origin` prints every value that holds and where it came from.
+
+## Where values come from
+
+Later wins: defaults, the preset, included files in their order, the file itself, `--set`.
+
+```toml
+preset = "gpt2"                 # sizes of a known model: a file of configs/presets
+include = ["base.toml"]         # other files, relative to this one
+
+[attention]
+backend = "mine"                # [plugin/]component[@variant], a list in order of preference, or "auto"
+
+[attention.options.mine]        # options of one component; they count where it is the one that is chosen
+block = 256
+
+[[layer]]                       # other values for some layers; later rules win
+match = "decoder.0-3,11"        # "*", or encoder or decoder with numbers, ranges or *
+attention.backend = "theirs"    # the keys marked "layer" below
+
+[[arm]]                         # for `switchyard compare` only, see compare.md
+name = "half precision"
+set = ["precision.backend=torch/bf16"]
+
+[[arm]]                         # a program of its own; it runs in the folder of this file
+program = ["python3", "peer.py"]
+```
+
+`--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string:
+`--set optimizer.lr=3e-4`, `--set attention.backend=[mine,theirs]`, `--set preset=gpt2`.
+
+All mistakes are told in one pass, each with its place. A file has at most 1 MiB.
+
+## Keys
+)";
+
+}  // namespace
+
+void write_schema(std::ostream& out, const OptionSchemas* schemas) {
+    for (const auto& section : sections()) {
+        out << '[' << section.name << "]  " << section.help << '\n';
+        for (const auto& field : section.fields)
+            write_entry(out, field, field.key.substr(section.name.size() + 1), default_text(field));
+        out << '\n';
+    }
+    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
+        if (schema.empty()) continue;
+        const std::string section = std::string(name(id.first)) + ".options." + key_text(id.second);
+        out << '[' << section << "]\n";
+        for (const auto& [field, standard] : options_of(id.first, id.second, schema)) {
+            write_entry(out, field, field.key.substr(section.size() + 1), to_toml(standard));
+        }
+        out << '\n';
+    }
+}
+
+void write_schema_markdown(std::ostream& out) {
+    out << introduction;
+    for (const auto& section : sections()) {
+        out << "\n### [" << section.name << "]\n\n"
+            << section.help << "\n\n| key | type | default | meaning |\n|---|---|---|---|\n";
+        for (const auto& field : section.fields) {
+            const bool one_value = field.notes.derived.empty() && field.notes.usual.empty();
+            const std::string quote = one_value ? "`" : "";
+            out << "| `" << field.key.substr(section.name.size() + 1) << "` | " << short_text(field.shape)
+                << " | " << quote << default_text(field) << quote << " | " << field.help
+                << (field.notes.per_layer ? " (layer)" : "") << " |\n";
+        }
+        if (!parse<Kind>(section.name)) continue;
+        out << "\n`[" << section.name
+            << ".options.COMPONENT]` holds the options of a component, as its plugin declares them.\n";
+    }
+}
+
+nlohmann::json schema_json(const OptionSchemas* schemas) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const auto& section : sections()) {
+        for (const auto& field : section.fields)
+            rows.push_back(json_of(field, default_value(field, ModelType::bert)));
+    }
+    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
+        for (const auto& [field, standard] : options_of(id.first, id.second, schema))
+            rows.push_back(json_of(field, standard));
+    }
+    return rows;
+}
+
+}  // namespace switchyard::config

@@ -1,0 +1,167 @@
+#include "core/kernel/config/show.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+#include <sstream>
+
+#include <xxhash.h>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/config/reader.h"
+#include "core/kernel/config/table.h"
+
+namespace switchyard::config {
+namespace {
+
+struct Line {
+    std::string text;    // a line of TOML
+    std::string origin;  // empty: none
+};
+
+void write(std::ostream& out, const std::vector<Line>& lines, bool origin) {
+    constexpr std::size_t widest = 60;
+    std::size_t width = 0;
+    for (const auto& line : lines) {
+        if (!line.origin.empty() && line.text.size() <= widest) width = std::max(width, line.text.size());
+    }
+    for (const auto& line : lines) {
+        out << line.text;
+        if (origin && !line.origin.empty()) {
+            out << std::string(width > line.text.size() ? width - line.text.size() : 0, ' ') << "  # "
+                << line.origin;
+        }
+        out << '\n';
+    }
+}
+
+std::string option_path(std::string_view slot, const std::string& component, const std::string& option) {
+    return full_key({std::string(slot) + ".options", component, option, {}, {}});
+}
+
+// Options that nobody wrote stand as comments, so that the text also loads where their plugin is not
+// installed.
+void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
+    const std::string slot(name(kind));
+    for (const auto& [component, options] : config.slot(kind).options) {
+        std::vector<Line> values;
+        bool any_written = false;
+        for (const auto& [option, value] : options.values()) {
+            const std::string path = option_path(slot, component, option);
+            const bool written = config.origins.count(path) > 0;
+            any_written = any_written || written;
+            values.push_back({(written ? "" : "# ") + key_text(option) + " = " + to_toml(from_option(value)),
+                              config.where(path)});
+        }
+        if (values.empty()) continue;
+        lines.push_back({"", ""});
+        lines.push_back(
+            {std::string(any_written ? "[" : "# [") + slot + ".options." + key_text(component) + ']', ""});
+        lines.insert(lines.end(), values.begin(), values.end());
+    }
+}
+
+// All keys, those of options too, with what they hold, in the order of the tables.
+template <class Visit>
+void for_each_value(const Config& config, Visit visit) {
+    for (const auto& section : sections()) {
+        for (const auto& field : section.fields) visit(field.key, field.get(config));
+    }
+    for (const auto kind_name : names<Kind>) {
+        for (const auto& [component, options] : config.slot(*parse<Kind>(kind_name)).options) {
+            for (const auto& [option, value] : options.values()) {
+                visit(option_path(kind_name, component, option), from_option(value));
+            }
+        }
+    }
+}
+
+}  // namespace
+
+nlohmann::json value_json(const Value& value) {
+    return std::visit([](const auto& held) { return nlohmann::json(held); }, value);
+}
+
+void show(std::ostream& out, const Config& config, bool origin) {
+    std::vector<Line> lines;
+    for (const auto& section : sections()) {
+        if (!lines.empty()) lines.push_back({"", ""});
+        lines.push_back({'[' + std::string(section.name) + ']', ""});
+        for (const auto& field : section.fields) {
+            lines.push_back(
+                {field.key.substr(section.name.size() + 1) + " = " + value_text(field, field.get(config)),
+                 config.where(field.key)});
+        }
+        if (const auto kind = parse<Kind>(section.name)) add_options(lines, config, *kind);
+    }
+    for (const auto& rule : config.layers) {
+        lines.push_back({"", ""});
+        lines.push_back({"[[layer]]", ""});
+        lines.push_back({"match = " + toml_string(rule.match), to_string(rule.origin)});
+        for (const auto& assignment : rule.values) {
+            lines.push_back(
+                {full_key(assignment) + " = " + to_toml(assignment.value), to_string(assignment.origin)});
+        }
+    }
+    write(out, lines, origin);
+}
+
+nlohmann::json show_json(const Config& config) {
+    nlohmann::json values = nlohmann::json::object();
+    for_each_value(config, [&](const std::string& key, const Value& value) {
+        values[key] = {{"value", value_json(value)}, {"origin", config.where(key)}};
+    });
+    nlohmann::json layers = nlohmann::json::array();
+    for (const auto& rule : config.layers) {
+        nlohmann::json changed = nlohmann::json::object();
+        for (const auto& assignment : rule.values) {
+            changed[full_key(assignment)] = {{"value", value_json(assignment.value)},
+                                             {"origin", to_string(assignment.origin)}};
+        }
+        layers.push_back(
+            {{"match", rule.match}, {"origin", to_string(rule.origin)}, {"values", std::move(changed)}});
+    }
+    return {{"values", std::move(values)}, {"layers", std::move(layers)}};
+}
+
+std::map<std::string, std::string> canonical_values(const Config& config) {
+    std::map<std::string, std::string> values;
+    for_each_value(config, [&](const std::string& key, const Value& value) {
+        const bool left_to_plugin = find_field(key) == nullptr && config.origins.count(key) == 0;
+        if (!left_to_plugin) values[key] = to_toml(value);
+    });
+    std::string rules;
+    for (const auto& rule : config.layers) {
+        rules += "layer " + toml_string(rule.match) + '\n';
+        std::vector<std::string> lines;
+        for (const auto& assignment : rule.values)
+            lines.push_back("  " + full_key(assignment) + " = " + to_toml(assignment.value) + '\n');
+        std::sort(lines.begin(), lines.end());
+        for (const auto& line : lines) rules += line;
+    }
+    if (!rules.empty()) values["layer"] = rules;
+    return values;
+}
+
+std::string canonical_text(const Config& config) {
+    auto values = canonical_values(config);
+    const auto rules = values.extract("layer");
+    std::vector<std::string> lines;
+    for (const auto& [key, value] : values) lines.push_back(key + " = " + value + '\n');
+    std::sort(lines.begin(),
+              lines.end());  // as lines: "a.b = " and "a.b_c = " are not in the order of their keys
+    std::string text;
+    for (const auto& line : lines) text += line;
+    return rules.empty() ? text : text + rules.mapped();
+}
+
+std::string fingerprint(const Config& config) {
+    const std::string text = canonical_text(config);
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+    return digits;
+}
+
+}  // namespace switchyard::config

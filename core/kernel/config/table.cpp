@@ -1,0 +1,269 @@
+#include "core/kernel/config/table.h"
+
+#include <unordered_map>
+
+#include "core/kernel/config/bind_field.h"
+#include "core/kernel/config/table_job.h"
+
+namespace switchyard::config {
+namespace {
+
+constexpr double widest = 1 << 20;
+constexpr double longest = 1 << 28;
+
+Limits above(double low) { return {.low = low, .low_open = true}; }
+Limits one_of(std::vector<std::string_view> choices) { return {.choices = std::move(choices)}; }
+Limits share(std::size_t count = 0) { return {.low = 0, .high = 1, .high_open = true, .count = count}; }
+
+Section run_section() {
+    Rows<&Config::run> rows{{"run", "The run as a whole.", {}}};
+    using R = RunConfig;
+    rows.add<&R::seed>("seed", "seed of everything random", at_least(0), {.also = "random_seed"});
+    rows.add<&R::device>("device", "where the model computes");
+    rows.add<&R::deterministic>(
+        "deterministic",
+        "same input, same bits, run after run, on the same number of threads; the plan names the "
+        "slots whose bits depend on that number");
+    rows.add<&R::phases>("phases", "what is planned: train, eval, prefill and decode (both gpt and t5 only)");
+    return rows.section;
+}
+
+Section runtime_section() {
+    Rows<&Config::runtime> rows{{"runtime", "Memory and threads, the same for every backend.", {}}};
+    using R = RuntimeConfig;
+    rows.add<&R::allocator>("allocator",
+                            "who hands out CPU memory: the caching, counting allocator, or the C library");
+    rows.add<&R::threads>("threads", "threads of CPU operations; 0: all cores the process may use",
+                          within(0, 1024), {.also = "num_threads n_threads"});
+    rows.add<&R::auto_choice>(
+        "auto",
+        "what backend = \"auto\" goes by: the time that was measured on this host, or the "
+        "priority that plugins declare; with run.deterministic always the priority");
+    return rows.section;
+}
+
+Section plugins_section() {
+    Rows<&Config::plugins> rows{{"plugins", "Where plugins are looked for.", {}}};
+    using P = PluginsConfig;
+    rows.add<&P::paths>("paths",
+                        "folders and libraries to search for plugins; relative to the file that names them",
+                        {}, {.also = "path search_path", .path = true});
+    rows.add<&P::disabled>("disabled", "names of plugins that are not to be used", {},
+                           {.also = "disable exclude"});
+    return rows.section;
+}
+
+// The usual forms: Devlin et al. 2018 and its published code (bert), Radford et al. 2019 and its published
+// code (gpt), Raffel et al. 2020 (t5).
+Section model_section() {
+    Rows<&Config::model> rows{{"model", "What is computed: sizes and formulas.", {}}};
+    using M = ModelConfig;
+    rows.add<&M::type>("type", "bert: encoder; gpt: causal decoder; t5: encoder and decoder", {},
+                       {.also = "model_type arch architecture"});
+    rows.add<&M::layers>(
+        "layers", "layers of the encoder, or of the decoder where there is no encoder", within(1, 1000),
+        {.usual = {12, 12, 6}, .also = "num_hidden_layers num_layers n_layer n_layers encoder_layers depth"});
+    rows.add<&M::decoder_layers>("decoder_layers", "layers of a t5's decoder", within(0, 1000),
+                                 {.derived = "layers for t5, else 0", .also = "num_decoder_layers"});
+    rows.add<&M::hidden_size>(
+        "hidden_size", "width of the residual stream", within(1, widest),
+        {.usual = {768, 768, 512}, .also = "d_model hidden_dim n_embd dim embed_dim width"});
+    rows.add<&M::heads>("heads", "query heads", within(1, widest),
+                        {.usual = {12, 12, 8}, .also = "num_attention_heads num_heads n_head n_heads nhead"});
+    rows.add<&M::kv_heads>("kv_heads", "key and value heads; divides heads", within(1, widest),
+                           {.derived = "heads", .also = "num_key_value_heads n_kv_heads num_kv_heads"});
+    rows.add<&M::head_dim>("head_dim", "width of one head", within(1, widest),
+                           {.derived = "hidden_size / heads", .also = "d_kv head_size"});
+    rows.add<&M::intermediate_size>(
+        "intermediate_size", "width of the feed-forward, after the gate where it is gated", within(1, widest),
+        {.derived = "4 * hidden_size", .also = "d_ff ffn_dim n_inner feed_forward ffn_size mlp_dim"});
+    rows.add<&M::vocab_size>("vocab_size", "words of the embedding table", within(2, longest),
+                             {.usual = {30522, 50257, 32128}, .also = "n_vocab vocabulary"});
+    rows.add<&M::max_positions>(
+        "max_positions", "tokens of the longest sequence", within(1, longest),
+        {.usual = {512, 1024, 512},
+         .also = "max_position_embeddings n_positions n_ctx context_length max_seq_len seq_len"});
+    rows.add<&M::norm>(
+        "norm", "formula of the normalizations", {},
+        {.usual = {"layer_norm", "layer_norm", "rms_norm"}, .also = "normalization norm_type"});
+    rows.add<&M::norm_eps>(
+        "norm_eps", "added to the variance", above(0),
+        {.usual = {1e-12, 1e-5, 1e-6}, .also = "layer_norm_eps rms_norm_eps layer_norm_epsilon"});
+    rows.add<&M::norm_position>("norm_position", "pre: x + f(norm(x)); post: norm(x + f(x))", {},
+                                {.usual = {"post", "pre", "pre"}, .also = "pre_norm post_norm"});
+    rows.add<&M::activation>(
+        "activation", "activation of the feed-forward; the glu kinds are gated, identity is none", {},
+        {.usual = {"gelu_erf", "gelu_tanh", "relu"}, .also = "hidden_act activation_function act"});
+    rows.add<&M::positions>(
+        "positions", "how the model knows the order of tokens", {},
+        {.usual = {"learned", "learned", "t5"}, .also = "position_embedding_type position_embeddings"});
+    rows.add<&M::rotary_theta>("rotary_theta", "base of the wavelengths of rotary positions", above(0),
+                               {.also = "rope_theta rotary_base"});
+    rows.add<&M::bias>("bias", "linear layers have a bias, and so has LayerNorm", {},
+                       {.usual = {true, true, false}, .also = "use_bias"});
+    rows.add<&M::tie_embeddings>("tie_embeddings", "the output projection is the embedding table", {},
+                                 {.also = "tie_word_embeddings"});
+    rows.add<&M::dropout>("dropout",
+                          "dropout of embeddings, of the feed-forward and before each residual sum", share(),
+                          {.also = "hidden_dropout_prob resid_pdrop dropout_rate", .per_layer = true});
+    rows.add<&M::attention_dropout>(
+        "attention_dropout", "dropout of attention probabilities", share(),
+        {.also = "attention_probs_dropout_prob attn_pdrop attn_dropout", .per_layer = true});
+    rows.add<&M::window>(
+        "window",
+        "keys that a query sees up to and including its own, in an encoder as many after it; 0: all",
+        within(0, longest), {.also = "sliding_window", .per_layer = true});
+    rows.add<&M::prefix>("prefix", "first tokens of a sequence that all its tokens see; gpt only; 0: none",
+                         within(0, longest));
+    rows.add<&M::soft_cap>("soft_cap",
+                           "attention scores become soft_cap * tanh(score / soft_cap); 0: they stay",
+                           at_least(0), {.also = "attn_logit_softcapping", .per_layer = true});
+    return rows.section;
+}
+
+Section batch_section() {
+    Rows<&Config::batch> rows{
+        {"batch", "Shapes of the batches; a component is bound once for the whole range.", {}}};
+    using B = BatchConfig;
+    rows.add<&B::size>("size", "sequences in a batch", within(1, widest), {.also = "batch_size"});
+    rows.add<&B::min_length>("min_length", "tokens of the shortest sequence", within(1, longest));
+    rows.add<&B::max_length>("max_length", "tokens of the longest sequence", within(1, longest),
+                             {.derived = "model.max_positions", .also = "max_seq_length length"});
+    rows.add<&B::layout>("layout", "padded: [batch, seq] with lengths; packed: sequences end to end");
+    return rows.section;
+}
+
+// What all slots have. Attention, normalization and activation may differ from layer to layer.
+template <auto Slot>
+Rows<Slot> slot(Kind kind, std::string_view help) {
+    Rows<Slot> rows{{name(kind), help, {}}};
+    const Notes notes{.per_layer = kind <= Kind::activation};
+    rows.template add<&SlotConfig::backend>("backend",
+                                            "who computes it: [plugin/]component[@variant], a list of them "
+                                            "in order of preference, or \"auto\"",
+                                            {}, notes)
+        .shape.type = Type::backend;
+    rows.template add<&SlotConfig::allow_reduced>(
+        "allow_reduced", "may a component of reduced accuracy (it declares its bound) be taken", {}, notes);
+    return rows;
+}
+
+Section loss_section() {
+    auto rows = slot<&Config::loss>(Kind::loss, "Who computes cross-entropy.");
+    using L = LossConfig;
+    rows.add<&L::projection>("projection", "output projection and loss in one operation, logits never whole");
+    rows.add<&L::label_smoothing>("label_smoothing", "share of the target spread over all classes", share());
+    rows.add<&L::z_loss>("z_loss", "factor of the squared log-normalizer added to the loss", at_least(0));
+    rows.add<&L::ignore_index>("ignore_index", "target of the rows that do not count");
+    return rows.section;
+}
+
+Section optimizer_section() {
+    auto rows = slot<&Config::optimizer>(Kind::optimizer, "Who updates the parameters, and how.");
+    using O = OptimizerConfig;
+    rows.add<&O::algorithm>("algorithm", "update rule; `backend` says who does it", {},
+                            {.also = "name type"});
+    rows.add<&O::lr>("lr", "learning rate", at_least(0), {.also = "learning_rate"});
+    rows.add<&O::betas>("betas", "decay of the two moments (adamw, adam, lion, lamb)", share(2),
+                        {.also = "beta1 beta2 adam_beta1 adam_beta2"});
+    rows.add<&O::eps>("eps", "added to the denominator (adamw, adam, lamb)", above(0),
+                      {.also = "epsilon adam_epsilon"});
+    rows.add<&O::weight_decay>("weight_decay", "decoupled, or L2 for adam and sgd", at_least(0));
+    rows.add<&O::momentum>("momentum", "sgd and muon", share());
+    rows.add<&O::nesterov>("nesterov", "Nesterov's form of the momentum (sgd, muon)");
+    rows.add<&O::max_grad_norm>("max_grad_norm", "gradients are clipped to this global norm; 0: never",
+                                at_least(0),
+                                {.also = "clip grad_clip clip_grad_norm max_norm gradient_clipping"});
+    return rows.section;
+}
+
+Section precision_section() {
+    auto rows = slot<&Config::precision>(Kind::precision, "In which dtypes the model computes.");
+    using P = PrecisionConfig;
+    rows.add<&P::parameter_dtype>(
+        "parameter_dtype", "dtype in which the model stores its parameters; auto: as the policy asks for",
+        one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "dtype torch_dtype"});
+    rows.add<&P::compute_dtype>(
+        "compute_dtype",
+        "dtype that attention, normalization, activation and loss are planned for; auto: as the policy says",
+        one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "autocast amp"});
+    rows.add<&P::loss_scaling>("loss_scaling", "the policy scales the loss; auto: where its range needs that",
+                               {}, {.also = "loss_scale"});
+    return rows.section;
+}
+
+Section data_loader_section() {
+    auto rows = slot<&Config::data_loader>(Kind::data_loader, "Who turns samples into batches.");
+    rows.add<&DataLoaderConfig::shuffle>("shuffle", "a new order in every epoch, a function of run.seed");
+    rows.add<&DataLoaderConfig::drop_last>("drop_last", "leave out a last batch that is smaller");
+    return rows.section;
+}
+
+std::vector<Section> make_sections() {
+    return {
+        run_section(),
+        runtime_section(),
+        plugins_section(),
+        model_section(),
+        batch_section(),
+        task_section(),
+        data_section(),
+        train_section(),
+        slot<&Config::attention>(Kind::attention, "Who computes softmax(q k^T) v.").section,
+        slot<&Config::normalization>(Kind::normalization,
+                                     "Who normalizes, with the residual sum and dropout before it.")
+            .section,
+        slot<&Config::activation>(Kind::activation, "Who computes the feed-forward's activation.").section,
+        loss_section(),
+        optimizer_section(),
+        precision_section(),
+        data_loader_section()};
+}
+
+}  // namespace
+
+const std::vector<Section>& sections() {
+    static const std::vector<Section> made = make_sections();
+    return made;
+}
+
+const Field* find_field(std::string_view key) {
+    static const auto index = [] {
+        std::unordered_map<std::string_view, const Field*> made;
+        for (const auto& section : sections()) {
+            for (const auto& field : section.fields) made.emplace(field.key, &field);
+        }
+        return made;
+    }();
+    const auto found = index.find(key);
+    return found == index.end() ? nullptr : found->second;
+}
+
+Value default_value(const Field& field, ModelType type) {
+    static const Config standard;
+    if (field.notes.usual.empty()) return field.get(standard);
+    const auto to_value = [](auto literal) -> Value {
+        if constexpr (std::is_same_v<decltype(literal), std::string_view>)
+            return std::string(literal);
+        else
+            return literal;
+    };
+    return std::visit(to_value, field.notes.usual[static_cast<std::size_t>(type)]);
+}
+
+std::string value_text(const Field& field, const Value& value) {
+    const auto* list = std::get_if<std::vector<std::string>>(&value);
+    const bool single = field.shape.type == Type::backend && list != nullptr && list->size() == 1;
+    const auto* text = std::get_if<std::string>(&value);
+    const bool is_switch = field.shape.type == Type::choice && text != nullptr && is_switch_word(*text);
+    if (is_switch) return *text;
+    return single ? toml_string(list->front()) : to_toml(value);
+}
+
+std::optional<Kind> kind_of_options(std::string_view path) {
+    constexpr std::string_view suffix = ".options";
+    if (!path.ends_with(suffix)) return std::nullopt;
+    return parse<Kind>(path.substr(0, path.size() - suffix.size()));
+}
+
+}  // namespace switchyard::config

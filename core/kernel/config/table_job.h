@@ -1,0 +1,12 @@
+// The part of the table about jobs: [task], [data], [train].
+#pragma once
+
+#include "core/kernel/config/table.h"
+
+namespace switchyard::config {
+
+Section task_section();
+Section data_section();
+Section train_section();
+
+}  // namespace switchyard::config

@@ -1,0 +1,59 @@
+// switchyard-manifest: plugin.toml -> C++ source. Run by switchyard_add_plugin (sdk/cmake).
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/terminal.h"
+#include "core/kernel/loader/content_hash.h"
+#include "core/kernel/loader/manifest_tool/generate.h"
+
+namespace {
+
+constexpr int bad_input = 2;
+
+// The fingerprint's lines about the libraries in `folder`; empty if one cannot be read.
+std::string library_lines(const std::string& folder) {
+    std::string lines;
+    for (const char* library : {"libtorch_cpu", "libc10"}) {
+        const std::string path = folder + "/" + library + ".so";
+        const std::string id = switchyard::host::library_id(path);
+        if (id.empty()) {
+            std::cerr
+                << path
+                << ": error: cannot be read; expected LibTorch's library; pass its folder with --libtorch\n";
+            return {};
+        }
+        lines += std::string(library) + "_build_id=" + id + "\n";
+    }
+    return lines;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    switchyard::base::guard_terminal();
+    CLI::App app("Makes the C++ source of a plugin's descriptor and manifest from its plugin.toml.",
+                 "switchyard-manifest");
+    std::string manifest, libtorch, output, target;
+    app.add_option("--manifest", manifest, "the plugin.toml")->required();
+    app.add_option("--libtorch", libtorch, "folder of libtorch_cpu.so and libc10.so")->required();
+    app.add_option("--output", output, "the source to write")->required();
+    app.add_option("--name", target, "what the plugin must be called");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : bad_input;
+    }
+    const auto read = switchyard::host::read_plugin_toml(manifest, target);
+    if (!read.plugin) {
+        std::cerr << switchyard::config::render(read.problems);
+        return bad_input;
+    }
+    const std::string libraries = library_lines(libtorch);
+    if (libraries.empty()) return bad_input;
+    const auto error = switchyard::base::write_file_atomically(
+        output, switchyard::host::generate_source(*read.plugin, libraries));
+    if (error) std::cerr << "error: " << *error << "\n";
+    return error ? 1 : 0;
+}

@@ -1,0 +1,168 @@
+#include "core/kernel/loader/manifest_tool/plugin_toml.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/config/guard_text.h"
+#include "core/kernel/config/toml_table.h"
+
+namespace switchyard::host {
+
+namespace {
+
+using config::Node;
+
+bool is_class_name(const std::string& text) {
+    return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+           std::all_of(text.begin(), text.end(),
+                       [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ':'; });
+}
+
+constexpr TextRule a_class{is_class_name, "the name of a C++ class"};
+
+OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& report) {
+    OptionSpec spec;
+    spec.name = node.name;
+    if (!a_name.holds(node.name))
+        report.add(node.name_place, prefix + node.name, "is no name for an option", a_name.expected);
+    TomlTable table(node, prefix + node.name + ".", node.name_place, report);
+    const auto type = table.choice<OptionType>("type");
+    const bool numeric = type == OptionType::integer || type == OptionType::number;
+    const bool textual = type == OptionType::string || type == OptionType::list;
+    spec.help = table.text("help", a_line);
+    spec.min = table.number("min");
+    spec.max = table.number("max");
+    spec.choices = table.list("choices", a_line);
+    for (const char* key : {"min", "max", "choices"}) {
+        const Node* given = table.find(key);
+        const bool fits = std::string_view(key) == "choices" ? textual : numeric;
+        if (type && given != nullptr && !fits)
+            table.conflict(*given, key, "has no meaning for an option of type " + std::string(name(*type)));
+    }
+    if (spec.min && spec.max && *spec.min > *spec.max)
+        table.conflict(*table.find("min"), "min", "is larger than max");
+    if (const Node* value = table.require("default", "the value that holds where nobody gives one");
+        value != nullptr && type) {
+        spec.type = *type;
+        const auto checked =
+            config::check_value(config::shape_of(spec), *value, "default",
+                                [&](const Node& part, const std::string& key, const std::string& expected,
+                                    const std::string& hint) { table.wrong(part, key, expected, hint); });
+        if (checked) spec.default_value = config::to_option(*checked);
+    }
+    table.finish();
+    return spec;
+}
+
+void check_gradient(TomlTable& table, const ComponentManifest& component) {
+    const bool has_gradient = component.kind != Kind::optimizer && component.kind != Kind::data_loader;
+    if (!has_gradient && component.gradient != GradientMode::none) {
+        table.conflict(*table.find("gradient"), "gradient",
+                       "an " + std::string(name(component.kind)) + " is not differentiated", "leave it out");
+    }
+}
+
+void read_accuracy(TomlTable& table, ComponentManifest& component) {
+    component.accuracy = table.choice<Accuracy>("accuracy", Accuracy::exact).value_or(Accuracy::exact);
+    const Node* bound =
+        component.accuracy == Accuracy::reduced
+            ? table.require("accuracy_bound", "a number: relative root-mean-square error against float64")
+            : table.find("accuracy_bound");
+    if (bound == nullptr) return;
+    component.accuracy_bound = table.number("accuracy_bound").value_or(0.0);
+    if (component.accuracy == Accuracy::exact)
+        table.conflict(*bound, "accuracy_bound", "is for accuracy = \"reduced\" only");
+    else if (!(component.accuracy_bound > 0.0))
+        table.wrong(*bound, "accuracy_bound", "a number above 0");
+}
+
+void read_component(const Node& node, std::size_t index, PluginToml& plugin, TomlReport& report) {
+    const std::string prefix = "component[" + std::to_string(index) + "].";
+    TomlTable table(node, prefix, node.place, report);
+    ComponentManifest component;
+    const auto kind = table.choice<Kind>("kind", std::nullopt);
+    component.kind = kind.value_or(Kind::attention);
+    component.id = table.text("id", a_name);
+    component.summary = table.text("summary", a_line);
+    component.variants = table.list("variants", a_name);
+    const bool may_lack_gradient = component.kind == Kind::optimizer || component.kind == Kind::data_loader;
+    component.gradient =
+        table
+            .choice<GradientMode>(
+                "gradient", may_lack_gradient || !kind ? std::optional(GradientMode::none) : std::nullopt)
+            .value_or(GradientMode::none);
+    check_gradient(table, component);
+    component.random = table.choice<RandomSource>("random", RandomSource::none).value_or(RandomSource::none);
+    read_accuracy(table, component);
+    component.priority = static_cast<int>(table.integer("priority", 0, 1000, 0));
+    if (const Node* options = table.find("options")) {
+        if (options->kind != Node::Kind::table)
+            table.wrong(*options, "options", "tables [component.options.NAME]");
+        for (const Node& option : options->children)
+            component.options.push_back(read_option(option, prefix + "options.", report));
+    }
+    const ComponentSource source{table.text("class", a_class), table.text("header", a_line)};
+    table.finish();
+    if (kind && !component.id.empty() && plugin.manifest.find(component.kind, component.id) != nullptr) {
+        report.add(node.place, prefix + "id",
+                   "is '" + component.id + "', as of an earlier component of kind " +
+                       std::string(name(component.kind)),
+                   "an id that is unique among the plugin's components of that kind");
+    }
+    plugin.manifest.components.push_back(std::move(component));
+    plugin.sources.push_back(source);
+}
+
+PluginToml read_root(const Node& root, const std::string& target, TomlReport& report) {
+    const config::Place start{1, 1};
+    TomlTable table(root, "", start, report);
+    PluginToml plugin;
+    Manifest& manifest = plugin.manifest;
+    manifest.name = table.text("name", a_name);
+    manifest.version = table.text("version", a_line);
+    manifest.vendor = table.text("vendor", a_line);
+    manifest.license = table.text("license", a_line);
+    manifest.summary = table.text("summary", a_line);
+    manifest.cpu_features = table.list("cpu_features", a_name);
+    if (table.find("init") != nullptr)
+        plugin.init = {table.text("init", a_class), table.text("init_header", a_line)};
+    if (const Node* header = table.find("init_header"); header != nullptr && plugin.init.header.empty()) {
+        table.conflict(*header, "init_header", "stands without init");
+    }
+    if (!target.empty() && !manifest.name.empty() && manifest.name != target) {
+        table.wrong(*table.find("name"), "name",
+                    "'" + target + "', the name of the CMake target and of the library");
+    }
+    const Node* components = table.require("component", "at least one [[component]]");
+    table.finish();
+    if (components == nullptr) return plugin;
+    if (components->kind != Node::Kind::array) {
+        table.wrong(*components, "component", "[[component]], in double brackets");
+        return plugin;
+    }
+    for (std::size_t i = 0; i < components->children.size(); ++i) {
+        const Node& component = components->children[i];
+        if (component.kind == Node::Kind::table)
+            read_component(component, i, plugin, report);
+        else
+            table.wrong(component, "component", "[[component]], in double brackets");
+    }
+    return plugin;
+}
+
+}  // namespace
+
+PluginTomlResult read_plugin_toml(const std::string& path, const std::string& target) {
+    const config::FileText file = config::read_guarded(path);
+    if (!file.problems.empty()) return {std::nullopt, file.problems};
+    const config::Document document = config::parse_document(file.text, path);
+    if (!document.problems.empty()) return {std::nullopt, document.problems};
+    TomlReport report(path, file.text);
+    PluginToml plugin = read_root(document.root, target, report);
+    auto problems = std::move(report).sorted();
+    if (!problems.empty()) return {std::nullopt, std::move(problems)};
+    return {std::move(plugin), {}};
+}
+
+}  // namespace switchyard::host

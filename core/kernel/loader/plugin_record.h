@@ -1,0 +1,77 @@
+// One library that the search came upon, and how far it got through the gates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/types.h>
+#include "core/kernel/loader/manifest.h"
+#include "core/kernel/loader/probe/probe_report.h"
+
+namespace switchyard::host {
+
+// In the order in which they are passed. Up to `probe` they are discovery's and nothing of the plugin runs in
+// this process; the last three are the Registry's, when a component is first asked for.
+enum class Gate : std::uint8_t {
+    path,
+    manifest,
+    disabled,
+    duplicate,
+    fingerprint,
+    architecture,
+    cpu_features,
+    probe,
+    load,
+    descriptor,
+    init
+};
+
+struct GateOutcome {
+    Gate gate = Gate::path;
+    bool passed = false;
+    std::string reason;    // plain words; may be empty if passed
+    std::string expected;  // may be empty
+    std::string got;       // may be empty
+    std::string hint;      // what to do; may be empty
+};
+
+GateOutcome passed(Gate gate);
+GateOutcome refused(Gate gate, std::string reason, std::string expected = {}, std::string got = {},
+                    std::string hint = {});
+
+struct PluginRecord {
+    std::string path;    // of the library, absolute
+    std::string origin;  // the entry of the search path: "SWITCHYARD_PLUGIN_PATH", "plugins.paths", ...
+    std::optional<Manifest> manifest;  // there if Gate::manifest was passed
+    std::vector<GateOutcome> gates;    // in order; ends with the first that was not passed
+    std::optional<ProbeReport> probe;  // there if the probe ran or its result was known
+    std::string content_hash;          // of the library; there if the gates before the probe were passed
+
+    // Every gate so far was passed, and there was one.
+    bool usable() const;
+    const GateOutcome* failure() const;  // nullptr if usable
+
+    // Why this component must not be used although the plugin may (it threw when it was probed); empty:
+    // nothing is known against it.
+    std::string component_failure(Kind kind, std::string_view id) const;
+
+    // The plugin's name, or the file's if the manifest could not be read.
+    std::string display_name() const;
+};
+
+// "/path/libx.so: refused at gate architecture: is built for another processor; expected ..., got ...; hint"
+// Empty if the record is usable.
+std::string explain(const PluginRecord& record);
+
+}  // namespace switchyard::host
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 11> names<host::Gate>{
+    "path",         "manifest", "disabled", "duplicate",  "fingerprint", "architecture",
+    "cpu_features", "probe",    "load",     "descriptor", "init"};
+}  // namespace switchyard

@@ -1,0 +1,82 @@
+// What the probe program found out about one plugin, in a process of its own: whether it can be loaded and
+// its components made and called, and what each of them answers for standard requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/verdict.h>
+#include "core/kernel/loader/probe/mapped_files.h"
+
+namespace switchyard::host {
+
+// In this order. `start`: nothing of the plugin has run, or the loader refused to load it.
+enum class ProbePhase : std::uint8_t {
+    start,
+    load,
+    descriptor,
+    init,
+    supports,
+    create,
+    forward,
+    destroy,
+    done
+};
+
+struct ProbeFailure {
+    ProbePhase phase = ProbePhase::start;
+    std::string component;  // "attention 'flash'", or empty where the plugin as a whole is meant
+    std::string text;       // "crashed with SIGSEGV", "threw std::runtime_error: ...", "needs the symbol ..."
+    std::string hint;
+};
+
+// "in create of attention 'flash': threw int (7)"
+std::string to_string(const ProbeFailure& failure);
+
+// One component x device x dtype, for the standard request of its kind (core/kernel/probe/requests.h).
+struct SupportCell {
+    Device device = Device::cpu;
+    DType dtype = DType::float32;
+    bool ok = false;
+    std::string host;  // whom it was asked for: "this host", or "h100" where this machine has no such device
+    std::vector<std::string>
+        serves;  // where a kind has several formulas: those that it does ("layer_norm", "adamw", ...)
+    std::vector<Reason> reasons;  // why not
+};
+
+struct ComponentProbe {
+    Kind kind = Kind::attention;
+    std::string id;
+    std::vector<SupportCell> support;
+    bool ran = false;  // created, and one tiny forward came back; false if nothing on a CPU fits it
+    std::optional<ProbeFailure> failure;  // this component must not be used, the plugin's others may
+};
+
+struct ProbeReport {
+    std::optional<ProbeFailure> failure;  // the plugin must not be loaded
+    std::vector<ComponentProbe> components;
+    // What the plugin brought along: libraries that were mapped with it, and its second one for CUDA, whose
+    // identity is empty where there is none. Empty if it was not loaded.
+    FileIdentities files;
+    std::int64_t milliseconds = 0;
+    std::string output;  // the last KiB that the plugin printed
+    bool from_cache = false;
+
+    const ComponentProbe* find(Kind kind, std::string_view id) const;
+};
+
+// JSON text, for the pipe and for the cache. `from_cache` does not stand in it.
+std::string to_json(const ProbeReport& report);
+std::optional<ProbeReport> parse_probe_report(std::string_view json);
+
+}  // namespace switchyard::host
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 9> names<host::ProbePhase>{
+    "start", "load", "descriptor", "init", "supports", "create", "forward", "destroy", "done"};
+}  // namespace switchyard

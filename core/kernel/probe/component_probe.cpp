@@ -1,0 +1,134 @@
+#include "core/kernel/probe/component_probe.h"
+
+#include <string>
+#include <utility>
+
+#include <switchyard/interfaces/component.h>
+#include "core/kernel/config/check_value.h"
+#include "core/kernel/probe/forward.h"
+#include "core/kernel/probe/requests.h"
+#include "core/kernel/runtime/guard.h"
+#include "core/kernel/runtime/services.h"
+
+namespace switchyard::host {
+
+namespace {
+
+std::string title(const ComponentManifest& component) {
+    return std::string(name(component.kind)) + " '" + component.id + "'";
+}
+
+class ComponentProber {
+public:
+    ComponentProber(const LoadedComponent& component, const ProbedHosts& hosts, const EnterPhase& enter)
+        : component_(component),
+          hosts_(hosts),
+          enter_(enter),
+          options_(config::default_options(component.manifest->options)) {}
+
+    ComponentProbe run() {
+        ComponentProbe probe;
+        probe.kind = component_.manifest->kind;
+        probe.id = component_.manifest->id;
+        try {
+            enter(ProbePhase::supports);
+            for (const Device device : probed_devices(probe.kind)) {
+                for (const DType dtype : probed_dtypes(probe.kind))
+                    probe.support.push_back(ask(device, dtype));
+            }
+            probe.ran = try_forward();
+        } catch (const PluginError& error) {
+            probe.failure = ProbeFailure{phase_, title(*component_.manifest), "threw: " + error.text,
+                                         "report it to the plugin's vendor"};
+        } catch (const WrongAnswer& answer) {
+            probe.failure = ProbeFailure{phase_, title(*component_.manifest), answer.text,
+                                         "report it to the plugin's vendor"};
+        }
+        return probe;
+    }
+
+private:
+    struct WrongAnswer {
+        std::string text;
+    };
+
+    void enter(ProbePhase phase) {
+        phase_ = phase;
+        enter_(phase, title(*component_.manifest));
+    }
+    CallSite site(const char* call) const {
+        return {component_.plugin.c_str(), component_.manifest->id.c_str(), call};
+    }
+
+    Verdict supports(const Request& request, const HostInfo& host) const {
+        Verdict verdict;
+        const SwitchyardSupports arguments{
+            sizeof(SwitchyardSupports), &request, &host, &options_, "", &verdict};
+        guarded(site("supports"), [&] { component_.entry->supports(&arguments); });
+        return verdict;
+    }
+
+    // Served if any formula of the kind is; if none is, the reasons are those of the one that has the fewest.
+    SupportCell ask(Device device, DType dtype) const {
+        const HostInfo& host = device == Device::cuda ? hosts_.cuda : hosts_.here;
+        SupportCell cell{device, dtype, false, host.name, {}, {}};
+        std::vector<Reason> fewest;
+        for (const StandardRequest& standard : standard_requests(component_.manifest->kind, device, dtype)) {
+            Verdict verdict = supports(*standard.request, host);
+            if (verdict.ok()) {
+                cell.ok = true;
+                if (!standard.formula.empty()) cell.serves.push_back(standard.formula);
+            } else if (fewest.empty() || verdict.reasons.size() < fewest.size()) {
+                fewest = std::move(verdict.reasons);
+            }
+        }
+        if (!cell.ok) cell.reasons = std::move(fewest);
+        return cell;
+    }
+
+    bool try_forward() {
+        for (const DType dtype : probed_dtypes(component_.manifest->kind)) {
+            for (const StandardRequest& standard : tiny_requests(component_.manifest->kind, dtype)) {
+                enter(ProbePhase::supports);
+                if (!supports(*standard.request, hosts_.here).ok()) continue;
+                forward(*standard.request);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void forward(const Request& request) {
+        enter(ProbePhase::create);
+        CreateInfo info;
+        info.request = &request;
+        info.options = options_;
+        info.host = &hosts_.here;
+        info.services = services();
+        ExecutionCounter counter;
+        info.token = &counter;
+        void* made = guarded(site("create"), [&] { return component_.entry->create(&info); });
+        if (made == nullptr) throw WrongAnswer{"returned no component"};
+        enter(ProbePhase::forward);
+        const std::string wrong =
+            guarded(site("forward"), [&] { return tiny_forward(component_.manifest->kind, made, request); });
+        if (!wrong.empty()) throw WrongAnswer{wrong};
+        enter(ProbePhase::destroy);
+        guarded(site("destroy"), [&] { component_.entry->destroy(made); });
+    }
+
+    const LoadedComponent& component_;
+    const ProbedHosts& hosts_;
+    const EnterPhase& enter_;
+    const Options options_;
+    ProbePhase phase_ = ProbePhase::supports;
+};
+
+}  // namespace
+
+ComponentProbe probe_component(const LoadedComponent& component, const ProbedHosts& hosts,
+                               const EnterPhase& enter) {
+    return ComponentProber(component, hosts, enter).run();
+}
+
+}  // namespace switchyard::host

@@ -1,0 +1,115 @@
+// The plan: for every slot, phase and group of layers, which component was chosen, how, and why each other
+// candidate was not.
+//
+// A plan is made without creating anything: candidates answer `supports` for a host that may only be
+// described.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/verdict.h>
+#include "core/kernel/config/layer_rule.h"
+#include "core/kernel/config/origin.h"
+#include "core/kernel/config/slot_config.h"
+#include "core/kernel/loader/manifest.h"
+#include "core/kernel/resolver/measurement.h"
+
+namespace switchyard::resolver {
+
+// The request is the one of the component's kind (AttentionRequest, ...), passed by its base.
+using Supports =
+    std::function<Verdict(const Request&, const HostInfo&, const Options&, const std::string& variant)>;
+
+// One component of one plugin that was found. A plugin that failed a gate, but whose manifest could be read,
+// is a candidate too: it is refused with the gate's reason, so that the plan can say why it was not taken.
+struct Candidate {
+    std::string plugin;
+    std::string version;  // of the plugin
+    ComponentManifest manifest;
+    std::string library_path;
+    std::string content_hash;  // of the library; what a lock file holds
+    bool usable = true;
+    Reason obstacle{};  // if not usable: the gate that it failed
+    Supports supports;  // if usable; never throws
+
+    // "plugin/component", as it can be written in the configuration.
+    std::string full_name() const { return plugin + "/" + manifest.id; }
+};
+
+// Something that a model needs done, as one request for a range of shapes.
+struct SlotUse {
+    Kind kind = Kind::attention;
+    std::string slot;    // the kind's name, or with what distinguishes a second use: "attention.cross"
+    std::string layers;  // "encoder.0-5", "decoder.3"; "encoder": once for that stack; "model": once
+    std::vector<config::LayerId>
+        layer_ids;  // of a group of layers, in order; empty where it stands for no layer
+    Phase phase = Phase::train;
+    std::shared_ptr<const Request> request;  // of the type of `kind`
+    config::SlotConfig config;               // after [[layer]] rules
+    config::Origin origin;                   // of the `backend` in it
+};
+
+// Parts of a wide operation that the core does around a component that serves a narrower one only. In the
+// order in which the core does them: normalization: bias, dropout, residual; activation: bias, dropout; loss:
+// projection; optimizer: unscale, clip.
+using Composed = std::vector<std::string>;
+
+struct Chosen {
+    std::string plugin, component, variant;  // variant: the one asked for; empty: the component chooses
+    std::string version, library_path, content_hash;
+    Options options;  // declared defaults with what the configuration says
+    std::shared_ptr<const Request>
+        request;  // what the component is created for: the use's, without the composed parts
+    Composed composed;
+    Accuracy accuracy = Accuracy::exact;
+    double accuracy_bound = 0.0;
+};
+
+struct CandidateOutcome {
+    std::string plugin, version, component, variant;
+    bool ok = false;                     // would it serve the request?
+    std::vector<Reason> reasons;         // all of them, if not
+    std::optional<std::string> nearest;  // if not: the nearest request that it would serve, in words
+    Composed composed;                   // if ok
+    std::string
+        why_not;  // if ok and not chosen: "not asked for", "lower priority (10, chosen: 50)", ...; empty
+                  // for the chosen one
+    int priority = 0;
+};
+
+struct PlanRow {
+    SlotUse use;
+    std::optional<Chosen> chosen;
+    std::vector<CandidateOutcome> candidates;  // all of the kind: the chosen one first, then by priority
+    std::string how;                           // "named", "choice 1 of 2 listed", "auto: by priority"
+    std::optional<Measurement> measured;       // for "auto": what was chosen by
+    std::string error;               // if nothing was chosen: what to tell the user, without the place
+    std::vector<std::string> notes;  // what "auto" in the configuration became, in words
+    std::vector<std::string>
+        warnings;  // what is served as it was asked for, but is likely not what is wanted
+};
+
+struct Plan {
+    HostInfo host;
+    std::vector<PlanRow> rows;
+
+    bool ok() const {
+        for (const auto& row : rows) {
+            if (!row.chosen) return false;
+        }
+        return true;
+    }
+    // The row for one layer, or (layer == nullptr) for what stands for no layer; nullptr if the model has no
+    // such use.
+    const PlanRow* find(std::string_view slot, Phase phase, const config::LayerId* layer = nullptr) const;
+};
+
+}  // namespace switchyard::resolver

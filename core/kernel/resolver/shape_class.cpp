@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/kernel/resolver/measured.h"
+#include "core/kernel/resolver/request_fields.h"
+
+namespace switchyard::resolver {
+namespace {
+
+std::int64_t power_of_two(std::int64_t value) {
+    return value <= 0 ? 0 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
+}
+
+// Kernels are written for some of them: 64 is not like 63.
+bool counts_as_it_is(std::string_view field) {
+    return field == "head_dim" || field == "v_head_dim" || field == "width";
+}
+
+// Empty: off, or no part of the class.
+std::string text_of(const Field& field) {
+    const std::string name(field.name);
+    if (const auto* flag = std::get_if<bool>(&field.value)) return *flag ? name : "";
+    if (const auto* real = std::get_if<double>(&field.value)) return *real > 0.0 ? name : "";
+    if (const auto* masks = std::get_if<MaskSet>(&field.value))
+        return masks->empty() ? "" : name + " " + to_text(field.value);
+    if (const auto* whole = std::get_if<std::int64_t>(&field.value))
+        return *whole == 0 ? "" : name + " " + std::to_string(power_of_two(*whole));
+    if (const auto* range = std::get_if<Range>(&field.value)) {
+        if (range->max == 0) return "";
+        if (counts_as_it_is(field.name)) return name + " " + to_text(field.value);
+        return name + " " + std::to_string(power_of_two(range->max));
+    }
+    return name + " " + to_text(field.value);
+}
+
+std::string attention_reason(const AttentionRequest& request) {
+    const bool packed = request.layout == Layout::packed;
+    if (request.paged_cache) return "paged caches are not measured";
+    if (!(request.v_head_dim == request.head_dim) || !request.head_dim.single())
+        return "several head sizes are not measured";
+    if (!request.heads.single() || !request.kv_heads.single()) return "a range of heads is not measured";
+    if (packed != request.masks.has(MaskKind::documents)) return "documents in padded rows are not measured";
+    if (packed && (request.masks.has(MaskKind::key_lengths) || request.masks.has(MaskKind::dense_bias)))
+        return "padding within documents is not measured";
+    const bool bias = request.masks.has(MaskKind::relative_bias);
+    if (request.bias_gradient != (bias && request.needs_grad))
+        return "this gradient of a bias is not measured";
+    return "";
+}
+
+}  // namespace
+
+std::string shape_class(Kind kind, const Request& request) {
+    std::string text = std::string(name(kind)) + " " + std::string(name(request.dtype)) + " " +
+                       std::string(name(request.device)) + " " + std::string(name(request.layout)) + " " +
+                       std::string(name(request.phase));
+    for (const auto& field : fields(kind, request)) {
+        if (field.name == "dtype" || field.name == "device" || field.name == "layout" ||
+            field.name == "phase" || field.name == "allow_reduced")
+            continue;
+        auto part = text_of(field);
+        if (field.name == "kv_heads") {
+            const auto& attention = static_cast<const AttentionRequest&>(request);
+            const auto groups = attention.heads.max / std::max<std::int64_t>(attention.kv_heads.max, 1);
+            part = "head groups of " + std::to_string(groups);
+        }
+        if (!part.empty()) text += ", " + part;
+    }
+    return text;
+}
+
+std::string not_measured_because(Kind kind, const Request& request) {
+    if (kind == Kind::precision || kind == Kind::data_loader)
+        return "a " + std::string(name(kind)) + " is not measured";
+    if (request.device != Device::cpu) return "measured on the CPU only";
+    if (!is_floating(request.dtype) || size_of(request.dtype) < 2)
+        return std::string(name(request.dtype)) + " is not measured";
+    if (kind == Kind::attention) return attention_reason(static_cast<const AttentionRequest&>(request));
+    if (kind == Kind::loss && static_cast<const LossRequest&>(request).per_row)
+        return "losses of single rows are not measured";
+    if (kind == Kind::optimizer) {
+        const auto& optimizer = static_cast<const OptimizerRequest&>(request);
+        if (optimizer.gradient_dtype != optimizer.dtype) return "this form of parameters is not measured";
+    }
+    return "";
+}
+
+}  // namespace switchyard::resolver

@@ -1,0 +1,30 @@
+// Attention through the component that a plan chose. Contract of inputs, parameters and outputs:
+// <switchyard/interfaces/attention.h>.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/interfaces/attention.h>
+#include "core/kernel/resolver/plan.h"
+#include "core/kernel/runtime/binding.h"
+
+namespace switchyard::model {
+
+class AttentionOp {
+public:
+    // Throws PluginError from the component's `create`, std::invalid_argument for composed parts that
+    // attention does not have.
+    AttentionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                const resolver::Composed& composed = {});
+
+    // Throws std::invalid_argument naming the values for inputs that do not fit each other or the request
+    // that the component was bound for.
+    AttentionOutputs operator()(const AttentionInputs& inputs, const AttentionParams& params) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<Attention>> binding_;
+};
+
+}  // namespace switchyard::model

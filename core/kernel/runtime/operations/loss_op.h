@@ -1,0 +1,27 @@
+// Loss through the component that a plan chose. The output projection is done here where the component takes
+// logits only. Contract: <switchyard/interfaces/loss.h>.
+#pragma once
+
+#include <memory>
+
+#include <switchyard/interfaces/loss.h>
+#include "core/kernel/resolver/plan.h"
+#include "core/kernel/runtime/binding.h"
+
+namespace switchyard::model {
+
+class LossOp {
+public:
+    LossOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+           const resolver::Composed& composed = {});
+
+    LossOutputs operator()(const LossInputs& inputs, const LossParams& params) const;
+
+    const host::BindingBase& binding() const { return *binding_; }
+
+private:
+    std::shared_ptr<host::Binding<Loss>> binding_;
+    bool compose_projection_ = false;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,152 @@
+#include "core/kernel/runtime/plugin_library.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include <boost/dll/shared_library.hpp>
+
+#include "core/kernel/base/log.h"
+#include "core/kernel/base/stdout_redirect.h"
+#include "core/kernel/loader/descriptor_check.h"
+#include "core/kernel/loader/exposed_file.h"
+#include "core/kernel/machine/dlopen_error.h"
+#include "core/kernel/runtime/guard.h"
+#include "core/kernel/runtime/services.h"
+
+namespace switchyard::host {
+
+namespace {
+
+constexpr const char* descriptor_symbol = "switchyard_plugin_v1";
+
+// Boost.DLL puts the loader's words between these.
+std::string loader_message(const std::string& text) {
+    constexpr std::string_view begin = "(dlerror system message: ";
+    const auto at = text.find(begin);
+    const auto end = text.rfind(')');
+    if (at == std::string::npos || end == std::string::npos || end < at + begin.size()) return text;
+    return text.substr(at + begin.size(), end - at - begin.size());
+}
+
+GateOutcome open_library(const std::string& path, boost::dll::shared_library& library) {
+    using boost::dll::load_mode::rtld_local;
+    using boost::dll::load_mode::rtld_now;
+    const std::string hint =
+        "look at its static objects and constructor functions, which run when it is loaded";
+    try {
+        const auto error = guarded({path.c_str(), "", "load"}, [&]() -> std::optional<LoadError> {
+            try {
+                library.load(path, rtld_now | rtld_local);
+                return std::nullopt;
+            } catch (const boost::system::system_error& error) {
+                return explain_dlopen_error(path, loader_message(error.what()));
+            }
+        });
+        if (error) return refused(Gate::load, error->reason, {}, {}, error->hint);
+    } catch (const PluginError& error) {
+        return refused(Gate::load, error.text, {}, {}, hint);
+    }
+    if (library.has(descriptor_symbol)) return passed(Gate::load);
+    return refused(Gate::load, "exports no symbol " + std::string(descriptor_symbol), {}, {},
+                   "build it with switchyard_add_plugin");
+}
+
+GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
+    if (descriptor.init == nullptr) return passed(Gate::init);
+    std::array<char, 512> error{};
+    try {
+        const int result = guarded({plugin.c_str(), "", "init"}, [&] {
+            return descriptor.init(services(), error.data(), static_cast<std::uint32_t>(error.size()));
+        });
+        if (result == 0) return passed(Gate::init);
+        error.back() = '\0';
+        return refused(Gate::init, error[0] == '\0' ? "its init returned " + std::to_string(result)
+                                                    : std::string(error.data()));
+    } catch (const PluginError& thrown) {
+        return refused(Gate::init, "its init threw: " + thrown.text, {}, {},
+                       "report it to the plugin's vendor");
+    }
+}
+
+// Once for each text: those of one folder may all be told by the folder.
+void tell_if_exposed(const std::string& path) {
+    static std::mutex mutex;
+    static auto& told = *new std::set<std::string>;
+    const auto why = exposed_because(path);
+    const std::lock_guard lock(mutex);
+    if (!why.empty() && told.insert(why).second) log::warning("plugins: " + why);
+}
+
+LoadedPlugin load_now(const std::string& path, const Manifest& manifest, const EnterGate& enter) {
+    LoadedPlugin plugin;
+    const auto pass = [&](GateOutcome outcome) {
+        plugin.gates.push_back(std::move(outcome));
+        return plugin.gates.back().passed;
+    };
+    enter(Gate::load);
+    // Never destroyed: a library stays until the process ends.
+    auto* library = new boost::dll::shared_library;
+    if (!pass(open_library(path, *library))) return plugin;
+    enter(Gate::descriptor);
+    const auto& descriptor = library->get<const SwitchyardPlugin>(descriptor_symbol);
+    if (!pass(check_descriptor(descriptor, manifest))) return plugin;
+    enter(Gate::init);
+    if (pass(initialize(descriptor, manifest.name))) plugin.descriptor = &descriptor;
+    return plugin;
+}
+
+}  // namespace
+
+LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, const EnterGate& enter) {
+    static std::mutex mutex;
+    static auto& known = *new std::map<std::string, LoadedPlugin>;
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(path);
+    if (found != known.end()) return found->second;
+    const StdoutRedirect aside;
+    return known[path] = load_now(
+               path, manifest, enter ? enter : [](Gate) {});
+}
+
+Registry::Registry(std::vector<PluginRecord> records) : records_(std::move(records)) {}
+
+const PluginRecord* Registry::find(std::string_view plugin) const {
+    const PluginRecord* unusable = nullptr;
+    for (const PluginRecord& record : records_) {
+        if (!record.manifest || record.manifest->name != plugin) continue;
+        if (record.usable()) return &record;
+        if (unusable == nullptr) unusable = &record;
+    }
+    return unusable;
+}
+
+std::vector<LoadedComponent> Registry::load(const PluginRecord& wanted) {
+    const std::lock_guard lock(mutex_);
+    const auto index = static_cast<std::size_t>(&wanted - records_.data());
+    PluginRecord& record = records_.at(index);
+    if (!record.usable()) return {};
+    tell_if_exposed(record.path);
+    const LoadedPlugin plugin = load_plugin(record.path, *record.manifest);
+    if (record.gates.back().gate < Gate::load)
+        record.gates.insert(record.gates.end(), plugin.gates.begin(), plugin.gates.end());
+    std::vector<LoadedComponent> components;
+    for (std::size_t i = 0; plugin.descriptor != nullptr && i < record.manifest->components.size(); ++i) {
+        components.push_back({record.manifest->name, &record.manifest->components[i],
+                              plugin.descriptor->components[i], record.path});
+    }
+    return components;
+}
+
+std::optional<LoadedComponent> Registry::find(Kind kind, std::string_view plugin, std::string_view id) {
+    const PluginRecord* record = find(plugin);
+    if (record == nullptr || record->manifest->find(kind, id) == nullptr) return std::nullopt;
+    for (LoadedComponent& component : load(*record)) {
+        if (component.manifest->kind == kind && component.manifest->id == id) return std::move(component);
+    }
+    return std::nullopt;
+}
+
+}  // namespace switchyard::host

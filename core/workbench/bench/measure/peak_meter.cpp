@@ -1,0 +1,184 @@
+#include "core/workbench/bench/measure/peak_meter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include "core/workbench/bench/measure/tile_products.h"
+
+namespace switchyard::compare {
+
+namespace {
+
+constexpr std::int64_t megabyte = std::int64_t{1} << 20;
+// One or two milliseconds.
+constexpr std::int64_t tile_repetitions = 100;
+
+// In equal parts, one a thread: each streams through one stretch of memory.
+void for_each_part(std::int64_t bytes,
+                   const std::function<void(std::int64_t begin, std::int64_t end)>& part) {
+    const std::int64_t grain =
+        std::max<std::int64_t>((bytes / at::get_num_threads() + 4095) / 4096 * 4096, megabyte);
+    at::parallel_for(0, (bytes + grain - 1) / grain, 1, [&](std::int64_t first, std::int64_t last) {
+        part(first * grain, std::min(last * grain, bytes));
+    });
+}
+
+// memcpy rather than copy_: it stores around the caches when a part is large, which is what the machine can
+// do at its best.
+void copy_parts(void* to, const void* from, std::int64_t bytes) {
+    for_each_part(bytes, [&](std::int64_t begin, std::int64_t end) {
+        std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                    static_cast<std::size_t>(end - begin));
+    });
+}
+
+std::uint64_t read_parts(const void* from, std::int64_t bytes) {
+    std::atomic<std::uint64_t> total{0};
+    for_each_part(bytes, [&](std::int64_t begin, std::int64_t end) {
+        const auto* words = reinterpret_cast<const std::uint64_t*>(static_cast<const char*>(from) + begin);
+        const auto count = static_cast<std::size_t>((end - begin) / 64 * 8);
+        std::uint64_t sums[8] = {};
+        for (std::size_t i = 0; i < count; i += 8) {
+            for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += words[i + lane];
+        }
+        for (const std::uint64_t sum : sums) total += sum;
+    });
+    return total;
+}
+
+struct Product {
+    at::Tensor a, b, c;
+    double best_ms = std::numeric_limits<double>::infinity();
+
+    std::int64_t size() const { return a.size(0); }
+    double gflops() const { return 2.0 * static_cast<double>(size() * size() * size()) / best_ms / 1e6; }
+};
+
+}  // namespace
+
+std::int64_t peak_buffer_bytes(const HostInfo& host, c10::Device device) {
+    if (!device.is_cpu()) return 512 * megabyte;
+    const std::int64_t most = host.memory_bytes > 0 ? host.memory_bytes / 16 : 256 * megabyte;
+    return std::min(std::max(4 * host.l3_bytes, 64 * megabyte), std::max(most, megabyte)) / megabyte *
+           megabyte;
+}
+
+class PeakMeter::State {
+public:
+    State(std::vector<DType> dtypes, c10::Device device, const HostInfo& host, Stopwatch& stopwatch)
+        : dtypes_(std::move(dtypes)), device_(device), stopwatch_(stopwatch) {
+        peaks_.buffer_bytes = peak_buffer_bytes(host, device);
+    }
+
+    void sample() {
+        const at::NoGradGuard no_grad;
+        sample_memory();
+        for (const DType dtype : dtypes_) sample_products(dtype);
+    }
+
+    const Peaks& peaks() const { return peaks_; }
+
+private:
+    double best_of(int repetitions, const std::function<void()>& run) {
+        double best = std::numeric_limits<double>::infinity();
+        for (int repetition = 0; repetition < repetitions; ++repetition) {
+            const double start = stopwatch_.now_ms();
+            run();
+            best = std::min(best, stopwatch_.now_ms() - start);
+        }
+        return best;
+    }
+
+    void sample_memory() {
+        if (!from_.defined()) {
+            from_ = at::full({peaks_.buffer_bytes / 4}, 1.0F, at::device(device_).dtype(at::kFloat));
+            to_ = at::zeros({peaks_.buffer_bytes / 4}, at::device(device_).dtype(at::kFloat));
+        }
+        const auto bytes = static_cast<double>(peaks_.buffer_bytes);
+        double copy_ms = best_of(6, [&] { to_.copy_(from_); });
+        double read_ms = 0.0;
+        if (device_.is_cpu()) {
+            copy_ms =
+                std::min(copy_ms, best_of(6, [&] {
+                             copy_parts(to_.mutable_data_ptr(), from_.const_data_ptr(), peaks_.buffer_bytes);
+                         }));
+            read_ms =
+                best_of(6, [&] { seen_ = seen_ + read_parts(from_.const_data_ptr(), peaks_.buffer_bytes); });
+        } else {
+            read_ms = best_of(6, [&] { at::sum(from_); });
+        }
+        peaks_.copy_gbytes_per_second = std::max(peaks_.copy_gbytes_per_second, 2.0 * bytes / copy_ms / 1e6);
+        peaks_.read_gbytes_per_second = std::max(peaks_.read_gbytes_per_second, bytes / read_ms / 1e6);
+    }
+
+    // Square products from 512 up, doubling while the largest takes less than 10 ms. Looked at anew in every
+    // sample: a disturbed one does not end it.
+    void sample_products(DType dtype) {
+        auto& products = products_[dtype];
+        if (products.empty()) products.push_back(make(dtype, 512));
+        for (Product& product : products) time(product, 3);
+        while (products.back().best_ms < 10.0 && products.back().size() < 16384) {
+            products.push_back(make(dtype, 2 * products.back().size()));
+            time(products.back(), 3);
+        }
+        if (products.size() > 2) products.erase(products.begin(), products.end() - 2);
+        for (const Product& product : products) {
+            const std::string size = std::to_string(product.size());
+            take(dtype, product.gflops(), "mm of " + size + " x " + size);
+        }
+        if (device_.is_cpu() && has_tile_products(dtype)) sample_tiles(dtype);
+    }
+
+    void sample_tiles(DType dtype) {
+        double operations = 0.0;
+        const double ms = best_of(6, [&] { operations = multiply_tiles(dtype, tile_repetitions); });
+        take(dtype, operations / ms / 1e6,
+             "tiles of " + std::to_string(tile_rows) + " x " + std::to_string(tile_columns) + " x " +
+                 std::to_string(tile_depth));
+    }
+
+    void take(DType dtype, double gflops, const std::string& of) {
+        if (gflops <= peaks_.matmul_gflops[dtype]) return;
+        peaks_.matmul_gflops[dtype] = gflops;
+        peaks_.matmul_of[dtype] = of;
+    }
+
+    Product make(DType dtype, std::int64_t n) const {
+        const auto options = at::device(device_).dtype(to_scalar_type(dtype));
+        return {at::full({n, n}, 0.5, options), at::full({n, n}, 0.25, options), at::zeros({n, n}, options)};
+    }
+
+    void time(Product& product, int repetitions) {
+        product.best_ms = std::min(
+            product.best_ms, best_of(repetitions, [&] { at::mm_out(product.c, product.a, product.b); }));
+    }
+
+    std::vector<DType> dtypes_;
+    c10::Device device_;
+    Stopwatch& stopwatch_;
+    at::Tensor from_, to_;
+    std::map<DType, std::vector<Product>> products_;
+    volatile std::uint64_t seen_ = 0;  // so that the reading is not left out
+    Peaks peaks_;
+};
+
+PeakMeter::PeakMeter(std::vector<DType> dtypes, c10::Device device, const HostInfo& host,
+                     Stopwatch& stopwatch)
+    : state_(std::make_unique<State>(std::move(dtypes), device, host, stopwatch)) {}
+PeakMeter::~PeakMeter() = default;
+void PeakMeter::sample() { state_->sample(); }
+const Peaks& PeakMeter::peaks() const { return state_->peaks(); }
+
+}  // namespace switchyard::compare

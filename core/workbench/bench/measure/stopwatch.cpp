@@ -1,0 +1,22 @@
+#include "core/workbench/bench/measure/stopwatch.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+
+namespace switchyard::compare {
+
+double HostStopwatch::now_ms() {
+    if (synchronize_) synchronize_();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+std::int64_t HostStopwatch::lost_slices() {
+    rusage usage{};
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return -1;  // of all threads: a parallel region waits for its slowest
+    return usage.ru_nivcsw;
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,44 @@
+// What a component costs beyond the plain LibTorch calls that do the same: the same work twice, once through
+// the whole calling path of the core (operation, guard, autograd bridge, component), once without it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/workbench/bench/bench_run.h"
+
+namespace switchyard::compare {
+
+struct OverheadRow {
+    Kind kind = Kind::attention;
+    std::string shape, settings;
+    DType dtype = DType::float32;
+    Pass pass = Pass::forward;
+    std::string asked, ran;
+    std::string message;  // why there is no time; empty if there is one
+    Interval bare_ms, ms;
+    Interval ratio;  // time of the component over that of the plain calls
+    int blocks = 0;
+    int outliers = 0;
+};
+
+struct OverheadReport {
+    std::vector<OverheadRow> rows;
+    double limit = 0.03;  // a row is over it when its whole interval is
+
+    bool over(const OverheadRow& row) const { return row.ratio.low > 1.0 + limit; }
+    // 3 if a row is over the limit, 1 if none was timed, else 0.
+    int exit_code() const;
+};
+
+// Of the backends in `request`, with its dtypes and timing, on `settings` with the default shapes of each
+// kind.
+OverheadReport run_overhead(const BenchRequest& request, const std::vector<BenchSettings>& settings,
+                            const BenchWorld& world);
+
+std::string to_text(const OverheadReport& report);
+nlohmann::json to_json(const OverheadReport& report);
+
+}  // namespace switchyard::compare

@@ -1,0 +1,124 @@
+#include "core/workbench/bench/request_problem.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace switchyard::compare {
+namespace {
+
+constexpr std::int64_t most_products = std::int64_t{1} << 30;  // multiplications of one call
+constexpr std::int64_t most_values = std::int64_t{1} << 21;    // of one tensor
+
+// As many as fit, but what the request asks for at the least.
+std::int64_t cut(Range range, std::int64_t most) {
+    const auto largest = std::max<std::int64_t>(range.max, 1);
+    return std::clamp(most, std::min(std::max<std::int64_t>(range.min, 1), largest), largest);
+}
+
+std::int64_t fitting(std::int64_t budget, std::int64_t each) {
+    return std::max<std::int64_t>(budget / std::max<std::int64_t>(each, 1), 1);
+}
+
+void fill_attention(const AttentionRequest& request, RequestProblem& problem) {
+    auto& settings = problem.settings;
+    auto& shape = problem.shape;
+    const auto masks = request.masks;
+    shape.heads = request.heads.max;
+    shape.kv_heads = request.kv_heads.max;
+    shape.head_dim = request.head_dim.max;
+    shape.q_length = std::max<std::int64_t>(request.q_length.max, 1);
+    shape.kv_length = std::max<std::int64_t>(request.kv_length.max, 1);
+    const std::int64_t products = request.needs_grad ? 7 : 2;
+    const auto of_sequence = products * shape.heads * shape.q_length * shape.kv_length * shape.head_dim;
+    shape.batch = cut(request.batch, fitting(most_products, of_sequence));
+
+    const bool packed = request.layout == Layout::packed;
+    const bool drawn = packed ? !request.kv_length.single() && shape.q_length == shape.kv_length
+                              : masks.has(MaskKind::key_lengths);
+    if (drawn) settings.lengths = {std::max<std::int64_t>(request.kv_length.min, 1), shape.kv_length};
+    settings.causal = masks.has(MaskKind::causal);
+    settings.alibi = masks.has(MaskKind::alibi);
+    settings.dense_bias = masks.has(MaskKind::dense_bias);
+    settings.dropout = request.dropout;
+    if (masks.has(MaskKind::sliding_window)) settings.window = fitting(shape.kv_length, 4);
+    if (masks.has(MaskKind::prefix)) settings.prefix = fitting(shape.kv_length, 8);
+    if (masks.has(MaskKind::relative_bias)) settings.relative_buckets = 32;
+    if (masks.has(MaskKind::soft_cap)) settings.soft_cap = 30.0;
+}
+
+void fill_normalization(const NormalizationRequest& request, RequestProblem& problem) {
+    auto& settings = problem.settings;
+    settings.norm = request.norm;
+    settings.parameter_dtype = request.parameter_dtype;
+    settings.affine_bias = request.affine_bias;
+    settings.input_bias = request.input_bias;
+    settings.residual = request.residual;
+    settings.dropout = request.dropout;
+    problem.shape.width = request.width.max;
+    problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
+}
+
+void fill_activation(const ActivationRequest& request, RequestProblem& problem) {
+    auto& settings = problem.settings;
+    settings.activation = request.activation;
+    settings.input_bias = request.input_bias;
+    settings.dropout = request.dropout;
+    problem.shape.width = request.width.max;
+    problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
+}
+
+void fill_loss(const LossRequest& request, RequestProblem& problem) {
+    auto& settings = problem.settings;
+    auto& shape = problem.shape;
+    settings.label_smoothing = request.label_smoothing;
+    settings.z_loss = request.z_loss;
+    settings.projection_bias = request.projection_bias;
+    settings.in_place = request.may_overwrite_logits && !request.projection;
+    shape.classes = std::max<std::int64_t>(request.classes.max, 2);
+    shape.width = request.projection ? request.width.max : 0;
+    const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);
+    shape.rows = cut(request.rows,
+                     std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
+}
+
+void fill_optimizer(const OptimizerRequest& request, RequestProblem& problem) {
+    problem.pass = Pass::step;
+    problem.settings.algorithm = request.algorithm;
+    problem.settings.max_grad_norm = request.clip ? 1.0 : 0.0;
+    problem.settings.unscale = request.unscale;
+    const std::int64_t side = request.algorithm == OptimizerKind::muon ? 256 : 512;
+    problem.shape.tensors.assign(8, {side, side});
+    problem.shape.tensors.insert(problem.shape.tensors.end(), 12, {side});
+}
+
+}  // namespace
+
+RequestProblem problem_of(Kind kind, const Request& request) {
+    RequestProblem problem;
+    problem.settings.kind = kind;
+    problem.settings.layout = request.layout;
+    problem.dtype = request.dtype;
+    problem.pass = request.needs_grad ? Pass::forward_backward : Pass::forward;
+    switch (kind) {
+        case Kind::attention:
+            fill_attention(static_cast<const AttentionRequest&>(request), problem);
+            break;
+        case Kind::normalization:
+            fill_normalization(static_cast<const NormalizationRequest&>(request), problem);
+            break;
+        case Kind::activation:
+            fill_activation(static_cast<const ActivationRequest&>(request), problem);
+            break;
+        case Kind::loss:
+            fill_loss(static_cast<const LossRequest&>(request), problem);
+            break;
+        case Kind::optimizer:
+            fill_optimizer(static_cast<const OptimizerRequest&>(request), problem);
+            break;
+        default:
+            throw std::invalid_argument("a " + std::string(name(kind)) + " cannot be timed");
+    }
+    return problem;
+}
+
+}  // namespace switchyard::compare

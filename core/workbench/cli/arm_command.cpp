@@ -1,0 +1,100 @@
+// switchyard-run arm: one arm of `switchyard compare`, spoken to over the standard streams as docs/compare.md
+// says. Not for people.
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/next_line.h"
+#include "core/kernel/base/stdout_redirect.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/compare_command.h"
+#include "core/workbench/cli/planned_job.h"
+#include "core/workbench/compare/arms/own_arm.h"
+
+namespace switchyard::cli {
+namespace {
+
+using base::Json;
+
+// What is planned, and what is made of it: the second refers to the first.
+struct Prepared {
+    std::unique_ptr<PlannedJob> job;
+    std::unique_ptr<compare::OwnArm> arm;
+};
+
+Prepared prepare(const Json& message) {
+    Prepared prepared;
+    JobOptions options;
+    options.config = base::needed_text(message, "config");
+    for (const auto& one : base::needed_list(message, "overrides"))
+        options.overrides.push_back(base::shown(one));
+    options.trust = message.contains("trust") && base::needed_flag(message, "trust");
+    prepared.job = plan_job(options);
+    compare::OwnArmOptions arm;
+    arm.first = base::needed_text(message, "first");
+    arm.lend = base::text_of(message, "lend");
+    arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
+    arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
+    if (const auto lengths = base::text_of(message, "lengths"); !lengths.empty()) {
+        if (const auto error = compare::read_lengths(lengths, arm.lengths); !error.empty())
+            throw Failure(error);
+    }
+    auto& job = *prepared.job;
+    prepared.arm = std::make_unique<compare::OwnArm>(job.config, job.plan, *job.registry, job.host, arm);
+    return prepared;
+}
+
+void say(std::FILE* answers, const Json& message) {
+    const auto line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::fwrite(line.data(), 1, line.size(), answers);
+    std::fflush(answers);
+}
+
+Json answer(const Json& message, Prepared& prepared) {
+    const auto type = base::needed_text(message, "type");
+    if (type == "prepare") {
+        prepared = {};  // the memory of the one before
+        prepared = prepare(message);
+        return compare::to_message(prepared.arm->ready());
+    }
+    if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
+    return compare::to_message(prepared.arm->run(base::needed_integer(message, "steps")));
+}
+
+int serve() {
+    // What a plugin prints must not stand between the answers.
+    const int descriptor = host::redirect_stdout_for_good();
+    std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
+    if (answers == nullptr) return Exit::run_failed;
+    Prepared prepared;
+    std::string line;
+    for (base::Line read;
+         (read = base::next_line(*std::cin.rdbuf(), line, base::limits::json_bytes)) != base::Line::none;) {
+        try {
+            if (read == base::Line::too_long)
+                throw Failure("standard input: the line is longer than " +
+                              std::to_string(base::limits::json_bytes) + " bytes, the most that is read");
+            const auto message = base::parse_object(line, "standard input");
+            if (base::text_of(message, "type") == "quit") break;
+            say(answers, answer(message, prepared));
+        } catch (const std::exception& error) {
+            say(answers, {{"type", "error"}, {"text", error.what()}});
+        }
+    }
+    return Exit::fine;
+}
+
+}  // namespace
+
+Command arm_command() {
+    return {"arm",
+            "one arm of a comparison",
+            {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch"},
+            [](CLI::App&) -> Action { return serve; }};
+}
+
+}  // namespace switchyard::cli

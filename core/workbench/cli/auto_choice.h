@@ -1,0 +1,80 @@
+// How `auto` chooses for a configuration on this machine: reads what was measured before, and measures what
+// is missing where that is wanted.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include "core/kernel/config/config.h"
+#include "core/kernel/resolver/measured.h"
+#include "core/kernel/resolver/plan.h"
+#include "core/kernel/resolver/resolver.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/measurement_cache.h"
+
+namespace switchyard::cli {
+
+// What is done about a slot with `auto` whose candidates have not been measured: `measure` them now, or
+// `leave` it to the priority.
+enum class Missing { measure, leave };
+
+// Why `auto` goes by priority under that configuration, whatever has been measured: "runtime.auto"; empty: it
+// does not.
+std::string rank_because(const config::Config& config, const HostInfo& host);
+
+// Sets LibTorch's threads as [runtime] says (0: as many as at the start of the process). Measurements are of
+// that many.
+void set_threads(std::int64_t threads);
+
+// A use of a model that `auto` has to choose for, and who could serve it.
+struct OpenChoice {
+    resolver::SlotUse use;
+    std::vector<resolver::Candidate> candidates;  // conformant, two or more
+};
+
+// All of a configuration's, in the order of its plan; those that are not measured at all are left out.
+// `registry` must outlive the candidates.
+std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host);
+
+// Measurements of this machine under one configuration's [runtime].
+class Measurements {
+public:
+    // Reads what is remembered. `set_threads` and the allocator come before.
+    Measurements(const config::Config& config, const HostInfo& host);
+
+    // True if it had not been measured yet. Measures it, keeps it here and remembers it.
+    bool measure(const OpenChoice& choice, host::Registry& registry, bool again = false);
+    // What holds for that choice, or nullptr.
+    const resolver::Measurement* find(const OpenChoice& choice) const;
+    resolver::Chooser chooser() const { return chooser_; }
+
+    const MeasurementCache& measurement_cache() const { return measurement_cache_; }
+    const std::vector<std::string>& notes() const { return notes_; }
+    // Why something could not be remembered; empty: all could.
+    const std::string& not_remembered() const { return not_remembered_; }
+
+private:
+    const HostInfo& host_;
+    MeasurementCache measurement_cache_;
+    std::vector<std::string> notes_;
+    std::string not_remembered_;
+    std::set<std::string> measured_now_;  // classes
+    resolver::MeasuredChoice chooser_;
+};
+
+// What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
+// Notes, and a line when something was measured, go to stderr.
+resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, host::Registry& registry,
+                                     const HostInfo& host, Missing missing);
+resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
+                                     const HostInfo& host, Missing missing);
+
+// The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says.
+// A file that is no plan is not used.
+resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise);
+
+}  // namespace switchyard::cli

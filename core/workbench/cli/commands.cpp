@@ -1,0 +1,97 @@
+#include "core/workbench/cli/commands.h"
+
+#include <algorithm>
+
+namespace switchyard::cli {
+
+std::vector<Command> all_commands() {
+    return {
+        {"plan",
+         "show which component each part of a model gets, and why no other",
+         {"switchyard plan configs/demo.toml",
+          "switchyard plan configs/demo.toml --set attention.backend=naive --verbose",
+          "switchyard plan configs/llama-decode.toml --host h100 --json plan.json",
+          "switchyard plan configs/demo.toml --lock plan.lock"}},
+        {"tune",
+         "time the components that auto chooses between on this machine, and remember it",
+         {"switchyard tune configs/auto-gpt.toml",
+          "switchyard tune configs/auto-gpt.toml --slot attention --again",
+          "switchyard tune configs/demo.toml --set attention.backend=auto --json tune.json"}},
+        {"model",
+         "each part of a model with shapes, parameters, operations and memory",
+         {"switchyard model configs/demo.toml"}},
+        {"diagnose",
+         "look for the usual mistakes in a model, its data and its backends before training",
+         {"switchyard diagnose configs/demo.toml",
+          "switchyard diagnose configs/demo.toml --set attention.backend=naive"}},
+        {"precision",
+         "which dtype really ran in every layer, how large values get, what each format would lose",
+         {"switchyard precision configs/demo.toml --steps 5",
+          "switchyard precision configs/demo.toml --set precision.backend=amp/bf16 --json precision.json",
+          "switchyard precision --formats"}},
+        {"train",
+         "train a model and leave a run folder",
+         {"switchyard train configs/demo.toml --run runs/first",
+          "switchyard train configs/demo.toml --run runs/first --resume",
+          "switchyard train configs/demo.toml --run runs/first --resume auto",
+          "switchyard train configs/demo.toml --run runs/naive --set attention.backend=naive --set "
+          "train.steps=20"}},
+        {"predict",
+         "classify texts with a trained model",
+         {"switchyard predict runs/first \"a moving, funny film\""}},
+        {"generate",
+         "let a trained language model write",
+         {"switchyard generate runs/molecules --samples 100 --check-smiles",
+          "switchyard generate runs/newsgroups --prompt \"the space shuttle \" --max-tokens 100 --top-p 0.9",
+          "switchyard generate runs/german --prompt \"Two dogs are playing.\" --temperature 0"}},
+        {"report",
+         "one HTML page of a run: loss, speed, plan, memory",
+         {"switchyard report runs/first",
+          "switchyard report runs/first --steps steps.json --html first.html"}},
+        {"bench",
+         "time components against each other, with their errors beside",
+         {"switchyard bench attention --backends naive,torch", "switchyard bench overhead"}},
+        {"compare",
+         "training runs against each other: speed, memory, loss, and what differs",
+         {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",
+          "switchyard compare configs/demo.toml --stacks naive,torch,torch+precision=torch/bf16",
+          "switchyard compare configs/demo.toml --vary attention.backend=naive,torch --vary "
+          "precision.backend=torch/fp32,torch/bf16 --html compare.html",
+          "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "
+          "--steps 300 "
+          "--loss-equivalence 0.02",
+          "switchyard compare examples/peers/bert.toml --time 120"}},
+        {"plugins list",
+         "the plugins that were found",
+         {"switchyard plugins list", "switchyard plugins list --json plugins.json"}},
+        {"plugins info",
+         "what one plugin says about itself and how it was judged",
+         {"switchyard plugins info torch"}},
+        {"plugins doctor",
+         "where plugins are looked for, what is wrong with them, what they serve on this machine",
+         {"switchyard plugins doctor", "switchyard plugins doctor --fresh"}},
+        {"plugins verify",
+         "run a plugin's components against the reference",
+         {"switchyard plugins verify", "switchyard plugins verify ./libmine.so --json verify.json",
+          "switchyard plugins verify chunked --option chunked.chunk_size=64",
+          "switchyard plugins verify flash --component attention --filter /drawn/ --drawn 1000"}},
+        {"config show",
+         "a configuration as it is understood",
+         {"switchyard config show configs/demo.toml --origin",
+          "switchyard config show configs/demo.toml --set optimizer.lr=3e-4"}},
+        {"config schema", "every key with type, default, range and meaning", {"switchyard config schema"}},
+        {"config check",
+         "report every mistake in a configuration",
+         {"switchyard config check configs/demo.toml"}},
+        {"version", "the versions of this program and of LibTorch", {"switchyard version"}},
+    };
+}
+
+void attach(std::vector<Command>& commands, std::string_view path, Setup setup) {
+    const auto found =
+        std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.path == path; });
+    if (found == commands.end()) throw std::logic_error("no command " + std::string(path));
+    found->setup = setup;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,138 @@
+#include "core/workbench/cli/compare_arms.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/auto_choice.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/foreign_config.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/plan_text.h"
+#include "core/workbench/model/planning.h"
+
+namespace switchyard::cli {
+namespace {
+
+std::string indented(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    std::string result = "    ";
+    for (const char c : text) {
+        result += c;
+        if (c == '\n') result += "    ";
+    }
+    return result + '\n';
+}
+
+// The configuration of an own arm, planned on this machine; or nothing, and why.
+std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
+                                       std::string& problem) {
+    try {
+        auto job = load_job(options, host);
+        host::Registry registry(std::move(job.records));
+        // Before any arm runs: all arms then choose by the same times.
+        host::install_cpu_allocator(job.config.runtime.allocator == config::Allocator::caching
+                                        ? host::AllocatorKind::caching
+                                        : host::AllocatorKind::malloc);
+        set_threads(job.config.runtime.threads);
+        const auto plan = model::make_plan(job.config, registry, host,
+                                           auto_choice(job.config, registry, host, Missing::measure));
+        if (plan.ok()) {
+            std::cerr << plan_warnings(plan);
+            return std::move(job.config);
+        }
+        problem = plan_problems(plan);
+    } catch (const Failure& failure) {
+        problem = failure.what();
+    }
+    return std::nullopt;
+}
+
+// "" if it can be run, else why not.
+std::string problem_of_program(const compare::ArmSpec& arm) {
+    const auto& program = arm.program.front();
+    if (program.find('/') != std::string::npos) {
+        const auto path = std::filesystem::path(arm.folder) / program;
+        if (::access(path.c_str(), X_OK) == 0) return "";
+        return path.string() + (errno == EACCES ? " cannot be executed" : ": there is no such program");
+    }
+    const char* const path = std::getenv("PATH");
+    std::string folder;
+    for (const char* c = path == nullptr ? "/usr/bin:/bin" : path;; ++c) {
+        if (*c != ':' && *c != '\0') {
+            folder += *c;
+            continue;
+        }
+        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return "";
+        if (*c == '\0') return "there is no program " + program + " in PATH";
+        folder.clear();
+    }
+}
+
+class Checker {
+public:
+    Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
+
+    CheckedArms run() {
+        const auto job = load_job(request_.job, host_);  // what is wrong for all arms is told once
+        config::LoadRequest tables;
+        tables.path = request_.job.config;
+        tables.overrides = request_.job.overrides;
+        tables.preset_dirs = preset_dirs();
+        const auto named = config::load_arms(tables);
+        if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
+        auto list = compare::list_arms(request_.written, named);
+        if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
+        checked_.arms = std::move(list.arms);
+        std::string problems;
+        for (auto& arm : checked_.arms) {
+            const auto problem = check(arm);
+            if (!problem.empty()) problems += "arm \"" + arm.name + "\":\n" + indented(problem), ++faulty_;
+        }
+        if (faulty_ > 0)
+            throw Failure("nothing was run: " + counted(faulty_, "arm") + " of " +
+                          std::to_string(checked_.arms.size()) + " cannot be compared\n" + problems);
+        return std::move(checked_);
+    }
+
+private:
+    std::string check(compare::ArmSpec& arm) {
+        if (arm.external()) return problem_of_program(arm);
+        auto options = request_.job;
+        options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
+        std::string problem;
+        auto config = plan_arm(options, host_, problem);
+        if (!config) return problem;
+        if (!first_) {
+            first_ = true;
+            checked_.reference_arm = static_cast<std::size_t>(&arm - checked_.arms.data());
+            checked_.config = std::move(*config);
+            return "";
+        }
+        arm.differs = compare::unfair_differences(checked_.config, *config);
+        if (arm.differs.empty() || request_.force) return "";
+        return "is no fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
+               joined(arm.differs, "\n    ") + "\n--force compares them nevertheless, and marks it";
+    }
+
+    const ArmsRequest& request_;
+    const HostInfo& host_;
+    CheckedArms checked_;
+    bool first_ = false;
+    std::size_t faulty_ = 0;
+};
+
+}  // namespace
+
+CheckedArms check_arms(const ArmsRequest& request, const HostInfo& host) {
+    return Checker(request, host).run();
+}
+
+}  // namespace switchyard::cli

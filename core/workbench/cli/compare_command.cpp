@@ -1,0 +1,276 @@
+// switchyard compare: whole training runs against each other, each in a process of its own.
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/config/show.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/bench_settings.h"
+#include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/cli/compare_arms.h"
+#include "core/workbench/cli/compare_command.h"
+#include "core/workbench/cli/compare_messages.h"
+#include "core/workbench/cli/compare_record.h"
+#include "core/workbench/cli/option_checks.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/compare/arms/arm_process.h"
+#include "core/workbench/compare/arms/own_arm.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/compare/experiment/experiment.h"
+#include "core/workbench/report/comparison_page.h"
+#include "core/workbench/report/record_parts.h"
+#include "core/workbench/train/stop_signal.h"
+
+namespace switchyard::cli {
+namespace {
+
+struct CompareOptions {
+    ArmsRequest arms;
+    int blocks = 0;
+    std::int64_t steps_per_block = 0;
+    double seconds = 60.0;
+    double timeout = 300.0;
+    std::uint64_t order = 0;
+    int seeds = 0;
+    std::int64_t steps = 0;
+    std::string loss_equivalence;
+    std::string lengths;
+    JsonOption json;
+    std::string html;
+    std::string fastest;
+};
+
+// A folder of this comparison's own, gone with it.
+class Folder {
+public:
+    Folder() {
+        auto pattern = (std::filesystem::temp_directory_path() / "switchyard-compare-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr)
+            throw Failure("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
+                          Exit::run_failed);
+        path_ = pattern;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+std::string describe(const CompareOptions& options, const CheckedArms& checked) {
+    const auto& config = checked.config;
+    const auto& m = config.model;
+    std::string text = std::string(name(m.type)) + ", " + std::to_string(m.layers) + " layers, hidden " +
+                       std::to_string(m.hidden_size) + "; " +
+                       std::to_string(config.batch.size * config.train.grad_accumulation_steps) +
+                       " samples a step, ";
+    if (!config.data.train.empty()) return text + "the job's own data";
+    return text + "made-up tokens, " +
+           (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +
+           " a sample";
+}
+
+class CompareRun {
+public:
+    explicit CompareRun(const CompareOptions& options)
+        : options_(options),
+          host_(host::this_host(host::Look::with_devices)),
+          checked_(check_arms(options.arms, host_)),
+          guard_(folder_.path()) {
+        if (checked_.config.data.train.empty() == false && !options.lengths.empty())
+            throw Failure("--lengths is for made-up samples; the configuration has data.train");
+    }
+
+    int run() {
+        stop_.note();  // what is timed by then is shown
+        compare::ExperimentSettings settings = read_settings();
+        auto comparison = compare::run_experiment(start_arms(), settings);
+        const int stopped = stop_.exit_code();
+        stop_.end_at_once();
+        show_progress("");
+        write_json(options_.json, report_json(comparison));
+        if (!options_.html.empty()) write_file(options_.html, page(comparison));
+        if (!options_.fastest.empty()) write_fastest(comparison);
+        if (!options_.json.on_stdout())
+            std::cout << compare::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
+        return comparison.stopped ? stopped : comparison.exit_code();
+    }
+
+private:
+    std::string title() const {
+        return checked_.arms.front().name +
+               (checked_.arms.size() == 2 ? " and " + checked_.arms[1].name
+                                          : " and " + counted(checked_.arms.size() - 1, "other")) +
+               ": " + describe(options_, checked_);
+    }
+
+    compare::ExperimentSettings read_settings() {
+        compare::ExperimentSettings settings;
+        settings.blocks = options_.blocks;
+        settings.steps_per_block = options_.steps_per_block;
+        settings.time_ms = options_.seconds * 1e3;
+        settings.timeout_ms = options_.timeout * 1e3;
+        settings.seed = options_.order;
+        settings.reference_arm = checked_.reference_arm;
+        settings.seeds = options_.seeds;
+        if (!options_.loss_equivalence.empty()) {
+            settings.loss_margin.emplace();
+            if (const auto error = compare::read_margin(options_.loss_equivalence, *settings.loss_margin);
+                !error.empty())
+                throw Failure("--loss-equivalence: " + error);
+            if (settings.seeds == 0) settings.seeds = 5;
+        }
+        if (settings.seeds == 1) throw Failure("--seeds: an interval needs two seeds at least");
+        settings.loss_steps = options_.steps > 0 ? options_.steps : checked_.config.train.steps;
+        if (settings.seeds > 0 && settings.loss_steps == 0)
+            throw Failure(
+                "--steps N says after how many steps losses are compared; the configuration has no "
+                "train.steps");
+        messages_ = std::make_unique<ArmMessages>(
+            checked_, MessageOptions{options_.arms.job, folder_.path(), options_.lengths, settings.loss_steps,
+                                     settings.seeds});
+        settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
+        settings.lent = [this](int seed) { return messages_->lent_sizes(seed); };
+        settings.drift = [this](std::size_t arm, std::size_t base) {
+            return compare::drift_between(messages_->first_file(base), messages_->first_file(arm));
+        };
+        settings.stop = [this] { return static_cast<bool>(stop_); };
+        settings.progress = show_progress;
+        return settings;
+    }
+
+    std::vector<compare::StartedArm> start_arms() {
+        const auto runner = host::belonging_path("libexec/switchyard/switchyard-run");
+        std::vector<compare::StartedArm> started;
+        for (const auto& arm : checked_.arms) {
+            compare::StartedArm one{arm, nullptr, ""};
+            // An own arm reads the configuration by the name that was given here, so it stays here.
+            const compare::ArmProgram program =
+                arm.external() ? compare::ArmProgram{arm.program, arm.folder}
+                               : compare::ArmProgram{std::vector<std::string>{runner, "arm"}, ""};
+            one.link = compare::ArmProcess::start(
+                program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
+            started.push_back(std::move(one));
+        }
+        return started;
+    }
+
+    nlohmann::ordered_json report_json(const compare::Comparison& comparison) const {
+        auto json = compare::to_json(comparison);
+        json["title"] = describe(options_, checked_);
+        json["config"] = options_.arms.job.config;
+        json["config_fingerprint"] = config::fingerprint(checked_.config);
+        json["host"] = compare::to_json(host_);
+        json["command"] = command_line();
+        return json;
+    }
+
+    std::string page(const compare::Comparison& comparison) const {
+        auto record = compare_record(comparison);
+        record.title = describe(options_, checked_);
+        record.config = options_.arms.job.config;
+        record.config_fingerprint = config::fingerprint(checked_.config);
+        record.host = report::host_facts(compare::to_json(host_));
+        record.command = command_line();
+        return report::comparison_page(record);
+    }
+
+    // What --set takes to have the own arm with the lowest median.
+    void write_fastest(const compare::Comparison& comparison) const {
+        const compare::ArmResult* best = nullptr;
+        for (std::size_t at = 0; at < comparison.arms.size(); ++at) {
+            const auto& arm = comparison.arms[at];
+            bool wrong = false;
+            for (const auto& pair : comparison.pairs)
+                wrong = wrong || (pair.arm == at && pair.verdict == compare::SpeedVerdict::wrong);
+            if (!arm.ok() || arm.spec.external() || wrong || !std::isfinite(arm.samples_per_second)) continue;
+            if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
+        }
+        if (best == nullptr) throw Failure("--fastest: no arm could be timed", Exit::run_failed);
+        write_lines(options_.fastest, best->spec.overrides);
+    }
+
+    const CompareOptions& options_;
+    train::StopSignal stop_;
+    HostInfo host_;
+    CheckedArms checked_;
+    Folder folder_;
+    compare::ArmGuard guard_;
+    std::unique_ptr<ArmMessages> messages_;
+};
+
+void add_arm_options(CLI::App& command, CompareOptions& options) {
+    const auto repeated = [&](const char* flag, std::vector<std::string>& value, const std::string& help) {
+        return command.add_option(flag, value, help)->expected(1)->take_all();
+    };
+    auto& written = options.arms.written;
+    repeated("--vary", written.vary, "one arm for each value; repeated: for each combination")
+        ->type_name("KEY=A,B");
+    command
+        .add_option("--stacks", written.stacks,
+                    "an arm for each stack of backends: torch; torch+precision=torch/bf16; attention=flash")
+        ->delimiter(',')
+        ->expected(1)
+        ->take_all()
+        ->type_name("A,B");
+    repeated("--arm", written.arms, "an arm with several values, as \"half: precision.backend=torch/bf16\"")
+        ->type_name("NAME: KEY=VALUE");
+    command.add_flag("--force", options.arms.force,
+                     "compare other models, data or seeds too; the output is marked");
+}
+
+void add_timing_options(CLI::App& command, CompareOptions& options) {
+    add_number(command, "--time", options.seconds, "for warm-up and blocks of all arms, about", "SECONDS",
+               number(1e-3, 1e9))
+        ->capture_default_str();
+    add_number(command, "--blocks", options.blocks,
+               "that many, whatever they take; default: as many as fit, 9 to 60", "N",
+               whole_number(1, 10000));
+    add_number(command, "--steps-per-block", options.steps_per_block, "default: as many as last 0.1 s", "N",
+               whole_number(1, 10000));
+    add_number(command, "--timeout", options.timeout, "for an arm to prepare, and for a block", "SECONDS",
+               number(1e-3, 1e9))
+        ->capture_default_str();
+    add_number(command, "--order-seed", options.order, "of the order within blocks and of the intervals", "N",
+               whole_number(0))
+        ->capture_default_str();
+    command.add_option("--lengths", options.lengths, "of made-up samples where the job has no data, as 8-64")
+        ->type_name("MIN-MAX");
+}
+
+}  // namespace
+
+Action setup_compare(CLI::App& command) {
+    const auto options = std::make_shared<CompareOptions>();
+    add_job_options(command, options->arms.job);
+    add_arm_options(command, *options);
+    add_timing_options(command, *options);
+    add_number(command, "--seeds", options->seeds,
+               "train that many seeds of each arm to the end and compare final losses", "K",
+               whole_number(1, 1000));
+    add_number(command, "--steps", options->steps, "of each seed; default: train.steps", "N",
+               whole_number(1, 100000000));
+    command
+        .add_option("--loss-equivalence", options->loss_equivalence,
+                    "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")
+        ->type_name("MARGIN");
+    add_json(command, options->json);
+    command.add_option("--html", options->html, "a page with plots")->check(output_file())->type_name("FILE");
+    command.add_option("--fastest", options->fastest, "write what --set takes for the fastest arm")
+        ->check(output_file())
+        ->type_name("FILE");
+    return [options] { return CompareRun(*options).run(); };
+}
+
+}  // namespace switchyard::cli

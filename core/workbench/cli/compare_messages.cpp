@@ -1,0 +1,129 @@
+#include "core/workbench/cli/compare_messages.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/workbench/compare/arms/lent_batches.h"
+
+namespace switchyard::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kept_steps = 64;   // of batches in a file, for a timed run
+constexpr std::int64_t most_kept = 2000;  // for a run to the end
+
+Json model_json(const config::Config& config) {
+    const auto& m = config.model;
+    return {{"type", name(m.type)},
+            {"layers", m.layers},
+            {"hidden_size", m.hidden_size},
+            {"heads", m.heads},
+            {"intermediate_size", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_positions", m.max_positions},
+            {"dropout", m.dropout},
+            {"attention_dropout", m.attention_dropout}};
+}
+
+Json task_json(const config::Config& config) {
+    return {{"kind", name(config.task.kind)},
+            {"classes", config.task.classes(config.model.vocab_size)},
+            {"ignore_index", config.loss.ignore_index},
+            {"label_smoothing", config.loss.label_smoothing}};
+}
+
+Json optimizer_json(const config::Config& config) {
+    const auto& o = config.optimizer;
+    return {{"algorithm", name(o.algorithm)},
+            {"lr", o.lr},
+            {"betas", o.betas},
+            {"eps", o.eps},
+            {"weight_decay", o.weight_decay},
+            {"max_grad_norm", o.max_grad_norm}};
+}
+
+// `steps`: 0 where they are counted in epochs, which an external arm knows nothing of: a constant rate is
+// then told.
+Json schedule_json(const config::Config& config, std::int64_t steps) {
+    const auto& t = config.train;
+    return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},
+            {"steps", steps},
+            {"warmup_ratio", t.warmup_ratio},
+            {"final_factor", t.final_factor}};
+}
+
+}  // namespace
+
+ArmMessages::ArmMessages(const CheckedArms& arms, MessageOptions options)
+    : arms_(arms), options_(std::move(options)) {
+    external_ =
+        std::any_of(arms.arms.begin(), arms.arms.end(), [](const auto& arm) { return arm.external(); });
+}
+
+std::string ArmMessages::first_file(std::size_t arm) const {
+    return options_.folder + "/first-" + std::to_string(arm) + ".safetensors";
+}
+
+std::string ArmMessages::lent(int seed) const {
+    return options_.folder + (seed < 0 ? "/lent" : "/lent-" + std::to_string(seed));
+}
+
+std::vector<compare::LentStep> ArmMessages::lent_sizes(int seed) const {
+    if (!external_) return {};
+    return compare::read_lent_sizes(lent(seed) + "/batches.safetensors");
+}
+
+// Where a file has to hold the batches, all arms take those of the file.
+std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
+    if (!external_) return 0;
+    return what.seed < 0 ? kept_steps : std::min(most_kept, options_.loss_steps);
+}
+
+Json ArmMessages::prepare(const compare::Preparation& what) const {
+    const auto& arm = arms_.arms[what.arm];
+    const auto& config = arms_.config;
+    const auto seed = config.run.seed + std::max(0, what.seed);
+    const auto steps = what.seed < 0 ? config.train.steps : options_.loss_steps;
+    Json message{{"type", "prepare"},
+                 {"protocol", compare::arm_protocol},
+                 {"name", arm.name},
+                 {"seed", seed},
+                 {"first", what.seed < 0 ? first_file(what.arm) : ""}};
+    if (arm.external()) {
+        message["device"] = name(config.run.device);
+        message["threads"] = config.runtime.threads;
+        message["model"] = model_json(config);
+        message["task"] = task_json(config);
+        message["optimizer"] = optimizer_json(config);
+        message["schedule"] = schedule_json(config, steps);
+        message["weights"] = lent(what.seed) + "/weights";
+        message["batches"] = lent(what.seed) + "/batches.safetensors";
+        return message;
+    }
+    std::vector<std::string> overrides;
+    // How long a timed run is, is not known to any arm: a rate that follows the steps would fall to nothing.
+    if (what.seed < 0 && steps == 0 && (external_ || config.data.train.empty()))
+        overrides = {"train.schedule=constant", "train.warmup_ratio=0"};
+    overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
+    overrides.insert(overrides.end(), arm.overrides.begin(), arm.overrides.end());
+    if (what.seed >= 0) {
+        overrides.push_back("run.seed=" + std::to_string(seed));
+        overrides.push_back("train.steps=" + std::to_string(steps));
+    }
+    message["config"] = options_.job.config;
+    message["trust"] = options_.job.trust;
+    message["overrides"] = overrides;
+    message["cycle"] = cycle(what);
+    message["lengths"] = options_.lengths;
+    if (what.arm == arms_.reference_arm) {
+        message["amplification"] = what.seed < 0;
+        if (external_) {
+            std::filesystem::create_directories(lent(what.seed) + "/weights");
+            message["lend"] = lent(what.seed);
+        }
+    }
+    return message;
+}
+
+}  // namespace switchyard::cli

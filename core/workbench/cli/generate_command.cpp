@@ -1,0 +1,145 @@
+// switchyard generate RUN_OR_CONFIG
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/printable.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/option_checks.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/planned_job.h"
+#include "core/workbench/data/smiles_text.h"
+#include "core/workbench/infer/generate.h"
+#include "core/workbench/train/session.h"
+
+namespace switchyard::cli {
+namespace {
+
+struct WriteOptions {
+    std::string run_or_config;
+    std::string weights;
+    std::string prompt;
+    JobOptions job;
+    infer::GenerateOptions generate;
+    bool check_smiles = false;
+    JsonOption json;
+};
+
+JobOptions job_of(const WriteOptions& options) {
+    JobOptions job = options.job;
+    job.config = options.run_or_config;
+    if (std::filesystem::is_directory(options.run_or_config)) job = job_of_run(options.run_or_config, job);
+    if (!options.weights.empty())
+        job.implied.push_back(
+            {"--weights", "train.weights=" + base::printable(nlohmann::json(options.weights).dump())});
+    return job;
+}
+
+// What a person reads of the samples' brackets, last.
+std::string share_text(std::int64_t good, std::int64_t all) {
+    char text[96];
+    std::snprintf(text, sizeof text, "well bracketed: %lld of %lld (%.1f %%)", static_cast<long long>(good),
+                  static_cast<long long>(all), 100.0 * static_cast<double>(good) / static_cast<double>(all));
+    return text;
+}
+
+int write(const WriteOptions& options) {
+    const auto planned = plan_job(job_of(options));
+    const auto& config = planned->config;
+    if (config.train.weights.empty())
+        throw Failure(options.run_or_config +
+                      ": names no weights, and an untrained model has nothing to say; give a run's "
+                      "folder, or a model's with --weights");
+    train::Session session(config, planned->plan, *planned->registry, planned->host);
+    session.load_tokenizer();
+    session.load_initial_weights();
+    const auto& tokenizer = session.tokenizer();
+    if (const auto problem = infer::generate_problem(config, tokenizer, options.prompt); !problem.empty())
+        throw Failure(problem);
+    const auto samples =
+        infer::generate(config, session.plan(), session.model(), tokenizer, options.prompt, options.generate);
+
+    const bool goes_on = config.task.kind == config::TaskKind::causal_lm;
+    auto json = nlohmann::ordered_json::array();
+    std::int64_t good = 0;
+    for (const auto& sample : samples) {
+        const auto text = (goes_on ? options.prompt : "") + tokenizer.decode(sample.ids);
+        nlohmann::ordered_json line{{"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}};
+        if (options.check_smiles) {
+            // A molecule that the limit cut off is none.
+            const auto fault = !sample.ended  ? "is not ended"
+                               : text.empty() ? "is empty"
+                                              : data::bracket_fault(text);
+            good += fault.empty() ? 1 : 0;
+            line["well_bracketed"] = fault.empty();
+            if (!fault.empty()) line["fault"] = fault;
+        }
+        json.push_back(line);
+        if (!options.json.on_stdout()) base::print_data(text + '\n');
+    }
+    nlohmann::ordered_json all{{"samples", json}};
+    const auto count = static_cast<std::int64_t>(samples.size());
+    if (options.check_smiles) {
+        all["well_bracketed_share"] = static_cast<double>(good) / static_cast<double>(count);
+        if (!options.json.on_stdout()) std::cout << share_text(good, count) << '\n';
+    }
+    write_json(options.json, all);
+    return Exit::fine;
+}
+
+void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
+    command.add_option("--samples", options.samples, "how many to write")
+        ->check(whole_number(1, 1000000))
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        .add_option("--max-tokens", options.max_tokens,
+                    "most new tokens of a sample; 0: until batch.max_length")
+        ->check(whole_number(0))
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        .add_option("--temperature", options.sampling.temperature,
+                    "below 1: nearer to the likeliest; 0: the likeliest")
+        ->check(number(0.0, 1000.0))
+        ->type_name("T")
+        ->capture_default_str();
+    command.add_option("--top-k", options.sampling.top_k, "draw among the K likeliest tokens; 0: among all")
+        ->check(whole_number(0))
+        ->type_name("K")
+        ->capture_default_str();
+    command
+        .add_option("--top-p", options.sampling.top_p,
+                    "draw among the likeliest tokens of this share together")
+        ->check(number(0.0, 1.0))
+        ->type_name("P")
+        ->capture_default_str();
+    command.add_option("--seed", options.seed, "of the draws")
+        ->check(whole_number(0))
+        ->type_name("N")
+        ->capture_default_str();
+}
+
+}  // namespace
+
+Action setup_generate(CLI::App& command) {
+    const auto options = std::make_shared<WriteOptions>();
+    command.add_option("RUN", options->run_or_config, "folder of a finished run, or a TOML file")
+        ->required()
+        ->type_name("");
+    command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")
+        ->type_name("PATH");
+    command.add_option("--prompt", options->prompt, "text to go on with; for seq2seq: to answer")
+        ->type_name("TEXT");
+    add_sampling(command, options->generate);
+    command.add_flag("--check-smiles", options->check_smiles,
+                     "say which share has balanced parentheses and brackets and closed rings");
+    add_overrides(command, options->job, "set one value of the configuration");
+    add_json(command, options->json);
+    return [options] { return write(*options); };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,136 @@
+#include "core/workbench/cli/job.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/printable.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/foreign_config.h"
+#include "core/workbench/cli/output.h"
+
+namespace switchyard::cli {
+namespace {
+
+config::LoadResult load(const JobOptions& options, const config::OptionSchemas* schemas) {
+    config::LoadRequest request;
+    request.path = options.config;
+    request.implied = options.implied;
+    request.overrides = options.overrides;
+    request.preset_dirs = preset_dirs();
+    request.schemas = schemas;
+    return config::load(request);
+}
+
+// As the value of an override. JSON writes strings as TOML does, but leaves more as it is.
+std::string toml_string(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobOptions& options) {
+    command.add_option("CONFIG", options.config, "TOML file")->required()->type_name("");
+    add_overrides(command, options, "set one value, as in --set optimizer.lr=3e-4; may be repeated");
+}
+
+void add_overrides(CLI::App& command, JobOptions& options, const std::string& help) {
+    command.add_option("--set", options.overrides, help)->type_name("KEY=VALUE")->expected(1)->take_all();
+    command.add_flag("--trust", options.trust,
+                     "run what the configuration names, plugins and programs, even where it came with a run");
+}
+
+JobOptions job_of_run(const std::string& run, const JobOptions& given) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const char* const fault = !fs::exists(run, ignored)                    ? "there is no such folder"
+                              : !fs::is_directory(run, ignored)            ? "is no folder"
+                              : !fs::exists(run + "/config.toml", ignored) ? "holds no config.toml"
+                                                                           : nullptr;
+    if (fault != nullptr)
+        throw Failure(run + ": error: " + fault +
+                      "; expected the folder of a run, as `switchyard train --run` leaves it");
+    JobOptions job{run + "/config.toml",
+                   given.overrides,
+                   {{run, "train.weights=" + toml_string(run + "/model")}},
+                   given.trust,
+                   true};
+    const auto vocabulary = run + "/vocab.txt";
+    if (fs::exists(vocabulary, ignored))
+        job.implied.push_back({run, "data.vocabulary=" + toml_string(vocabulary)});
+    return job;
+}
+
+std::vector<std::string> preset_dirs() {
+    std::vector<std::string> dirs;
+    const auto ours = host::belonging_path("share/switchyard/configs/presets");
+    if (!ours.empty()) dirs.push_back(ours);
+    return dirs;
+}
+
+config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records) {
+    std::map<std::pair<Kind, std::string>, std::set<std::string>> plugins;
+    for (const auto& record : records) {
+        if (!record.manifest) continue;
+        for (const auto& component : record.manifest->components)
+            plugins[{component.kind, component.id}].insert(record.manifest->name);
+    }
+    config::OptionSchemas schemas;
+    for (const auto& record : records) {
+        if (!record.manifest) continue;
+        for (const auto& component : record.manifest->components) {
+            const bool unique = plugins[{component.kind, component.id}].size() == 1;
+            const auto name = unique ? component.id : record.manifest->name + "/" + component.id;
+            schemas.emplace(std::pair(component.kind, name), component.options);
+        }
+    }
+    return schemas;
+}
+
+Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery) {
+    // Which options there are is known to the plugins, and which plugins there are to the configuration.
+    const auto first = load(options, nullptr);
+    if (first.config) {
+        if (discovery.run_probes && is_foreign(options, first.files)) refuse_foreign_plugins(*first.config);
+        discovery.path = host::standard_search_path(first.config->plugins.paths);
+        discovery.disabled = first.config->plugins.disabled;
+    }
+    Job job;
+    job.records = host::discover(discovery, host);
+    const auto schemas = schemas_of(job.records);
+    auto result = load(options, &schemas);
+    if (!result.config) {
+        auto text = config::render(result.problems);
+        if (result.problems.size() > 1) text += counted(result.problems.size(), "error") + "\n";
+        throw Failure(text);
+    }
+    job.config = std::move(*result.config);
+    job.files = std::move(result.files);
+    return job;
+}
+
+std::string searched_places(const host::SearchPath& path) {
+    std::string text = "looked in:";
+    for (const auto& finding : host::scan(path)) {
+        text += "\n    " + base::printable(finding.entry.path) + " (" + finding.entry.origin + "): ";
+        text += !finding.error.empty() ? finding.error
+                : !finding.exists      ? "does not exist"
+                                       : counted(finding.libraries.size(), "library file");
+    }
+    return text;
+}
+
+host::DiscoveryOptions manifests_only() {
+    host::DiscoveryOptions options;
+    options.run_probes = false;
+    return options;
+}
+
+Job load_job_by_manifests(const JobOptions& options) {
+    return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,47 @@
+// switchyard: what needs no tensors runs here, because mapping LibTorch costs a fifth of a second; the rest
+// is handed over by exec.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/kernel/base/terminal.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/program.h"
+
+namespace {
+
+using namespace switchyard;
+
+int run_with_tensors(const std::vector<std::string>& arguments) {
+    const std::string relative = "libexec/switchyard/switchyard-run";
+    const auto program = host::belonging_path(relative);
+    if (program.empty()) {
+        throw cli::Failure("this command runs in " + relative + ", which is not beside " +
+                               host::program_path() + ": build or install it again",
+                           cli::Exit::run_failed);
+    }
+    std::vector<char*> words{const_cast<char*>("switchyard")};
+    for (const auto& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(program.c_str(), words.data());
+    throw cli::Failure("cannot run " + program + ": " + std::strerror(errno), cli::Exit::run_failed);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    base::guard_terminal();
+    auto commands = cli::all_commands();
+    attach(commands, "plugins list", cli::setup_plugins_list);
+    attach(commands, "plugins info", cli::setup_plugins_info);
+    attach(commands, "plugins doctor", cli::setup_plugins_doctor);
+    attach(commands, "config show", cli::setup_config_show);
+    attach(commands, "config schema", cli::setup_config_schema);
+    attach(commands, "report", cli::setup_report);
+    attach(commands, "version", cli::setup_version);
+    return cli::run_program(commands, {argv + 1, argv + argc}, run_with_tensors);
+}

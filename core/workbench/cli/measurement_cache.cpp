@@ -1,0 +1,88 @@
+#include "core/workbench/cli/measurement_cache.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <ATen/Parallel.h>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/read_text.h"
+#include "core/kernel/loader/content_hash.h"
+#include "core/kernel/loader/probe/probe_cache.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/kernel/resolver/measured.h"
+
+namespace switchyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the LibTorch that this process has loaded.
+std::string libtorch_build() {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<const void*>(&at::get_num_threads), &info) == 0 ||
+        info.dli_fname == nullptr)
+        return "unknown";
+    return host::ProbeCache(host::standard_cache_folder()).library_id(info.dli_fname);
+}
+
+std::string joined_features(const HostInfo& host) {
+    std::string text;
+    for (const auto& feature : host.cpu_features) text += feature + " ";
+    return text;
+}
+
+}  // namespace
+
+std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator) {
+    return host.cpu_model + ", " + std::to_string(host.cores) + " cores, features " +
+           host::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
+           " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " +
+           libtorch_build();
+}
+
+MeasurementCache::MeasurementCache(const std::string& cache, std::string host) : host_(std::move(host)) {
+    if (!cache.empty()) folder_ = cache + "/measured/" + host::text_hash(host_).substr(0, 16);
+}
+
+std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::string>& notes) const {
+    std::vector<resolver::Measurement> list;
+    std::error_code ignored;
+    std::vector<std::string> files;
+    if (!folder_.empty()) {
+        for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+            if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+        }
+    }
+    std::sort(files.begin(), files.end());
+    for (const auto& path : files) {
+        resolver::ReadMeasurement read;
+        try {
+            read = resolver::read_measurement(base::read_text(path, base::limits::json_bytes).value_or(""));
+        } catch (const base::InputError& error) {
+            read.error = error.what();
+        }
+        if (read.error.empty())
+            list.push_back(std::move(read.measurement));
+        else
+            notes.push_back(path + ": holds no measurement and is not used: " + read.error);
+    }
+    return list;
+}
+
+std::optional<std::string> MeasurementCache::store(const resolver::Measurement& measurement) const {
+    if (folder_.empty())
+        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is nowhere to remember "
+               "anything";
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    if (error) return folder_ + ": cannot be made: " + error.message();
+    return base::write_file_atomically(
+        folder_ + "/" + host::text_hash(measurement.shape_class).substr(0, 16) + ".json",
+        resolver::measurement_text(measurement));
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,76 @@
+// switchyard model CONFIG
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/job.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/model/outline.h"
+
+namespace switchyard::cli {
+namespace {
+
+struct ModelOptions {
+    JobOptions job;
+    JsonOption json;
+};
+
+std::string scaled(double value, const char* unit) {
+    constexpr const char* prefixes[] = {"", "k", "M", "G", "T", "P"};
+    std::size_t step = 0;
+    while (value >= 1000.0 && step + 1 < std::size(prefixes)) value /= 1000.0, ++step;
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(step == 0 ? 0 : 2) << value << ' ' << prefixes[step] << unit;
+    return text.str();
+}
+
+int show_model(const ModelOptions& options) {
+    const auto job = load_job_by_manifests(options.job);
+    const auto parts = model::describe(job.config);
+    model::ModelPart sum;
+    auto json = nlohmann::ordered_json::array();
+    Table table({"part", "layers", "parameters", "forward", "kept", "shapes (out x in)"});
+    for (const auto& part : parts) {
+        table.row({part.name, std::to_string(part.layers), scaled(static_cast<double>(part.parameters), ""),
+                   scaled(part.forward_flops, "FLOP"),
+                   scaled(static_cast<double>(part.activation_bytes), "B"), part.shapes});
+        json.push_back({{"name", part.name},
+                        {"layers", part.layers},
+                        {"parameters", part.parameters},
+                        {"forward_flops", part.forward_flops},
+                        {"activation_bytes", part.activation_bytes},
+                        {"shapes", part.shapes}});
+        sum.parameters += part.parameters;
+        sum.forward_flops += part.forward_flops;
+        sum.activation_bytes += part.activation_bytes;
+    }
+    table.row({"all", "", scaled(static_cast<double>(sum.parameters), ""), scaled(sum.forward_flops, "FLOP"),
+               scaled(static_cast<double>(sum.activation_bytes), "B"), ""});
+    const auto& batch = job.config.batch;
+    write_json(options.json, {{"parts", json},
+                              {"parameters", sum.parameters},
+                              {"forward_flops", sum.forward_flops},
+                              {"activation_bytes", sum.activation_bytes},
+                              {"batch", {{"size", batch.size}, {"length", batch.max_length}}}});
+    if (options.json.on_stdout()) return Exit::fine;
+    std::cout << table.render() << "\nforward and kept: for one batch of " << batch.size << " x "
+              << batch.max_length << " tokens; kept: for backward, without fusion, in "
+              << name(job.config.precision.parameter_dtype.value_or(DType::float32))
+              << ". A training step takes about three times the forward.\n";
+    return Exit::fine;
+}
+
+}  // namespace
+
+Action setup_model(CLI::App& command) {
+    const auto options = std::make_shared<ModelOptions>();
+    add_job_options(command, options->job);
+    add_json(command, options->json);
+    return [options] { return show_model(*options); };
+}
+
+}  // namespace switchyard::cli

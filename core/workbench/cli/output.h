@@ -1,0 +1,67 @@
+// What commands print: tables, and JSON files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
+#include "core/kernel/base/terminal.h"
+
+namespace CLI {
+class App;
+}
+
+namespace switchyard::cli {
+
+using base::Color;
+using base::counted;
+using base::joined;
+using base::paint;
+using base::Text;
+
+// Columns as wide as their widest cell, two spaces apart, the last one free. A cell is one line, whatever is
+// in it.
+class Table {
+public:
+    explicit Table(const std::vector<std::string>& titles);
+    void row(const std::vector<Text>& cells);
+    // Lines that belong to the row above, each indented by `indent`.
+    void note(const std::string& text, Color color = Color::none, std::size_t indent = 4);
+    Text render() const;
+
+private:
+    struct Line {
+        std::vector<Text> cells;
+        Text note;
+    };
+    std::vector<Line> lines_;  // the titles first
+};
+
+// --json FILE: "-" is the standard output, which then has nothing else on it, whatever plugins print.
+struct JsonOption {
+    std::string path;
+    bool on_stdout() const { return path == "-"; }
+};
+void add_json(CLI::App& command, JsonOption& option);
+
+// Called once the arguments are read, with --json -: from here on only write_json reaches the standard
+// output.
+void keep_stdout_for_json();
+
+// Writes it if it was asked for: whole or not at all; Failure if it cannot be written.
+void write_json(const JsonOption& option, const nlohmann::ordered_json& json);
+
+void write_file(const std::string& path, const std::string& text);
+void write_lines(const std::string& path, const std::vector<std::string>& lines);
+
+// The first line of `text` in place of what was shown before, on a terminal; "" takes it away.
+void show_progress(const std::string& text);
+
+// How this program was called, as it can be typed again.
+std::string command_line();
+
+}  // namespace switchyard::cli

@@ -1,0 +1,135 @@
+// switchyard plan CONFIG
+#include <algorithm>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/printable.h"
+#include "core/kernel/base/read_text.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/resolver/lock.h"
+#include "core/kernel/resolver/measured.h"
+#include "core/kernel/resolver/plan_json.h"
+#include "core/workbench/cli/auto_choice.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/job.h"
+#include "core/workbench/cli/option_checks.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/plan_text.h"
+#include "core/workbench/cli/plugins_text.h"
+#include "core/workbench/model/planning.h"
+
+namespace switchyard::cli {
+namespace {
+
+struct PlanCommand {
+    JobOptions job;
+    std::string host;
+    std::string lock;
+    std::string locked;
+    JsonOption json;
+    bool verbose = false;
+};
+
+HostInfo host_named(const std::string& wanted) {
+    if (wanted.empty()) return host::this_host(host::Look::with_devices);
+    auto described = host::describe(wanted);
+    if (!described.host) throw Failure(described.error);
+    return std::move(*described.host);
+}
+
+void need_plugins(const Job& job) {
+    const auto usable = std::any_of(job.records.begin(), job.records.end(),
+                                    [](const auto& record) { return record.usable(); });
+    if (usable) return;
+    std::string text = job.records.empty() ? "no plugins were found" : "no plugin that was found can be used";
+    for (const auto& record : job.records) text += "\n    " + host::explain(record);
+    throw Failure(text + "\n" + searched_places(host::standard_search_path(job.config.plugins.paths)));
+}
+
+std::string hosts_with(Device device) {
+    std::vector<std::string> names;
+    for (const auto& name : host::described_host_names()) {
+        const auto described = host::describe(name);
+        if (described.host && described.host->first(device) != nullptr) names.push_back(name);
+    }
+    return joined(names);
+}
+
+// Else every slot would say so.
+void need_device(const Job& job, const HostInfo& host) {
+    if (job.config.run.device == Device::cpu || host.first(job.config.run.device) != nullptr) return;
+    const auto device = std::string(name(job.config.run.device));
+    const auto& origins = job.config.origins;
+    const auto origin = origins.find("run.device");
+    throw Failure((origin == origins.end() ? "" : config::to_string(origin->second) + ": ") +
+                  "error: run.device: " + host.name + " has no " + device +
+                  " device; expected cpu, or --host with one that has (" + hosts_with(job.config.run.device) +
+                  ")");
+}
+
+void check_lock(const resolver::Plan& plan, const std::string& path) {
+    const auto text = base::read_text(path, base::limits::json_bytes);
+    if (!text) throw Failure(path + ": error: cannot be read: it is not there");
+    const auto comparison = compare_with_lock(plan, *text);
+    if (!comparison.error.empty()) throw Failure(path + ": error: " + comparison.error);
+    if (comparison.differences.empty()) return;
+    throw Failure(path + ": error: the plan is not the one that was locked:\n    " +
+                  joined(comparison.differences, "\n    ") + "\nwith --lock " + path +
+                  " instead of --locked the plan as it is now is locked");
+}
+
+// Is there a slot that could be measured, and is not?
+bool is_unmeasured(const resolver::Plan& plan) {
+    return std::any_of(plan.rows.begin(), plan.rows.end(), [](const auto& row) {
+        return row.how.find(resolver::unmeasured) != std::string::npos;
+    });
+}
+
+int plan(const PlanCommand& options) {
+    const auto host = host_named(options.host);
+    auto job = load_job(options.job, host);
+    need_device(job, host);
+    need_plugins(job);
+    const auto refused = refused_libraries(job.records);
+    host::Registry registry(std::move(job.records));
+    set_threads(job.config.runtime.threads);
+    const auto plan =
+        model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
+    if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
+    if (!options.locked.empty()) check_lock(plan, options.locked);
+    write_json(options.json, resolver::to_json(plan));
+    if (!options.lock.empty()) write_file(options.lock, resolver::lock_text(plan));
+    if (options.json.on_stdout()) return Exit::fine;
+    std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
+              << plan_text(plan, options.verbose) << refused;
+    if (is_unmeasured(plan))
+        std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses by\n";
+    if (!options.lock.empty()) std::cout << "\nlocked in " << options.lock << '\n';
+    if (!options.locked.empty()) std::cout << "\nas locked in " << options.locked << '\n';
+    return Exit::fine;
+}
+
+}  // namespace
+
+Action setup_plan(CLI::App& command) {
+    const auto options = std::make_shared<PlanCommand>();
+    add_job_options(command, options->job);
+    command
+        .add_option("--host", options->host,
+                    "plan for a described host (a name, or the path of a TOML file) instead of this machine")
+        ->type_name("NAME");
+    command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
+    add_json(command, options->json);
+    command.add_option("--lock", options->lock, "write down what was chosen")
+        ->check(output_file())
+        ->type_name("FILE");
+    command
+        .add_option("--locked", options->locked,
+                    "fail if anything else would be chosen than is written there")
+        ->type_name("FILE");
+    return [options] { return plan(*options); };
+}
+
+}  // namespace switchyard::cli

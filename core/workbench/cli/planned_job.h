@@ -1,0 +1,31 @@
+// A job that is going to run on this machine: configuration, plugins, plan, and the process set up for it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/kernel/resolver/plan.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/auto_choice.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/job.h"
+
+namespace switchyard::cli {
+
+struct PlannedJob {
+    config::Config config;
+    HostInfo host;
+    std::unique_ptr<host::Registry> registry;
+    resolver::Plan plan;
+};
+
+struct PlanOptions {
+    Missing missing = Missing::leave;  // of what `auto` goes by
+    std::string recorded;              // plan.json of a run that goes on: its choices stay; empty: none
+};
+
+// Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the
+// configuration or cannot be served.
+std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan = {});
+
+}  // namespace switchyard::cli

@@ -1,0 +1,37 @@
+// switchyard-run: the commands that need LibTorch. Started by switchyard, with the same arguments.
+#include <string>
+#include <vector>
+
+#include "core/kernel/base/stdout_redirect.h"
+#include "core/kernel/base/terminal.h"
+#include "core/kernel/runtime/crash_handler.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/compare_command.h"
+#include "core/workbench/cli/program.h"
+
+int main(int argc, char** argv) {
+    switchyard::base::guard_terminal();
+    using namespace switchyard;
+    host::install_crash_handler();
+    auto commands = cli::all_commands();
+    attach(commands, "plan", cli::setup_plan);
+    attach(commands, "tune", cli::setup_tune);
+    attach(commands, "plugins verify", cli::setup_plugins_verify);
+    attach(commands, "bench", cli::setup_bench);
+    attach(commands, "compare", cli::setup_compare);
+    attach(commands, "train", cli::setup_train);
+    attach(commands, "predict", cli::setup_predict);
+    attach(commands, "generate", cli::setup_generate);
+    attach(commands, "diagnose", cli::setup_diagnose);
+    attach(commands, "config check", cli::setup_config_check);
+    attach(commands, "model", cli::setup_model);
+    attach(commands, "precision", cli::setup_precision);
+    commands.push_back(cli::arm_command());
+    const int code = cli::run_program(
+        commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {
+            throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +
+                               "\" use `switchyard`");
+        });
+    host::redirect_stdout_for_good();  // static objects of plugins may print, too
+    return code;
+}

@@ -1,0 +1,209 @@
+#include "core/workbench/cli/start_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/trainable.h"
+#include "core/kernel/resolver/resolver.h"
+#include "core/workbench/data/byte_tokenizer.h"
+#include "core/workbench/data/documents.h"
+#include "core/workbench/data/labels.h"
+#include "core/workbench/data/smiles_tokenizer.h"
+#include "core/workbench/data/wordpiece.h"
+#include "core/workbench/model/outline.h"
+#include "core/workbench/model/weights/weights_place.h"
+
+namespace switchyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t rows_looked_at = 1000;  // of each file
+
+std::vector<resolver::Candidate> candidates_of(const std::vector<host::PluginRecord>& records) {
+    std::vector<resolver::Candidate> list;
+    for (const auto& record : records) {
+        if (!record.manifest) continue;
+        for (const auto& component : record.manifest->components) {
+            resolver::Candidate candidate;
+            candidate.plugin = record.manifest->name;
+            candidate.manifest = component;
+            candidate.usable = record.failure() == nullptr;
+            if (!candidate.usable) candidate.obstacle.got = host::explain(record);
+            list.push_back(std::move(candidate));
+        }
+    }
+    return list;
+}
+
+class StartCheck {
+public:
+    explicit StartCheck(const Job& job) : job_(job), config_(job.config) {}
+
+    std::vector<std::string> run() {
+        check_backends();
+        add(config::labels_problem(config_));
+        check_weights();
+        if (config_.data.train.empty())
+            return std::move(problems_);  // nothing to train on: a plan, a benchmark
+        add(config::reader_problem(config_));
+        add(config::phases_problem(config_));
+        add(config::held_out_problem(config_));
+        check_vocabulary();
+        if (problems_.empty()) check_data();
+        return std::move(problems_);
+    }
+
+private:
+    void add(std::string problem) {
+        if (!problem.empty() && told_.insert(problem).second) problems_.push_back(std::move(problem));
+    }
+    void add(const char* key, const std::string& problem) { add(config::told_at(config_, key) + problem); }
+
+    void check_backends() {
+        const auto candidates = candidates_of(job_.records);
+        auto uses = model::outline(config_, model::configured_dtypes(config_));
+        uses.push_back(model::outline_precision(config_));
+        for (const auto& use : uses) {
+            for (const auto& backend : use.config.backend) {
+                if (backend == "auto") continue;
+                const auto place =
+                    config::to_string(use.origin) + ": error: " + std::string(name(use.kind)) + ".backend: ";
+                const auto named = resolver::find_named(use.kind, backend, candidates);
+                if (named.candidate == nullptr)
+                    add(place + named.error);
+                else if (!named.candidate->usable)
+                    add(place + backend + " cannot be used: " + named.candidate->obstacle.got);
+            }
+        }
+    }
+
+    void check_weights() {
+        if (config_.train.weights.empty()) return;
+        const auto place = model::find_weights(config_.train.weights);
+        if (!place.problem.empty()) add("train.weights", place.problem);
+    }
+
+    void check_vocabulary() {
+        add(config::vocabulary_problem(config_));
+        const auto& data = config_.data;
+        if (data.tokenizer == config::TokenizerKind::bytes)
+            tokenizer_ = std::make_shared<data::ByteTokenizer>();
+        else if (!data.vocabulary.empty() && is_pipe(data.vocabulary))
+            return;
+        else if (data.tokenizer == config::TokenizerKind::smiles && !data.vocabulary.empty())
+            take(data::SmilesTokenizer::open(data.vocabulary));
+        else if (data.tokenizer == config::TokenizerKind::wordpiece && !data.vocabulary.empty())
+            take(data::WordPiece::open(data.vocabulary, {.lower_case = data.lower_case}));
+        if (tokenizer_) add(config::vocabulary_size_problem(config_, tokenizer_->size()));
+    }
+
+    template <class Opened>
+    void take(Opened opened) {
+        if (!opened.tokenizer) add("data.vocabulary", opened.error);
+        tokenizer_ = std::move(opened.tokenizer);
+    }
+
+    // What is read from a pipe here is gone for good.
+    static bool is_pipe(const std::string& path) {
+        std::error_code ignored;
+        return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) &&
+               !fs::is_directory(path, ignored);
+    }
+
+    void check_data() {
+        const auto& data = config_.data;
+        const bool pairs = config_.task.kind == config::TaskKind::seq2seq &&
+                           data.targets != config::Targets::spans && data.target_column.empty();
+        for (const auto& [key, paths, targets] : {std::tuple("data.train", &data.train, &data.target_train),
+                                                  std::tuple("data.eval", &data.eval, &data.target_eval)}) {
+            if (pairs && paths->size() != targets->size())
+                add(key, "expected one file of answers (target_train, target_eval) for each of its " +
+                             std::to_string(paths->size()) + ", got " + std::to_string(targets->size()));
+            for (const auto& path : *paths) check_path(key, path, pairs);
+            if (std::string_view(key) == "data.train" && looked_at_all_ && !used_ && problems_.empty())
+                add(key, "no row can be used for training (" + std::to_string(rows_) + " read)");
+            if (!pairs) continue;
+            for (const auto& path : *targets) check_path(key, path, pairs);
+        }
+    }
+
+    void check_path(const char* key, const std::string& path, bool lines) {
+        for (const auto& file : data::files_of(path)) {
+            const bool pipe = is_pipe(file);
+            looked_at_all_ = looked_at_all_ && !pipe && !lines;
+            if (pipe && (lines || data::format_of(file))) continue;
+            const auto error = lines ? look_at_lines(file) : look_at_rows(file);
+            if (!error.empty()) add(key, error);
+        }
+    }
+
+    static std::string look_at_lines(const std::string& file) {
+        data::RowRequest request;
+        request.path = file;
+        request.columns = {"text"};
+        request.on_row = [](data::Row&) { return false; };
+        return data::read_documents(request, config::Documents::paragraphs).error;
+    }
+
+    // Its error, after the problems of its rows.
+    std::string look_at_rows(const std::string& file) {
+        const auto& data = config_.data;
+        const bool classes = config_.task.kind == config::TaskKind::classification;
+        data::RowRequest request;
+        request.path = file;
+        if (classes) request.columns.push_back(data.label_column);
+        request.columns.push_back(data.text_column);
+        if (classes && !data.pair_column.empty()) request.columns.push_back(data.pair_column);
+        if (!data.target_column.empty() && config_.task.kind == config::TaskKind::seq2seq)
+            request.columns.push_back(data.target_column);
+        std::int64_t rows = 0;
+        const auto more = [&] {
+            looked_at_all_ = looked_at_all_ && rows + 1 < rows_looked_at;
+            return ++rows < rows_looked_at && (data.max_rows == 0 || rows < data.max_rows);
+        };
+        const auto at = [&](std::int64_t line) { return file + ":" + std::to_string(line) + ": "; };
+        const auto text = request.columns.size() > 1 && classes ? std::size_t{1} : std::size_t{0};
+        request.on_row = [&](data::Row& row) {
+            ++rows_;
+            used_ = used_ || row.values[text].find_first_not_of(" \t\r\n") != std::string::npos;
+            for (std::size_t i = text;
+                 tokenizer_ && data.bad_row == config::BadRow::error && i < row.values.size(); ++i) {
+                if (const auto fault = tokenizer_->problem_in(row.values[i]); !fault.empty())
+                    add(at(row.line) + "error: " + fault);
+            }
+            if (classes && data.other_label == config::BadRow::error &&
+                !data::label_number(config_.task.labels, row.values[0]))
+                add(at(row.line) + "error: " + data::unknown_label(config_.task.labels, row.values[0]));
+            return more();
+        };
+        request.on_problem = [&](const data::RowProblem& problem) {
+            if (data.bad_row == config::BadRow::error)
+                add(at(problem.line) + "error: the row " + problem.message);
+            return more();
+        };
+        const bool documents = config_.task.predicts_words() && data.target_column.empty();
+        return (documents ? data::read_documents(request, data.documents)
+                          : data::read_formatted_rows(request))
+            .error;
+    }
+
+    const Job& job_;
+    const config::Config& config_;
+    std::shared_ptr<const data::Tokenizer> tokenizer_;  // nullptr: none, or made of the data
+    std::int64_t rows_ = 0;                             // of data.train that were looked at
+    bool used_ = false, looked_at_all_ = true;
+    std::vector<std::string> problems_;
+    std::set<std::string> told_;
+};
+
+}  // namespace
+
+std::vector<std::string> start_problems(const Job& job) { return StartCheck(job).run(); }
+
+}  // namespace switchyard::cli

@@ -1,0 +1,323 @@
+// switchyard train CONFIG
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/terminal.h"
+#include "core/kernel/config/show.h"
+#include "core/kernel/resolver/plan_json.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/resumption.h"
+#include "core/workbench/cli/train_record.h"
+#include "core/workbench/cli/train_summary.h"
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/run_directory.h"
+#include "core/workbench/train/run_lock.h"
+#include "core/workbench/train/session.h"
+#include "core/workbench/train/stop_signal.h"
+
+namespace switchyard::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct TrainOptions {
+    JobOptions job;
+    std::string run = "runs/train";
+    bool resume = false;
+    bool resume_if_begun = false;  // --resume auto
+    std::vector<std::string> allowed_changes;
+    bool trace_nonfinite = false;
+};
+
+// The folder of the run, and this process's right to write it.
+class OpenRun {
+public:
+    explicit OpenRun(const TrainOptions& options) : directory_(options.run), resume_(options.resume) {
+        std::error_code error;
+        const bool is_folder = std::filesystem::is_directory(options.run, error);
+        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
+        if (!resume_ && !options.allowed_changes.empty() && !options.resume_if_begun)
+            throw Failure(
+                "--allow-change says what may differ when a run is gone on with: give --resume too");
+        check();
+        if (!is_folder) return;
+        lock();
+        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
+        check();
+    }
+
+    // Before the first thing is written.
+    void prepare(const std::string& record, const train::SaveSizes& sizes) {
+        const auto& path = directory_.path();
+        std::error_code error;
+        std::filesystem::create_directories(path, error);
+        if (error) throw Failure("cannot make the folder " + path + ": " + error.message());
+        lock();
+        check();
+        const auto fault = train::RunDirectory::prepare(path, resume_ ? "" : record, sizes);
+        if (!fault.empty()) throw Failure(fault);
+    }
+
+    bool resume() const { return resume_; }
+    const train::RunDirectory& directory() const { return directory_; }
+
+private:
+    void check() const {
+        const auto& path = directory_.path();
+        if (!resume_) {
+            if (const auto error = train::RunDirectory::cannot_begin(path); !error.empty())
+                throw Failure(error);
+        } else if (!train::RunDirectory::holds_run(path)) {
+            throw Failure(path + ": error: there is no run to go on with; leave --resume out to begin one");
+        }
+    }
+    void lock() {
+        if (const auto error = lock_.take(directory_.path(), command_line()); !error.empty())
+            throw Failure(error);
+        if (!std::exchange(locked_, true)) std::cerr << lock_.warning();
+    }
+
+    train::RunDirectory directory_;
+    bool resume_;
+    train::RunLock lock_;
+    bool locked_ = false;
+};
+
+// Parameters and state as the checkpoint has them; what it says about the job that it is of.
+ResumedFrom resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
+    const auto loaded = train::load_checkpoint(checkpoint, session.plan_text(), session.parameters());
+    if (!loaded.state) throw Failure(loaded.error);
+    if (!loaded.state->other_policy.empty()) {
+        std::cerr << (checkpoint + " was saved under precision " + loaded.state->other_policy +
+                      ": parameters are made of its float32 values\n");
+    }
+    try {
+        trainer.restore(*loaded.state);
+    } catch (const std::exception& error) {
+        throw Failure(checkpoint + ": does not fit this job: " + error.what());
+    }
+    return {checkpoint, loaded.state->progression.step, loaded.state->facts};
+}
+
+void describe_data(const train::Session& session) {
+    const auto& rows = session.data().train_rows;
+    const auto& eval = session.data().eval_rows;
+    std::ostringstream text;
+    text << "data: " << rows.used << " samples to learn from, " << eval.used << " to evaluate on ("
+         << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
+         << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
+         << " tokens)\n";
+    if (const auto both = session.data().also_in_train; both > 0)
+        text << "warning: data.eval: " << both << " of " << eval.used
+             << " texts are in data.train too: what is measured on them is learnt by heart\n";
+    for (const auto& note : session.initial_weights().notes) text << "warning: " << note << '\n';
+    for (const auto& warning : session.data().warnings) text << "warning: " << warning << '\n';
+    const auto& fresh = session.initial_weights().fresh;
+    if (!fresh.empty())
+        text << "not in " << session.initial_weights().file << ", newly initialised: " << joined(fresh)
+             << '\n';
+    std::cerr << text.str();
+}
+
+train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
+                                   const train::RunDirectory& run, const std::string& facts,
+                                   const train::StopSignal& stop) {
+    TrainRecord record(run, trainer, session.config().train.log_every);
+    train::TrainerHooks hooks;
+    hooks.on_step = [&](const auto& report) { return record.step(report); };
+    hooks.on_eval = [&](std::int64_t step, const auto& result) { return record.eval(step, result); };
+    hooks.on_eval_progress = [&](std::int64_t done, std::int64_t total) {
+        record.eval_progress(done, total);
+    };
+    hooks.save = [&](train::TrainingState at) {
+        at.facts = facts;
+        const auto unsynced = record.sync();
+        const auto error = train::save_checkpoint(run.checkpoints(), at, session.parameters(),
+                                                  session.config().train.keep_checkpoints);
+        return error ? *error : unsynced;
+    };
+    hooks.reload = [&]() -> train::LoadedCheckpoint {
+        const auto newest = train::newest_checkpoint(run.checkpoints());
+        if (!newest) return {std::nullopt, run.checkpoints() + " holds none"};
+        return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+    };
+    hooks.on_rewind = [&](const train::Rewind& rewind) { return record.rewound(rewind); };
+    hooks.stop = [&] { return static_cast<bool>(stop); };
+    auto result = trainer.run(hooks);
+    record.finish();
+    if (const auto unsynced = record.sync();
+        !unsynced.empty() && result.outcome == train::Outcome::finished) {
+        result.outcome = train::Outcome::failed;
+        result.error = unsynced;
+    }
+    return result;
+}
+
+// An encoder begins and ends no text; its config.json names neither.
+model::SpecialTokens special_tokens(const train::Session& session) {
+    const auto& ids = session.tokenizer().specials();
+    model::SpecialTokens tokens{ids.pad, {}, {}};
+    if (session.config().model.type == config::ModelType::bert) return tokens;
+    if (ids.bos >= 0) tokens.bos = ids.bos;
+    if (ids.eos >= 0) tokens.eos = ids.eos;
+    return tokens;
+}
+
+int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
+             const train::TrainingState& state, Clock::time_point begun, train::StopSignal& stop) {
+    const auto& config = session.config();
+    if (result.outcome == train::Outcome::finished) {
+        const auto tokens = special_tokens(session);
+        if (const auto error = model::save_weights(run.file("model"), config, session.parameters(), tokens)) {
+            result.outcome = train::Outcome::failed;
+            result.error = *error;
+        }
+    }
+    const std::chrono::duration<double> wall = Clock::now() - begun;
+    const auto summary =
+        train_summary(session, result, training_memory(session, state), wall.count()).dump(2) + "\n";
+    if (result.outcome == train::Outcome::failed) {
+        // On a full disk this fails as well, and says less than the first error.
+        (void)base::write_file_atomically(run.file("summary.json"), summary);
+        throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
+    }
+    write_file(run.file("summary.json"), summary);
+    stop.end_at_once();
+    if (result.outcome == train::Outcome::stopped) {
+        std::cerr << ("stopped after step " + std::to_string(result.progression.step) +
+                      "; go on with --resume\n");
+    }
+    if (stop) return stop.exit_code();
+    std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
+              << quality_text(result.eval) << std::endl;
+    std::cout.clear();  // whoever read it may have gone, as head does: the run is whole all the same
+    return Exit::fine;
+}
+
+// Of a first checkpoint and of the model at the end.
+train::SaveSizes save_sizes(train::Session& session, const train::TrainingState& state) {
+    const auto memory = training_memory(session, state);
+    return {memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+}
+
+// What stands beside metrics and checkpoints.
+void write_job(const train::Session& session, const PlannedJob& planned, const OpenRun& open) {
+    const auto& run = open.directory();
+    std::error_code error;
+    if (!open.resume() || !std::filesystem::exists(run.file("config.toml"), error)) {
+        std::ostringstream shown;
+        config::show(shown, planned.config, false);
+        write_file(run.file("config.toml"), shown.str());
+    }
+    if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
+        write_file(run.vocabulary(), vocabulary);
+    write_file(run.file("plan.json"), resolver::to_json(planned.plan).dump(2) + "\n");
+}
+
+int train_job(const TrainOptions& options) {
+    const auto begun = Clock::now();
+    train::StopSignal stop;
+    // The process goes on where nobody reads its output any more; where a file may not grow, the write says
+    // so.
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+    base::drop_what_nobody_takes();
+    OpenRun open(options);
+    const auto& run = open.directory();
+    PlanOptions plan{Missing::measure, ""};
+    if (open.resume()) plan = {Missing::leave, run.file("plan.json")};
+    const auto planned = plan_job(options.job, plan);
+    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    // Everything that can be wrong with the input comes before anything is written.
+    const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
+    session.load_tokenizer();
+    session.load_data();
+    if (!checkpoint) session.load_initial_weights();
+    auto trainer = session.make_trainer();
+    const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
+    ResumedFrom from{run.path(), 0, ""};
+    std::vector<train::FactChange> changes;
+    if (open.resume()) {
+        from = checkpoint ? resume_from(*checkpoint, session, trainer)
+                          : ResumedFrom{run.path(), 0, recorded_facts(run)};
+        changes = changes_since(from, facts, options.allowed_changes);
+    }
+    stop.note();
+    open.prepare(record_text(facts), save_sizes(session, trainer.state()));
+    describe_data(session);
+    train::NonfiniteTrace trace;
+    if (options.trace_nonfinite) {
+        trainer.set_trace(&trace);
+        std::cerr
+            << ("tracing: inputs, outputs and gradients of every operation are looked at, which is slow\n");
+    }
+    if (open.resume()) {
+        std::cerr << (checkpoint ? "going on from " + *checkpoint + "\n"
+                                 : run.path() + " has no checkpoint: beginning anew\n");
+        record_changes(run, from, changes);
+    }
+    write_job(session, *planned, open);
+    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), stop);
+    return conclude(session, std::move(result), run, trainer.state(), begun, stop);
+}
+
+// `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.
+void read_resume(const CLI::Option& given, TrainOptions& options) {
+    if (given.count() == 0) return;
+    options.resume = true;
+    const auto words = given.results();
+    const auto word = words.empty() ? "" : words.front();
+    options.resume_if_begun = word == "auto";
+    if (options.resume_if_begun || word.empty() || word == "true" || word == "{}") return;
+    if (!options.job.config.empty()) throw Failure("--resume: expected nothing more, or auto; got " + word);
+    options.job.config = word;
+}
+
+}  // namespace
+
+Action setup_train(CLI::App& command) {
+    const auto options = std::make_shared<TrainOptions>();
+    add_job_options(command, options->job);
+    command.add_option("--run", options->run, "folder for everything that the run leaves")
+        ->type_name("DIR")
+        ->capture_default_str();
+    command.get_option("CONFIG")->required(false);  // it may stand behind --resume
+    const auto* resume =
+        command
+            .add_option("--resume",
+                        "go on from the newest checkpoint in that folder; auto: or begin, if none is there")
+            ->expected(0, 1)
+            ->type_name("[auto]");
+    command
+        .add_option("--allow-change", options->allowed_changes,
+                    "go on though this key differs from the run's beginning; may be repeated")
+        ->type_name("KEY")
+        ->expected(1)
+        ->take_all();
+    command.add_flag("--trace-nonfinite", options->trace_nonfinite,
+                     "look at every operation of every layer, forward and backward, and end at the first NaN "
+                     "or Inf with its "
+                     "name; with --resume from the newest checkpoint");
+    return [options, resume] {
+        read_resume(*resume, *options);
+        if (options->job.config.empty())
+            throw Failure("CONFIG is required\n`switchyard train -h` shows its options");
+        return train_job(*options);
+    };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,122 @@
+#include "core/workbench/cli/train_record.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/cli/output.h"
+
+namespace switchyard::cli {
+namespace {
+
+double wall_time() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// "1 graph, 118 replays"; empty: steps are not captured.
+std::string graphs_text(const train::GraphCounts& graphs) {
+    if (!graphs.any()) return "";
+    return counted(static_cast<std::size_t>(graphs.captures), "graph") + ", " +
+           counted(static_cast<std::size_t>(graphs.replays), "replay");
+}
+
+}  // namespace
+
+std::string quality_text(const train::EvalResult& result) {
+    std::ostringstream text;
+    if (result.accuracy) text << "accuracy " << *result.accuracy << ", ";
+    if (result.perplexity) text << "perplexity " << *result.perplexity << ", ";
+    text << "loss " << result.loss;
+    return text.str();
+}
+
+TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer,
+                         std::int64_t log_every)
+    : path_(run.file("metrics.jsonl")),
+      metrics_(train::open_metrics(path_, trainer.state().progression.step, trainer.evaluates_first())),
+      board_(run.file("tensorboard"), wall_time()),
+      log_every_(log_every) {}
+
+std::string TrainRecord::step(const train::StepReport& report) {
+    smooth(report);
+    const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
+    progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left,
+                    graphs_text(report.graphs)});
+    if (!report.nonfinite.empty()) {
+        progress_.finish();
+        std::cerr << ("step " + std::to_string(report.step) + ": " + report.nonfinite +
+                      (report.skipped ? "; skipped\n" : "\n"));
+    }
+    const bool due = report.step % log_every_ == 0 || report.step == report.total_steps;
+    if (!due && report.nonfinite.empty()) return "";
+    nlohmann::ordered_json line{{"step", report.step},
+                                {"epoch", report.epoch},
+                                {"loss", report.loss},
+                                {"lr_factor", report.lr_factor},
+                                {"step_ms", report.milliseconds},
+                                {"samples_per_second", samples_per_second_}};
+    if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
+    if (report.skipped) line["skipped"] = true;
+    if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
+    if (auto error = metrics_.write(line); !error.empty()) return error;
+    board_.scalars(wall_time(), report.step,
+                   {{"train/loss", report.loss},
+                    {"train/lr_factor", report.lr_factor},
+                    {"train/grad_norm", report.grad_norm},
+                    {"train/samples_per_second", samples_per_second_}});
+    return flush_board();
+}
+
+std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result) {
+    progress_.finish();
+    std::cerr << ("step " + std::to_string(step) + ": evaluation " + quality_text(result) + " of " +
+                  std::to_string(result.labels) + "\n");
+    nlohmann::ordered_json line{{"step", step}, {"eval_loss", result.loss}};
+    std::vector<std::pair<std::string, double>> scalars{{"eval/loss", result.loss}};
+    if (result.accuracy) {
+        line["eval_accuracy"] = *result.accuracy;
+        scalars.emplace_back("eval/accuracy", *result.accuracy);
+    }
+    if (result.perplexity) {
+        line["eval_perplexity"] = *result.perplexity;
+        scalars.emplace_back("eval/perplexity", *result.perplexity);
+    }
+    if (auto error = metrics_.write(line); !error.empty()) return error;
+    board_.scalars(wall_time(), step, scalars);
+    return flush_board();
+}
+
+std::string TrainRecord::rewound(const train::Rewind& rewind) {
+    progress_.finish();
+    std::cerr << ("step " + std::to_string(rewind.from) + ": back to the checkpoint of step " +
+                  std::to_string(rewind.to) + ", the data go on\n");
+    try {
+        metrics_ = train::open_metrics(path_, rewind.to, false);
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return metrics_.write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
+}
+
+void TrainRecord::eval_progress(std::int64_t done, std::int64_t total) {
+    progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
+}
+
+void TrainRecord::smooth(const train::StepReport& report) {
+    const double rate = static_cast<double>(report.samples) / std::max(report.milliseconds / 1000.0, 1e-9);
+    const double keep = started_ ? 0.95 : 0.0;
+    if (std::isfinite(report.loss)) loss_ = keep * loss_ + (1.0 - keep) * report.loss;
+    samples_per_second_ = keep * samples_per_second_ + (1.0 - keep) * rate;
+    seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * report.milliseconds / 1000.0;
+    started_ = true;
+}
+
+std::string TrainRecord::flush_board() {
+    return board_.flush() ? "" : "cannot write " + board_.path() + ": is the disk full?";
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,47 @@
+// What a training run writes down on its way: metrics.jsonl, TensorBoard's file, and lines for whoever
+// watches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/workbench/train/progress.h"
+#include "core/workbench/train/run_directory.h"
+#include "core/workbench/train/tensorboard.h"
+#include "core/workbench/train/trainer.h"
+
+namespace switchyard::cli {
+
+// "accuracy 0.71, perplexity 4.2, loss 1.43"
+std::string quality_text(const train::EvalResult& result);
+
+class TrainRecord {
+public:
+    // Throws std::runtime_error naming the file that cannot be written.
+    TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, std::int64_t log_every);
+
+    // Each gives an error text that names the file that cannot be written; empty: none.
+    std::string step(const train::StepReport& report);
+    std::string eval(std::int64_t step, const train::EvalResult& result);
+    // What was written of the steps that are done again goes, as when a run is resumed.
+    std::string rewound(const train::Rewind& rewind);
+    // Before a checkpoint, which must not be there without the metrics of its steps.
+    std::string sync() { return metrics_.sync(); }
+
+    void eval_progress(std::int64_t done, std::int64_t total);
+    void finish() { progress_.finish(); }
+
+private:
+    void smooth(const train::StepReport& report);
+    std::string flush_board();
+
+    std::string path_;
+    train::StepLog metrics_;
+    train::TensorBoardWriter board_;
+    train::Progress progress_ = train::Progress::for_stderr();
+    std::int64_t log_every_;
+    bool started_ = false;
+    double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;
+};
+
+}  // namespace switchyard::cli

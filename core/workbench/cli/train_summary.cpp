@@ -1,0 +1,121 @@
+#include "core/workbench/cli/train_summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/workbench/bench/measure/statistics.h"
+#include "core/workbench/compare/arms/executed_json.h"
+
+namespace switchyard::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json rows_json(const data::RowCounts& rows) {
+    return {{"read", rows.read},        {"used", rows.used},   {"truncated", rows.truncated},
+            {"skipped", rows.skipped},  {"empty", rows.empty}, {"invalid_utf8", rows.invalid_utf8},
+            {"with_nul", rows.with_nul}};
+}
+
+ordered_json rewinds_json(const std::vector<train::Rewind>& rewinds) {
+    ordered_json list = ordered_json::array();
+    for (const auto& rewind : rewinds)
+        list.push_back({{"from", rewind.from}, {"to", rewind.to}, {"what", rewind.what}});
+    return list;
+}
+
+const char* status_of(train::Outcome outcome) {
+    switch (outcome) {
+        case train::Outcome::finished:
+            return "finished";
+        case train::Outcome::stopped:
+            return "stopped";
+        default:
+            return "failed";
+    }
+}
+
+// The mean of the last tenth: a single step's loss says little. null: this process made no step.
+ordered_json last_loss(const std::vector<train::StepReport>& steps) {
+    const auto count = std::max<std::size_t>(1, steps.size() / 10);
+    double sum = 0.0;
+    int taken = 0;
+    for (std::size_t i = steps.size() - std::min(count, steps.size()); i < steps.size(); ++i) {
+        if (!std::isfinite(steps[i].loss)) continue;
+        sum += steps[i].loss;
+        ++taken;
+    }
+    if (taken == 0) return nullptr;
+    return sum / taken;
+}
+
+}  // namespace
+
+TrainingMemory training_memory(train::Session& session, const train::TrainingState& state) {
+    TrainingMemory memory;
+    memory.peak = host::cpu_memory_stats().peak_bytes;
+    memory.parameters = session.parameters().bytes();
+    memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
+    for (const auto& entry : state.optimizer.entries)
+        memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());
+    for (const auto& [name, master] : state.masters)
+        memory.masters += static_cast<std::int64_t>(master.nbytes());
+    return memory;
+}
+
+ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
+                           const TrainingMemory& memory, double wall_seconds) {
+    std::vector<double> times;
+    double milliseconds = 0.0;
+    std::int64_t samples = 0, tokens = 0;
+    for (const auto& step : result.steps) {
+        times.push_back(step.milliseconds);
+        milliseconds += step.milliseconds;
+        samples += step.samples;
+        tokens += step.tokens;
+    }
+    const double seconds = std::max(milliseconds, 1e-9) / 1000.0;  // no division by zero
+    ordered_json summary{
+        {"status", status_of(result.outcome)},
+        {"steps", result.progression.step},
+        {"process_steps", result.steps.size()},
+        {"wall_seconds", wall_seconds},
+        {"train_seconds", milliseconds / 1000.0},
+        {"samples_per_second", static_cast<double>(samples) / seconds},
+        {"tokens_per_second", static_cast<double>(tokens) / seconds},
+        {"step_ms", base::to_json(compare::median_interval(times))},
+        {"peak_memory_bytes", memory.peak},
+        {"memory",
+         {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"masters", memory.masters},
+          {"other", std::max<std::int64_t>(0, memory.peak - memory.parameters - memory.gradients -
+                                                  memory.optimizer - memory.masters)}}},
+        {"train_loss", last_loss(result.steps)},
+        {"eval", nullptr},
+        {"skipped_steps", result.progression.skipped_steps},
+        {"nonfinite_steps", result.progression.nonfinite_steps},
+        {"rewinds", rewinds_json(result.rewinds)},
+        {"executed", compare::executed_json(session.executed())},
+        {"rows", rows_json(session.data().train_rows)},
+        {"eval_rows", rows_json(session.data().eval_rows)}};
+    if (result.graphs.any()) {
+        summary["cuda_graph"] = {{"captures", result.graphs.captures},
+                                 {"replays", result.graphs.replays},
+                                 {"uncaptured", result.graphs.uncaptured}};
+    }
+    if (result.eval.complete) {
+        auto& eval = summary["eval"] = {{"loss", result.eval.loss}, {"labels", result.eval.labels}};
+        if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;
+        if (result.eval.perplexity) eval["perplexity"] = *result.eval.perplexity;
+    }
+    if (!result.error.empty()) summary["error"] = result.error;
+    return summary;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,26 @@
+// summary.json of a run; its keys are a contract (docs/schema/summary.json).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/workbench/train/session.h"
+#include "core/workbench/train/trainer.h"
+
+namespace switchyard::cli {
+
+// Bytes at the end of training.
+struct TrainingMemory {
+    std::int64_t peak = 0;
+    std::int64_t parameters = 0;
+    std::int64_t gradients = 0;
+    std::int64_t optimizer = 0;
+    std::int64_t masters = 0;  // float32 copies of parameters of lower precision
+};
+
+// Of the parameters, their masters and the optimizer's state, and the allocator's peak.
+TrainingMemory training_memory(train::Session& session, const train::TrainingState& state);
+
+nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
+                                     const TrainingMemory& memory, double wall_seconds);
+
+}  // namespace switchyard::cli

@@ -1,0 +1,261 @@
+#include "core/workbench/compare/arms/arm_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "core/kernel/base/printable.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t longest_line = 8U << 20;
+constexpr std::size_t longest_tail = 2000;
+
+double since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Pipe {
+    std::array<int, 2> ends{-1, -1};
+    Pipe() {
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+    }
+    ~Pipe() {
+        for (const int end : ends) {
+            if (end >= 0) ::close(end);
+        }
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    int take(std::size_t end) { return std::exchange(ends[end], -1); }
+};
+
+// In the new process, between fork and exec: nothing that another thread may hold a lock of.
+[[noreturn]] void become(char* const* words, const char* folder, const std::array<int, 3>& streams,
+                         int report, pid_t coordinator) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != coordinator) ::_exit(127);  // it ended before that was said
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
+    if (*folder == '\0' || ::chdir(folder) == 0) ::execvp(words[0], words);
+    const int error = errno;
+    [[maybe_unused]] const auto told = ::write(report, &error, sizeof error);
+    ::_exit(127);
+}
+
+// Everything that is there. False: the other side has closed it.
+bool drain(int fd, std::string& into, std::size_t most) {
+    std::array<char, 1 << 16> chunk;
+    while (into.size() <= most) {
+        const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+        if (got > 0)
+            into.append(chunk.data(), static_cast<std::size_t>(got));
+        else if (got == 0)
+            return false;
+        else if (errno != EINTR)
+            return errno == EAGAIN;
+    }
+    return true;
+}
+
+std::string signal_text(int signal) {
+    const char* const what = ::strsignal(signal);
+    return "signal " + std::to_string(signal) + (what == nullptr ? "" : std::string(" (") + what + ")");
+}
+
+}  // namespace
+
+std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuard& guard,
+                                              std::function<bool()> stop, std::string& error) {
+    ::signal(SIGPIPE, SIG_IGN);  // an arm that has gone is told of by what it leaves unanswered
+    std::unique_ptr<ArmProcess> arm(new ArmProcess(guard, std::move(stop)));
+    Pipe input, output, errors, report;
+    std::vector<char*> words;
+    for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    const pid_t coordinator = ::getpid();
+    const pid_t child = report.ends[0] < 0 ? -1 : ::fork();
+    if (child == 0)
+        become(words.data(), program.folder.c_str(), {input.ends[0], output.ends[1], errors.ends[1]},
+               report.ends[1], coordinator);
+    if (child < 0) {
+        error = std::string("no process could be made: ") + std::strerror(errno);
+        return nullptr;
+    }
+    ::setpgid(child, child);  // in both processes, so that neither has to wait for the other
+    guard.watch(child);
+    arm->child_ = child;
+    arm->input_ = input.take(1);
+    arm->output_ = output.take(0);
+    arm->errors_ = errors.take(0);
+    for (const int fd : {arm->input_, arm->output_, arm->errors_}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    ::close(report.take(1));
+    int failed = 0;
+    ssize_t got = 0;
+    while ((got = ::read(report.ends[0], &failed, sizeof failed)) < 0 && errno == EINTR) {
+    }
+    if (got == static_cast<ssize_t>(sizeof failed)) {
+        error = "cannot run " + program.words.front() + ": " + std::strerror(failed);
+        return nullptr;
+    }
+    arm->freeze();
+    return arm;
+}
+
+ArmProcess::~ArmProcess() {
+    end();
+    for (const int fd : {input_, output_, errors_}) {
+        if (fd >= 0) ::close(fd);
+    }
+}
+
+void ArmProcess::freeze() {
+    if (child_ < 0) return;
+    ::kill(-child_, SIGSTOP);
+    const auto start = Clock::now();
+    while (since(start) < 1000.0) {
+        siginfo_t info{};
+        ::waitid(P_PID, static_cast<id_t>(child_), &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
+        if (info.si_pid != 0) return;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+void ArmProcess::leave() {
+    constexpr std::string_view quit = "{\"type\":\"quit\"}\n";
+    if (child_ < 0) return;
+    [[maybe_unused]] const auto sent = ::write(input_, quit.data(), quit.size());
+    ::close(std::exchange(input_, -1));
+    ::kill(-child_, SIGCONT);
+    const auto start = Clock::now();
+    siginfo_t info{};
+    while (info.si_pid == 0 && since(start) < 1000.0) {
+        ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
+        if (info.si_pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    end();
+}
+
+void ArmProcess::end() {
+    if (child_ < 0) return;
+    ::kill(-child_, SIGKILL);  // ends stopped processes too
+    guard_.forget(child_);
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+}
+
+std::string ArmProcess::last_words() const {
+    std::string words = tail_;
+    while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
+    return words;
+}
+
+// After its output has ended: a little time for the process to end as well.
+std::string ArmProcess::how_it_ended() {
+    const auto start = Clock::now();
+    siginfo_t info{};
+    while (info.si_pid == 0 && since(start) < 2000.0) {
+        ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
+        if (info.si_pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    drain(errors_, tail_, 1U << 20);
+    if (tail_.size() > longest_tail) tail_.erase(0, tail_.size() - longest_tail);
+    if (info.si_pid == 0) return "closed its standard output";
+    if (info.si_code == CLD_EXITED) return "ended with exit code " + std::to_string(info.si_status);
+    return "was killed by " + signal_text(info.si_status);
+}
+
+// True: `exchange` is complete.
+bool ArmProcess::take_output(Exchange& exchange) {
+    const bool open = drain(output_, read_, longest_line);
+    const auto end = read_.find('\n');
+    if (end != std::string::npos) {
+        exchange.end = Exchange::End::answered;
+        exchange.text = read_.substr(0, end);
+        read_.erase(0, end + 1);
+        return true;
+    }
+    if (read_.size() > longest_line) {
+        exchange.end = Exchange::End::unsolicited;
+        exchange.text = "its line does not end: '" + base::quoted(read_) + "'";
+        return true;
+    }
+    if (!open) {
+        exchange.end = Exchange::End::gone;
+        exchange.text = how_it_ended();
+        return true;
+    }
+    return false;
+}
+
+Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
+    Exchange exchange;
+    std::string left = line + '\n';
+    const auto start = Clock::now();
+    while (true) {
+        if (stop_ && stop_()) {
+            exchange.end = Exchange::End::stopped;
+            return exchange;
+        }
+        const double rest = timeout_ms - since(start);
+        if (rest <= 0.0) {
+            exchange.end = Exchange::End::timed_out;
+            exchange.text =
+                "said nothing for " + std::to_string(static_cast<long>(timeout_ms / 1000.0)) + " s";
+            return exchange;
+        }
+        std::array<pollfd, 3> files{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
+                                    pollfd{left.empty() ? -1 : input_, POLLOUT, 0}};
+        // Woken by signals too; the slice is for one that comes just before.
+        ::poll(files.data(), files.size(), static_cast<int>(std::clamp(rest, 1.0, 500.0)));
+        if (!left.empty()) {
+            const ssize_t sent = ::write(input_, left.data(), left.size());
+            if (sent > 0) left.erase(0, static_cast<std::size_t>(sent));
+            if (sent < 0 && errno == EPIPE) left.clear();
+        }
+        if (files[1].revents != 0 && !drain(errors_, tail_, 1U << 20)) {
+            ::close(errors_);
+            errors_ = -1;
+        }
+        if (tail_.size() > longest_tail) tail_.erase(0, tail_.size() - longest_tail);
+        if (files[0].revents != 0 && take_output(exchange)) {
+            exchange.wall_ms = since(start);
+            return exchange;
+        }
+    }
+}
+
+Exchange ArmProcess::ask(const std::string& line, double timeout_ms) {
+    if (child_ < 0) return {Exchange::End::gone, "has been ended", 0.0};
+    drain(output_, read_, longest_line);
+    if (!read_.empty())
+        return {Exchange::End::unsolicited,
+                "it spoke without being asked: '" + base::quoted(read_.substr(0, read_.find('\n'))) + "'",
+                0.0};
+    ::kill(-child_, SIGCONT);
+    auto exchange = wait_for_line(line, timeout_ms);
+    freeze();
+    return exchange;
+}
+
+}  // namespace switchyard::compare

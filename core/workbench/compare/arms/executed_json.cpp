@@ -1,0 +1,36 @@
+#include "core/workbench/compare/arms/executed_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace switchyard::compare {
+namespace {
+
+std::uint64_t calls_then(const std::vector<model::Executed>& before, std::size_t row,
+                         const std::string& variant) {
+    if (row >= before.size()) return 0;
+    const auto found = before[row].calls.find(variant);
+    return found == before[row].calls.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed,
+                                     const std::vector<model::Executed>& before) {
+    auto slots = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < executed.size(); ++i) {
+        const auto& row = executed[i];
+        for (const auto& [variant, calls] : row.calls) {
+            const auto made = calls - calls_then(before, i, variant);
+            if (made == 0) continue;
+            slots[row.slot].push_back({{"component", row.component},
+                                       {"plugin", row.plugin},
+                                       {"variant", variant},
+                                       {"layers", row.layers},
+                                       {"phase", name(row.phase)},
+                                       {"calls", made}});
+        }
+    }
+    return slots;
+}
+
+}  // namespace switchyard::compare

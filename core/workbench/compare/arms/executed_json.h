@@ -1,0 +1,17 @@
+// What really ran, as summaries and comparisons hold it.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/workbench/model/bound_plan.h"
+
+namespace switchyard::compare {
+
+// Slot by slot, a row for every variant that was called since `before` (the same plan's rows then; empty:
+// since the start).
+nlohmann::ordered_json executed_json(const std::vector<model::Executed>& executed,
+                                     const std::vector<model::Executed>& before = {});
+
+}  // namespace switchyard::compare

@@ -1,0 +1,205 @@
+#include "core/workbench/compare/experiment/arm_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/kernel/base/printable.h"
+#include "core/kernel/config/table.h"
+#include "core/workbench/compare/experiment/stack_arm.h"
+
+namespace switchyard::compare {
+namespace {
+
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+// At `separator`, but not within brackets or quotes. Empty parts stay.
+std::vector<std::string> split_outside(const std::string& text, char separator) {
+    std::vector<std::string> parts(1);
+    int depth = 0;
+    char quote = '\0';
+    for (const char c : text) {
+        if (quote != '\0')
+            quote = c == quote ? '\0' : quote;
+        else if (c == '"' || c == '\'')
+            quote = c;
+        else if (c == '[' || c == '{')
+            ++depth;
+        else if (c == ']' || c == '}')
+            --depth;
+        if (c == separator && depth == 0 && quote == '\0')
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+
+// "attention.backend=naive" as "attention=naive": what a slot's main choice is goes without saying.
+std::string short_name(const std::string& override) {
+    const auto equals = override.find('=');
+    std::string key = override.substr(0, equals);
+    if (key.ends_with(".backend")) key.resize(key.size() - 8);
+    return key + override.substr(equals);
+}
+
+void add_word(std::string& text, const std::string& word) {
+    if (!text.empty()) text += ' ';
+    text += word;
+}
+
+class Lister {
+public:
+    void add_product(const std::vector<std::string>& vary) {
+        std::vector<ArmSpec> product(vary.empty() ? 0 : 1);
+        for (const auto& text : vary) {
+            const auto choices = read_vary(text);
+            std::vector<ArmSpec> next;
+            for (const auto& arm : product) {
+                for (const auto& choice : choices) {
+                    next.push_back(arm);
+                    next.back().overrides.push_back(choice);
+                    add_word(next.back().name, short_name(choice));
+                }
+            }
+            product = std::move(next);
+        }
+        for (auto& arm : product) add_again(std::move(arm));
+    }
+
+    void add_stack(const std::string& text) {
+        ArmSpec arm;
+        const auto error = read_stack(text, arm);
+        if (!error.empty()) return complain("--stacks '" + base::quoted(text) + "'", error);
+        add_again(std::move(arm));
+    }
+
+    void add_written(const std::string& text) {
+        const auto colon = text.find(':');
+        ArmSpec arm;
+        arm.name = trimmed(text.substr(0, std::min(colon, text.size())));
+        if (colon == std::string::npos || arm.name.empty())
+            return complain("--arm '" + base::quoted(text) + "'",
+                            "expected \"NAME: KEY=VALUE KEY=VALUE\", such as \"flash bf16: "
+                            "attention.backend=flash precision.backend=torch/bf16\"");
+        for (const auto& word : split_outside(text.substr(colon + 1), ' ')) {
+            if (word.empty()) continue;
+            if (word.find('=') == std::string::npos)
+                return complain("--arm '" + base::quoted(text) + "'",
+                                "'" + base::quoted(word) + "' is not KEY=VALUE");
+            arm.overrides.push_back(word);
+        }
+        add(std::move(arm));
+    }
+
+    void add_table(const config::ArmConfig& table) {
+        ArmSpec arm;
+        arm.name = table.name;
+        arm.overrides = table.set;
+        arm.program = table.program;
+        arm.folder = table.folder;
+        if (arm.name.empty() && arm.external()) {
+            for (const auto& word : arm.program)
+                add_word(arm.name, std::filesystem::path(word).filename().string());
+        }
+        if (arm.name.empty()) {
+            for (const auto& set : arm.overrides) add_word(arm.name, short_name(set));
+        }
+        if (arm.name.empty()) arm.name = "as configured";
+        add(std::move(arm));
+    }
+
+    ArmList finish() {
+        if (list_.problems.empty() && list_.arms.size() == 1)
+            list_.arms.insert(
+                list_.arms.begin(),
+                ArmSpec{names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}});
+        if (list_.problems.empty() && list_.arms.empty())
+            complain("there is nothing to compare",
+                     "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
+                     "tables into the configuration");
+        const auto own = std::count_if(list_.arms.begin(), list_.arms.end(),
+                                       [](const ArmSpec& arm) { return !arm.external(); });
+        if (list_.problems.empty() && own == 0)
+            complain("all arms are external programs",
+                     "at least one must be a configuration: the others take weights and batches from it");
+        return std::move(list_);
+    }
+
+private:
+    void complain(const std::string& where, const std::string& what) {
+        list_.problems.push_back(where + ": " + what);
+    }
+
+    std::vector<std::string> read_vary(const std::string& text) {
+        const auto equals = text.find('=');
+        const auto key = trimmed(text.substr(0, std::min(equals, text.size())));
+        std::vector<std::string> choices;
+        if (equals != std::string::npos && !key.empty()) {
+            for (const auto& value : split_outside(text.substr(equals + 1), ',')) {
+                if (trimmed(value).empty()) {
+                    choices.clear();
+                    break;
+                }
+                choices.push_back(key + "=" + trimmed(value));
+            }
+        }
+        if (choices.empty())
+            complain("--vary '" + base::quoted(text) + "'",
+                     "expected KEY=VALUE,VALUE, such as attention.backend=naive,torch");
+        return choices;
+    }
+
+    // What stands twice is wanted twice: an arm against itself.
+    void add_again(ArmSpec arm) {
+        const std::string plain = arm.name;
+        for (int copy = 2; names_.contains(arm.name); ++copy) arm.name = plain + " #" + std::to_string(copy);
+        add(std::move(arm));
+    }
+
+    void add(ArmSpec arm) {
+        if (!names_.insert(arm.name).second) return complain("arm " + arm.name, "there are two of this name");
+        list_.arms.push_back(std::move(arm));
+    }
+
+    ArmList list_;
+    std::set<std::string> names_;
+};
+
+// The layout of batches is how the same samples stand in memory: that is compared.
+bool should_be_equal(const std::string& key) {
+    if (key == "batch.layout") return false;
+    for (const char* section : {"model.", "data.", "batch.", "task."}) {
+        if (key.starts_with(section)) return true;
+    }
+    return key == "run.seed" || key == "train.weights";
+}
+
+}  // namespace
+
+ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables) {
+    Lister lister;
+    lister.add_product(written.vary);
+    for (const auto& text : written.stacks) lister.add_stack(text);
+    for (const auto& text : written.arms) lister.add_written(text);
+    for (const auto& table : tables) lister.add_table(table);
+    return lister.finish();
+}
+
+std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm) {
+    std::vector<std::string> list;
+    for (const auto& section : config::sections()) {
+        for (const auto& field : section.fields) {
+            if (!should_be_equal(field.key)) continue;
+            const auto theirs = config::value_text(field, field.get(arm));
+            const auto ours = config::value_text(field, field.get(base));
+            if (theirs != ours) list.push_back(field.key + ": " + theirs + ", the base has " + ours);
+        }
+    }
+    return list;
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,58 @@
+#include "core/workbench/compare/experiment/comparison.h"
+#include "core/kernel/base/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchyard::compare {
+namespace {
+
+// Largest relative error of rounding to nearest: half the distance between 1 and the next number.
+double unit_roundoff(const std::string& dtype) {
+    if (dtype == "float64") return 0x1p-53;
+    if (dtype == "float32") return 0x1p-24;
+    if (dtype == "float16") return 0x1p-11;
+    if (dtype == "bfloat16") return 0x1p-8;
+    if (dtype.starts_with("float8")) return 0x1p-4;
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+// Weights are rounded once, and every intermediate result of a layer again; sums are taken in another order.
+constexpr double roundings = 16.0;
+
+}  // namespace
+
+bool Comparison::forced() const {
+    return std::any_of(arms.begin(), arms.end(),
+                       [](const ArmResult& arm) { return !arm.spec.differs.empty(); });
+}
+
+int Comparison::exit_code() const {
+    if (stopped || std::any_of(arms.begin(), arms.end(), [](const ArmResult& arm) { return !arm.ok(); }))
+        return 1;
+    const bool wrong = std::any_of(pairs.begin(), pairs.end(), [](const PairResult& pair) {
+        return pair.verdict == SpeedVerdict::wrong;
+    });
+    return wrong ? 5 : 0;
+}
+
+Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, const std::string& arm_dtype) {
+    const double rounding = roundings * (unit_roundoff(base_dtype) + unit_roundoff(arm_dtype));
+    const double output = rounding * amplification.output;
+    // The loss of a row moves by less than its logits do; by how much less is chance, and no bound.
+    return {std::max(output, rounding * amplification.loss), output, rounding * amplification.gradient};
+}
+
+std::string too_far(const Drift& drift, const Drift& allowed) {
+    const auto one = [](const char* what, double is, double may) -> std::string {
+        if (std::isnan(is) || std::isnan(may) || is <= may) return "";
+        return std::string(what) + " " + base::scientific(is) + " from the base's, rounding explains " +
+               base::scientific(may);
+    };
+    if (const auto text = one("its outputs are", drift.output, allowed.output); !text.empty()) return text;
+    if (const auto text = one("its gradients are", drift.gradient, allowed.gradient); !text.empty())
+        return text;
+    return one("its first loss is", drift.loss, allowed.loss);
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,114 @@
+// What came out of a comparison of arms.
+//
+// No LibTorch here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/bench/measure/equivalence.h"
+#include "core/workbench/bench/measure/statistics.h"
+#include "core/workbench/bench/measure/timing.h"
+#include "core/workbench/compare/arms/arm_message.h"
+#include "core/workbench/compare/experiment/stability.h"
+
+namespace switchyard::compare {
+
+// One of the things that are compared: a configuration with other values, or a program that speaks the
+// protocol.
+struct ArmSpec {
+    std::string name;
+    std::vector<std::string> overrides;  // "attention.backend=naive", on top of the configuration
+    std::vector<std::string> program;    // not empty: an external arm
+    std::string folder;                  // that the program runs in
+    std::vector<std::string>
+        differs;  // forced: what makes it no fair comparison, "model.layers: 6, the base has 12"
+
+    bool external() const { return !program.empty(); }
+};
+
+// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  protocol_error:
+//                              it said what
+// does not fit the protocol;  failed: it said itself that it cannot go on, or could not be started.
+enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, protocol_error, failed };
+
+// One arm in one block.
+struct ArmBlock {
+    TimedSample sample;    // ms of one step
+    double wall_ms = 0.0;  // of the turn, by the coordinator's clock
+    std::int64_t steps = 0;
+    std::int64_t samples = 0, tokens = 0;  // of all its timed steps
+};
+
+struct ArmResult {
+    ArmSpec spec;
+    ArmStatus status = ArmStatus::ok;
+    std::string reason;  // why it is not ok
+    std::string what, dtype;
+    Interval step_ms;
+    double samples_per_second = 0.0;
+    double tokens_per_second = 0.0;
+    std::int64_t peak_memory_bytes = -1;
+    Drift drift, allowed;  // against the base; NaN: not known
+    nlohmann::ordered_json executed = nlohmann::ordered_json::object();
+    std::vector<std::optional<ArmBlock>> blocks;   // nothing: it had failed before
+    std::vector<double> losses;                    // of each step, warm-up included
+    std::vector<std::vector<double>> seed_losses;  // by seed
+    std::vector<double> final_losses;              // by seed: the mean over the last tenth of the steps
+    std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
+    int outliers = 0;
+    std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
+    Stability stability;             // of the timed run
+    // Its own clock leaves out much of the time that its turns took: they were timed by the coordinator's.
+    bool by_coordinator = false;
+
+    bool ok() const { return status == ArmStatus::ok; }
+};
+
+struct PairResult {
+    std::size_t base = 0;
+    std::size_t arm = 0;
+    Interval speedup;
+    SpeedVerdict verdict = SpeedVerdict::cannot_tell;
+    double p = 1.0;      // Wilcoxon's signed-rank test over blocks of "as fast as each other"
+    std::string reason;  // of WRONG, and of what cannot be told
+    std::optional<EquivalenceResult> loss;
+};
+
+struct Comparison {
+    std::vector<ArmResult> arms;
+    std::vector<PairResult> pairs;
+    int blocks = 0;
+    std::int64_t steps_per_block = 0;  // that are timed
+    std::int64_t lead_in = 0;          // steps before them in each turn, not timed
+    std::int64_t warm_up_steps = 0;
+    std::uint64_t seed = 0;
+    int seeds = 0;
+    std::int64_t loss_steps = 0;  // of each seed
+    std::optional<LossMargin> margin;
+    double elapsed_ms = 0.0;
+    bool stopped = false;
+
+    bool forced() const;  // some arm differs in what should be equal
+    // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
+    int exit_code() const;
+};
+
+// What the first arm's step magnifies, times what the two dtypes round: see docs/compare.md.
+Drift allowed_drift(const Drift& amplification, const std::string& base_dtype, const std::string& arm_dtype);
+// Which of the drifts is too large, or "".
+std::string too_far(const Drift& drift, const Drift& allowed);
+
+}  // namespace switchyard::compare
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 6> names<compare::ArmStatus>{
+    "ok", "crashed", "timed_out", "nan", "protocol_error", "failed"};
+}  // namespace switchyard

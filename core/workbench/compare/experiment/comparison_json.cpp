@@ -1,0 +1,115 @@
+// A comparison as JSON: docs/schema/compare.json.
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/json_text.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json numbers(const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(base::number_or_null(value));
+    return list;
+}
+
+Json drift(const Drift& value) {
+    return {{"loss", base::number_or_null(value.loss)},
+            {"output", base::number_or_null(value.output)},
+            {"gradient", base::number_or_null(value.gradient)}};
+}
+
+Json block_json(const std::optional<ArmBlock>& block) {
+    if (!block) return nullptr;
+    return {{"step_ms", base::number_or_null(block->sample.ms)},
+            {"position", block->sample.position},
+            {"outlier", block->sample.outlier},
+            {"lost_slices", block->sample.lost_slices < 0 ? Json(nullptr) : Json(block->sample.lost_slices)},
+            {"turn_ms", base::number_or_null(block->wall_ms)},
+            {"samples", block->samples},
+            {"tokens", block->tokens}};
+}
+
+Json arm_json(const ArmResult& arm) {
+    const bool timed = arm.ok();
+    Json blocks = Json::array(), seeds = Json::array();
+    for (const auto& block : arm.blocks) blocks.push_back(block_json(block));
+    for (const auto& losses : arm.seed_losses) seeds.push_back(numbers(losses));
+    return {{"name", arm.spec.name},
+            {"overrides", arm.spec.overrides},
+            {"program", arm.spec.external() ? Json(arm.spec.program) : Json(nullptr)},
+            {"differs", arm.spec.differs},
+            {"status", name(arm.status)},
+            {"reason", arm.reason},
+            {"what", arm.what},
+            {"dtype", arm.dtype},
+            {"samples_per_second", timed ? base::number_or_null(arm.samples_per_second) : Json(nullptr)},
+            {"tokens_per_second", timed ? base::number_or_null(arm.tokens_per_second) : Json(nullptr)},
+            {"step_ms", timed ? base::to_json(arm.step_ms) : Json(nullptr)},
+            {"timed_by", arm.by_coordinator ? "coordinator" : "arm"},
+            {"peak_memory_bytes", arm.peak_memory_bytes < 0 ? Json(nullptr) : Json(arm.peak_memory_bytes)},
+            {"drift", drift(arm.drift)},
+            {"drift_allowed", drift(arm.allowed)},
+            {"executed", arm.executed},
+            {"skipped_steps", arm.skipped_steps},
+            {"stability",
+             {{"stable", arm.stability.stable ? Json(*arm.stability.stable) : Json(nullptr)},
+              {"reason", arm.stability.reason},
+              {"loss_drift", base::number_or_null(arm.stability.loss_drift)},
+              {"late_skipped_steps", arm.stability.late_skips}}},
+            {"outliers", arm.outliers},
+            {"blocks", blocks},
+            {"losses", numbers(arm.losses)},
+            {"final_losses", numbers(arm.final_losses)},
+            {"seed_losses", seeds}};
+}
+
+Json pair_json(const Comparison& comparison, const PairResult& pair) {
+    Json loss = nullptr;
+    if (pair.loss) {
+        loss = {{"verdict", name(pair.loss->verdict)},
+                {"difference", base::number_or_null(pair.loss->difference)},
+                {"low", base::number_or_null(pair.loss->low)},
+                {"high", base::number_or_null(pair.loss->high)},
+                {"p", base::number_or_null(pair.loss->p)},
+                {"seeds", pair.loss->seeds},
+                {"reason", pair.loss->reason}};
+    }
+    return {{"base", comparison.arms[pair.base].spec.name},
+            {"arm", comparison.arms[pair.arm].spec.name},
+            {"speedup", base::to_json(pair.speedup)},
+            {"verdict", name(pair.verdict)},
+            {"p", base::number_or_null(pair.p)},
+            {"reason", pair.reason},
+            {"sentence", sentence(comparison, pair)},
+            {"loss", loss}};
+}
+
+}  // namespace
+
+Json to_json(const Comparison& comparison) {
+    Json arms = Json::array(), pairs = Json::array();
+    for (const auto& arm : comparison.arms) arms.push_back(arm_json(arm));
+    for (const auto& pair : comparison.pairs) pairs.push_back(pair_json(comparison, pair));
+    Json margin = nullptr;
+    if (comparison.margin)
+        margin = {{"size", comparison.margin->size}, {"relative", comparison.margin->relative}};
+    return {{"arms", arms},
+            {"pairs", pairs},
+            {"blocks", comparison.blocks},
+            {"steps_per_block", comparison.steps_per_block},
+            {"lead_in_steps", comparison.lead_in},
+            {"warm_up_steps", comparison.warm_up_steps},
+            {"seed", comparison.seed},
+            {"seeds", comparison.seeds},
+            {"loss_steps", comparison.loss_steps},
+            {"loss_margin", margin},
+            {"forced", comparison.forced()},
+            {"stopped", comparison.stopped},
+            {"elapsed_seconds", base::number_or_null(comparison.elapsed_ms / 1e3)},
+            {"exit_code", comparison.exit_code()}};
+}
+
+}  // namespace switchyard::compare

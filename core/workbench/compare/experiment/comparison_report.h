@@ -1,0 +1,21 @@
+// A comparison as text for people and as JSON for programs (docs/schema/compare.json).
+//
+// No LibTorch here.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/workbench/compare/experiment/comparison.h"
+
+namespace switchyard::compare {
+
+// Lines of at most 100 columns where names allow it.
+std::string to_text(const Comparison& comparison);
+nlohmann::ordered_json to_json(const Comparison& comparison);
+
+// "torch is FASTER than naive: 1.85 [1.82, 1.88] times as fast".
+std::string sentence(const Comparison& comparison, const PairResult& pair);
+
+}  // namespace switchyard::compare

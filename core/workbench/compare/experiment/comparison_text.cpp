@@ -1,0 +1,197 @@
+// How a comparison reads on a terminal.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sstream>
+
+#include "core/kernel/base/executed_text.h"
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::size_t width = 100;
+
+std::string drift_text(double value) { return std::isnan(value) ? "-" : base::scientific(value); }
+
+std::string paragraph(const std::string& text) { return "  " + wrap(text, width - 6, "      ") + "\n"; }
+
+// Each line of it for itself.
+std::string indented(const std::string& text) {
+    std::string result;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        result += "    " + wrap(line, width - 8, "      ") + "\n";
+    return result;
+}
+
+std::string status_text(ArmStatus status) {
+    switch (status) {
+        case ArmStatus::ok:
+            return "ok";
+        case ArmStatus::timed_out:
+            return "timed out";
+        case ArmStatus::nan:
+            return "not a number";
+        default:
+            return std::string(name(status));
+    }
+}
+
+std::string speeds(const Comparison& comparison) {
+    TextTable table({{"arm", Align::left},
+                     {"dtype", Align::left},
+                     {"ms a step [95 %]", Align::left},
+                     {"samples/s"},
+                     {"tokens/s"},
+                     {"memory"}});
+    std::string failures;
+    for (const auto& arm : comparison.arms) {
+        if (!arm.ok()) {
+            table.row({arm.spec.name, arm.dtype, status_text(arm.status)});
+            failures += "  " + arm.spec.name + ": " + status_text(arm.status) + "\n" + indented(arm.reason);
+            continue;
+        }
+        table.row(
+            {arm.spec.name, arm.dtype, base::interval_text(arm.step_ms), base::digits(arm.samples_per_second),
+             base::digits(arm.tokens_per_second),
+             arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
+        if (arm.by_coordinator)
+            table.note("timed from outside: the times that it says leave out much of its turns");
+        for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
+    }
+    return table.render("  ", width) + failures;
+}
+
+std::string percent_text(double share) {
+    if (std::isnan(share)) return "-";
+    char text[32];
+    std::snprintf(text, sizeof text, "%+.2g %%", 100.0 * share);
+    return text;
+}
+
+std::string stability(const Comparison& comparison) {
+    TextTable table({{"stability", Align::left}, {"loss drift"}, {"skipped steps"}, {"stable"}});
+    for (const auto& arm : comparison.arms) {
+        const auto& found = arm.stability;
+        const std::string late =
+            found.late_skips > 0 ? " (" + std::to_string(found.late_skips) + " late)" : "";
+        table.row({arm.spec.name, percent_text(found.loss_drift), std::to_string(arm.skipped_steps) + late,
+                   !found.stable   ? "-"
+                   : *found.stable ? "yes"
+                                   : "NO"});
+        if (!found.reason.empty()) table.note(found.reason);
+    }
+    return "\n" + table.render("  ", width);
+}
+
+std::string drifts(const Comparison& comparison) {
+    TextTable table({{"first step, from the base", Align::left}, {"loss"}, {"outputs"}, {"gradients"}});
+    bool any = false;
+    for (const auto& pair : comparison.pairs) {
+        const auto& arm = comparison.arms[pair.arm];
+        any = any || !std::isnan(arm.drift.loss);
+        table.row({arm.spec.name, drift_text(arm.drift.loss), drift_text(arm.drift.output),
+                   drift_text(arm.drift.gradient)});
+    }
+    return any ? "\n" + table.render("  ", width) : "";
+}
+
+std::string what_ran(const Comparison& comparison) {
+    std::string text;
+    for (const auto& arm : comparison.arms) {
+        const auto ran = base::executed_text(arm.executed);
+        if (!ran.empty()) text += paragraph(arm.spec.name + ": " + ran);
+    }
+    return text.empty() ? "" : "\nwhat ran\n" + text;
+}
+
+std::string loss_text(const Comparison& comparison, const PairResult& pair) {
+    const auto& loss = *pair.loss;
+    const auto& arm = comparison.arms[pair.arm].spec.name;
+    const std::string verdict = loss.verdict == Equivalence::different    ? "NOT EQUIVALENT"
+                                : loss.verdict == Equivalence::equivalent ? "EQUIVALENT"
+                                                                          : "CANNOT TELL";
+    std::string text = arm + ": final loss " + verdict;
+    if (!std::isnan(loss.difference)) {
+        char numbers[160];
+        const double scale = comparison.margin->relative ? 100.0 : 1.0;
+        std::snprintf(numbers, sizeof numbers, ": %+.4g [%+.4g, %+.4g]%s, margin %s, p %.2g",
+                      loss.difference * scale, loss.low * scale, loss.high * scale,
+                      comparison.margin->relative ? " %" : "", to_string(*comparison.margin).c_str(), loss.p);
+        text += numbers;
+    }
+    return text + (loss.reason.empty() ? "" : " (" + loss.reason + ")");
+}
+
+std::string losses(const Comparison& comparison) {
+    if (!comparison.margin) return "";
+    std::string text;
+    for (const auto& pair : comparison.pairs) {
+        if (pair.loss) text += paragraph(loss_text(comparison, pair));
+    }
+    return text.empty()
+               ? ""
+               : "\nfinal losses after " + std::to_string(comparison.loss_steps) + " steps, " +
+                     std::to_string(comparison.seeds) + " seeds: difference from the base [90 %]\n" + text;
+}
+
+std::string verdicts(const Comparison& comparison) {
+    std::string text;
+    for (const auto& pair : comparison.pairs) text += paragraph(sentence(comparison, pair));
+    return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace
+
+std::string sentence(const Comparison& comparison, const PairResult& pair) {
+    const auto& base = comparison.arms[pair.base].spec.name;
+    const auto& arm = comparison.arms[pair.arm].spec.name;
+    const std::string ratio = std::isfinite(pair.speedup.low)
+                                  ? base::interval_text(pair.speedup) + " times as fast"
+                                  : base::digits(pair.speedup.median) + " times as fast, one block only";
+    char p[32];
+    std::snprintf(p, sizeof p, " (p %.2g)", pair.p);
+    switch (pair.verdict) {
+        case SpeedVerdict::faster:
+            return arm + " is FASTER than " + base + ": " + ratio + p;
+        case SpeedVerdict::slower:
+            return arm + " is SLOWER than " + base + ": " + ratio + p;
+        case SpeedVerdict::same:
+            return arm + " is the SAME as " + base + " within 2 %: " + ratio;
+        case SpeedVerdict::wrong:
+            return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
+        default:
+            return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
+                   (pair.reason.empty() ? "; more blocks or a quieter machine would tell"
+                                        : "; " + pair.reason);
+    }
+}
+
+std::string to_text(const Comparison& comparison) {
+    int outliers = 0, samples = 0;
+    for (const auto& arm : comparison.arms) {
+        outliers += arm.outliers;
+        samples += static_cast<int>(std::count_if(arm.blocks.begin(), arm.blocks.end(),
+                                                  [](const auto& block) { return block.has_value(); }));
+    }
+    std::string text = speeds(comparison);
+    text += "  " + std::to_string(comparison.blocks) + " blocks of " +
+            std::to_string(comparison.steps_per_block) +
+            (comparison.steps_per_block == 1 ? " step" : " steps") + " after " +
+            std::to_string(comparison.warm_up_steps) + " to warm up";
+    if (outliers > 0)
+        text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
+                " samples left out as outliers";
+    if (comparison.stopped) text += "; STOPPED before its end";
+    text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) +
+            verdicts(comparison);
+    return text;
+}
+
+}  // namespace switchyard::compare

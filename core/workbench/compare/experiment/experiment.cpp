@@ -1,0 +1,376 @@
+#include "core/workbench/compare/experiment/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/compare/experiment/judge_arms.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t most_steps = 500;       // of one block
+constexpr std::int64_t steps_of_a_chunk = 50;  // of a run to the end
+
+class Experiment {
+public:
+    Experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings)
+        : arms_(std::move(arms)), settings_(settings), random_(settings.seed) {
+        result_.seed = settings.seed;
+        result_.seeds = settings.seeds;
+        result_.loss_steps = settings.loss_steps;
+        result_.margin = settings.loss_margin;
+        for (auto& started : arms_) {
+            ArmResult arm;
+            arm.spec = started.spec;
+            if (started.link == nullptr) fail(arm, ArmStatus::failed, started.error);
+            result_.arms.push_back(std::move(arm));
+        }
+        amplification_.resize(arms_.size());
+        first_.resize(arms_.size(), false);
+        first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
+        unaccounted_.resize(arms_.size());
+        done_.resize(arms_.size(), 0);
+    }
+
+    Comparison run() {
+        prepare_all(-1);
+        measure_drift();
+        if (going()) warm_up();
+        if (going()) run_blocks();
+        summarise_arms(result_);
+        for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
+            if (!arms_[at].link) continue;
+            if (result_.arms[at].ok() && !result_.stopped)
+                arms_[at].link->leave();
+            else
+                arms_[at].link->end();
+        }
+        judge_pairs(result_, settings_.margin);
+        judge_stabilities(result_);
+        result_.elapsed_ms = elapsed_ms_;
+        return std::move(result_);
+    }
+
+private:
+    bool going() const {
+        return !result_.stopped && std::any_of(result_.arms.begin(), result_.arms.end(),
+                                               [](const ArmResult& arm) { return arm.ok(); });
+    }
+    void tell(const std::string& text) const {
+        if (settings_.progress) settings_.progress(text);
+    }
+    static void fail(ArmResult& arm, ArmStatus status, const std::string& reason) {
+        arm.status = status;
+        arm.reason = reason;
+    }
+    void end(std::size_t at, ArmStatus status, const std::string& reason) {
+        fail(result_.arms[at], status, reason);
+        arms_[at].link->end();
+        tell(result_.arms[at].spec.name + ": " + std::string(name(status)) + ": " + reason);
+    }
+
+    // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the
+    // reason.
+    std::optional<std::string> ask(std::size_t at, const Json& message, const std::string& phase,
+                                   double* wall_ms = nullptr) {
+        auto exchange = arms_[at].link->ask(message.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                            settings_.timeout_ms);
+        elapsed_ms_ += exchange.wall_ms;
+        if (wall_ms != nullptr) *wall_ms = exchange.wall_ms;
+        const auto words = arms_[at].link->last_words();
+        const std::string last = words.empty() ? "" : "\n" + words;
+        switch (exchange.end) {
+            case Exchange::End::answered:
+                return std::move(exchange.text);
+            case Exchange::End::timed_out:
+                end(at, ArmStatus::timed_out, exchange.text + " " + phase + last);
+                break;
+            case Exchange::End::gone:
+                end(at, ArmStatus::crashed, exchange.text + " " + phase + last);
+                break;
+            case Exchange::End::unsolicited:
+                end(at, ArmStatus::protocol_error, exchange.text);
+                break;
+            case Exchange::End::stopped:
+                result_.stopped = true;
+        }
+        return std::nullopt;
+    }
+
+    void prepare_all(int seed) {
+        std::vector<std::size_t> order(arms_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_partition(order.begin(), order.end(),
+                              [&](std::size_t at) { return at == settings_.reference_arm; });
+        for (const std::size_t at : order) {
+            if (result_.stopped) return;
+            if (result_.arms[at].ok()) prepare(at, seed);
+            if (at != settings_.reference_arm) continue;
+            if (!result_.arms[at].ok()) return end_borrowers(seed);
+            if (settings_.lent) lent_ = settings_.lent(seed);
+        }
+    }
+
+    // Without weights and batches there is nothing for the external arms to do.
+    void end_borrowers(int seed) {
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
+            if (result_.arms[at].ok() && result_.arms[at].spec.external())
+                end(at, ArmStatus::failed,
+                    "was not run: it takes weights and batches from " +
+                        result_.arms[settings_.reference_arm].spec.name + ", which failed");
+        }
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
+            if (result_.arms[at].ok() && !result_.stopped) prepare(at, seed);
+        }
+    }
+
+    void prepare(std::size_t at, int seed) {
+        tell(result_.arms[at].spec.name + ": prepares" +
+             (seed < 0 ? "" : " for seed " + std::to_string(seed + 1)));
+        done_[at] = 0;
+        const auto line = ask(at, settings_.prepare({at, seed}), "while it prepared");
+        if (!line) return;
+        const auto answer = read_ready(*line);
+        if (const auto* nonsense = std::get_if<Nonsense>(&answer))
+            return end(at, ArmStatus::protocol_error, nonsense->text);
+        if (const auto* error = std::get_if<ArmError>(&answer))
+            return end(at, ArmStatus::failed, error->text);
+        const auto& ready = std::get<Ready>(answer);
+        auto& arm = result_.arms[at];
+        arm.what = ready.what;
+        arm.dtype = ready.dtype;
+        if (seed >= 0) return;
+        if (!std::isfinite(ready.loss) && !arm.spec.external())
+            return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
+        amplification_[at] = ready.amplification;
+        first_[at] = ready.first;
+        first_loss_[at] = ready.loss;
+    }
+
+    // Against the first arm that works.
+    void measure_drift() {
+        const auto base = std::find_if(result_.arms.begin(), result_.arms.end(),
+                                       [](const ArmResult& arm) { return arm.ok(); }) -
+                          result_.arms.begin();
+        const auto known = std::find_if(amplification_.begin(), amplification_.end(),
+                                        [](const auto& one) { return one.has_value(); });
+        for (std::size_t at = static_cast<std::size_t>(base) + 1; at < arms_.size(); ++at) {
+            auto& arm = result_.arms[at];
+            const auto from = static_cast<std::size_t>(base);
+            if (!arm.ok() || !arm.spec.differs.empty()) continue;
+            if (settings_.drift && first_[at] && first_[from]) arm.drift = settings_.drift(at, from);
+            arm.drift.loss =
+                std::abs(first_loss_[at] - first_loss_[from]) / std::max(std::abs(first_loss_[from]), 1e-30);
+            if (known != amplification_.end())
+                arm.allowed = allowed_drift(**known, result_.arms[from].dtype, arm.dtype);
+        }
+    }
+
+    // Steps of one arm, their losses kept; nothing where it failed.
+    std::optional<Turn> take_turn(std::size_t at, std::int64_t steps, const std::string& phase,
+                                  double& wall_ms, std::vector<double>& losses) {
+        const auto line = ask(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
+        if (!line) return std::nullopt;
+        auto answer = read_turn(*line, steps);
+        if (const auto* nonsense = std::get_if<Nonsense>(&answer)) {
+            end(at, ArmStatus::protocol_error, nonsense->text);
+            return std::nullopt;
+        }
+        if (const auto* error = std::get_if<ArmError>(&answer)) {
+            end(at, ArmStatus::failed, error->text);
+            return std::nullopt;
+        }
+        auto& turn = std::get<Turn>(answer);
+        used_ms_ += wall_ms;
+        const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
+        if (claimed > wall_ms * 1.01 + 2.0) {
+            end(at, ArmStatus::protocol_error,
+                "it says that " + std::to_string(steps) + " steps took " +
+                    std::to_string(std::lround(claimed)) + " ms, of a turn of " +
+                    std::to_string(std::lround(wall_ms)) + " ms");
+            return std::nullopt;
+        }
+        if (const auto wrong = beyond_lent(lent_, done_[at], steps, turn.samples, turn.tokens);
+            !wrong.empty()) {
+            end(at, ArmStatus::protocol_error, wrong);
+            return std::nullopt;
+        }
+        done_[at] += steps;
+        for (const double loss : turn.loss) {
+            losses.push_back(loss);
+            if (std::isfinite(loss)) continue;
+            end(at, ArmStatus::nan, "the loss is not finite at step " + std::to_string(losses.size()));
+            return std::nullopt;
+        }
+        result_.arms[at].skipped_steps += turn.skipped;
+        return std::move(turn);
+    }
+
+    // Where an arm says only how many, they are taken for the first of the turn: a loss scale backs off at
+    // once.
+    void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
+        auto& skipped = result_.arms[at].skipped;
+        for (std::int64_t step = 0; step < steps; ++step) {
+            skipped.push_back(turn.step_skipped.empty()
+                                  ? step < turn.skipped
+                                  : turn.step_skipped[static_cast<std::size_t>(step)] > 0);
+        }
+    }
+
+    // In turns, as later. The last turn's times are what is planned with.
+    void warm_up() {
+        tell("warming up");
+        std::vector<double> spent(arms_.size(), 0.0), last(arms_.size(), 0.0);
+        std::int64_t steps = 1;
+        for (int turn = 0; going(); ++turn) {
+            double fastest = 1e300;
+            for (std::size_t at = 0; at < arms_.size() && !result_.stopped; ++at) {
+                if (!result_.arms[at].ok()) continue;
+                double wall = 0.0;
+                const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
+                if (!done) continue;
+                keep_skips(at, *done, steps);
+                last[at] = wall / static_cast<double>(steps);
+                fastest = std::min(fastest, last[at]);
+                if (turn > 0) spent[at] += wall;
+            }
+            result_.warm_up_steps += steps;
+            double least = 1e300, total = 0.0;
+            for (std::size_t at = 0; at < arms_.size(); ++at) {
+                if (result_.arms[at].ok()) least = std::min(least, spent[at]), total += spent[at];
+            }
+            if (turn >= 1 && (least >= settings_.warm_up_ms || total >= settings_.time_ms / 5.0)) break;
+            steps = std::clamp<std::int64_t>(
+                static_cast<std::int64_t>(settings_.warm_up_ms / 4.0 / std::max(fastest, 1e-3)), 1,
+                most_steps);
+        }
+        plan(last);
+    }
+
+    void plan(const std::vector<double>& step_ms) {
+        double fastest = 1e300, sum = 0.0;
+        for (std::size_t at = 0; at < step_ms.size(); ++at) {
+            if (!result_.arms[at].ok()) continue;
+            fastest = std::min(fastest, step_ms[at]);
+            sum += step_ms[at];
+        }
+        if (sum == 0.0) return;
+        fastest = std::max(fastest, 1e-3);
+        const auto enough = static_cast<std::int64_t>(std::ceil(settings_.min_turn_ms / fastest));
+        result_.steps_per_block = settings_.steps_per_block > 0
+                                      ? settings_.steps_per_block
+                                      : std::clamp<std::int64_t>(enough, 1, most_steps);
+        // Caches are cold after the others' turns: where a step is short, that would be seen.
+        result_.lead_in = fastest < settings_.min_turn_ms ? std::max<std::int64_t>(1, enough / 10) : 0;
+        const double block_ms = sum * static_cast<double>(result_.steps_per_block + result_.lead_in);
+        const double fitting = std::floor((settings_.time_ms - used_ms_) / block_ms);
+        planned_blocks_ =
+            settings_.blocks > 0
+                ? settings_.blocks
+                : static_cast<int>(std::clamp<double>(fitting, settings_.min_blocks,
+                                                      std::max(settings_.min_blocks, settings_.max_blocks)));
+    }
+
+    void run_blocks() {
+        for (int block = 0; block < planned_blocks_ && going(); ++block) {
+            // The number of blocks is not stretched by a machine that has become slower, beyond what is
+            // always taken.
+            const bool late =
+                settings_.blocks == 0 && block >= settings_.min_blocks && used_ms_ > settings_.time_ms;
+            if (late) break;
+            tell("block " + std::to_string(block + 1) + " of " + std::to_string(planned_blocks_));
+            run_block();
+        }
+    }
+
+    void run_block() {
+        std::vector<std::size_t> order(arms_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        random_.shuffle(order);
+        for (auto& arm : result_.arms) arm.blocks.emplace_back();
+        int position = 0;
+        for (const std::size_t at : order) {
+            if (!result_.arms[at].ok() || result_.stopped) continue;
+            if (auto block = time_turn(at, position++)) result_.arms[at].blocks.back() = std::move(block);
+        }
+        if (!result_.stopped) ++result_.blocks;
+    }
+
+    std::optional<ArmBlock> time_turn(std::size_t at, int position) {
+        const std::int64_t lead = result_.lead_in, steps = result_.steps_per_block;
+        auto& arm = result_.arms[at];
+        double wall = 0.0;
+        const auto turn =
+            take_turn(at, lead + steps, "in block " + std::to_string(result_.blocks + 1), wall, arm.losses);
+        if (!turn) return std::nullopt;
+        keep_skips(at, *turn, lead + steps);
+        arm.peak_memory_bytes = std::max(arm.peak_memory_bytes, turn->peak_memory_bytes);
+        arm.executed = turn->executed;
+        ArmBlock block;
+        block.wall_ms = wall;
+        block.steps = steps;
+        const auto timed = [&](const std::vector<std::int64_t>& each, std::int64_t all) {
+            // Not in whole numbers: their product may have more than 64 bits.
+            const double timed_part = static_cast<double>(all) * static_cast<double>(steps);
+            if (each.empty())
+                return static_cast<std::int64_t>(timed_part / static_cast<double>(lead + steps));
+            return std::accumulate(each.begin() + lead, each.end(), std::int64_t{0});
+        };
+        block.samples = std::max<std::int64_t>(1, timed(turn->step_samples, turn->samples));
+        block.tokens = timed(turn->step_tokens, turn->tokens);
+        const double ms = std::accumulate(turn->step_ms.begin() + lead, turn->step_ms.end(), 0.0);
+        block.sample = {position, ms / static_cast<double>(steps), turn->lost_slices, false};
+        const double claimed = std::accumulate(turn->step_ms.begin(), turn->step_ms.end(), 0.0);
+        unaccounted_[at].push_back(claimed / wall);
+        // Believed if the times that it says fill its turns.
+        arm.by_coordinator = wall - claimed > 5.0 && median(unaccounted_[at]) < 0.8;
+        return block;
+    }
+
+    void run_seed(int seed) {
+        prepare_all(seed);
+        for (std::size_t at = 0; at < arms_.size() && going(); ++at) {
+            auto& arm = result_.arms[at];
+            if (!arm.ok()) continue;
+            arm.seed_losses.emplace_back();
+            for (std::int64_t done = 0; done < settings_.loss_steps && arm.ok() && !result_.stopped;) {
+                const auto steps = std::min(steps_of_a_chunk, settings_.loss_steps - done);
+                double wall = 0.0;
+                tell(arm.spec.name + ": seed " + std::to_string(seed + 1) + " of " +
+                     std::to_string(settings_.seeds) + ", step " + std::to_string(done) + " of " +
+                     std::to_string(settings_.loss_steps));
+                (void)take_turn(at, steps, "in seed " + std::to_string(seed + 1), wall,
+                                arm.seed_losses.back());
+                done += steps;
+            }
+            if (arm.ok() && !result_.stopped) arm.final_losses.push_back(final_loss(arm.seed_losses.back()));
+        }
+    }
+
+    std::vector<StartedArm> arms_;
+    const ExperimentSettings& settings_;
+    PhiloxStream random_;
+    Comparison result_;
+    std::vector<std::optional<Drift>> amplification_;
+    std::vector<bool> first_;
+    std::vector<double> first_loss_;
+    std::vector<std::vector<double>> unaccounted_;
+    std::vector<LentStep> lent_;
+    std::vector<std::int64_t> done_;  // steps since each arm prepared
+    int planned_blocks_ = 0;
+    double elapsed_ms_ = 0.0;
+    double used_ms_ = 0.0;  // of it, for turns that were taken
+};
+
+}  // namespace
+
+Comparison run_experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings) {
+    return Experiment(std::move(arms), settings).run();
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,72 @@
+// The coordinator of a comparison: arms take turns, one awake at a time, in randomised interleaved blocks.
+//
+//     prepare   every arm makes its model from the same weights and says what its first step gives
+//     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how
+//               many blocks fit
+//     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
+//     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
+//               end
+//
+// The numbers of blocks and steps are fixed before the first block, never by the results. An arm that fails
+// is left with its reason;
+// the others go on.
+//
+// No LibTorch here: arms are links, and a test puts made-up ones in.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/compare/arms/arm_link.h"
+#include "core/workbench/compare/arms/lent_size.h"
+#include "core/workbench/compare/experiment/comparison.h"
+
+namespace switchyard::compare {
+
+// Which preparation of an arm: of the timed run (-1) or of a seed from 0.
+struct Preparation {
+    std::size_t arm = 0;
+    int seed = -1;
+};
+
+struct StartedArm {
+    ArmSpec spec;
+    std::unique_ptr<ArmLink> link;  // nullptr: could not be started, for `error`
+    std::string error;
+};
+
+struct ExperimentSettings {
+    int blocks = 0;  // 0: as many as fit the time, within the bounds
+    int min_blocks = 9;
+    int max_blocks = 60;
+    std::int64_t steps_per_block = 0;  // 0: as many as last min_turn_ms
+    double time_ms = 60'000.0;         // for warm-up and blocks, about
+    double warm_up_ms = 1000.0;        // of each arm, at least two turns
+    double min_turn_ms = 100.0;
+    double timeout_ms = 300'000.0;  // for one answer
+    double margin = 0.02;           // within which arms are the SAME
+    std::uint64_t seed = 0;         // of the order and of the bootstrap
+    int seeds = 0;
+    std::int64_t loss_steps = 0;
+    std::optional<LossMargin> loss_margin;
+    std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
+
+    std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
+    // After every arm has prepared: the drift of an arm's first step from that of another, files that their
+    // preparations named.
+    std::function<Drift(std::size_t arm, std::size_t base)> drift;
+    // After the reference arm has prepared, where others borrow from it: what was lent, step by step. Counts
+    // of arms are compared with it.
+    std::function<std::vector<LentStep>(int seed)> lent;
+    std::function<void(const std::string&)> progress;  // a line on what goes on
+    std::function<bool()> stop;
+};
+
+Comparison run_experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings);
+
+}  // namespace switchyard::compare

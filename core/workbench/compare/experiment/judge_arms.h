@@ -1,0 +1,25 @@
+// From the turns that arms took to what is said of them.
+//
+// No LibTorch here.
+#pragma once
+
+#include <span>
+
+#include "core/workbench/compare/experiment/comparison.h"
+
+namespace switchyard::compare {
+
+// Marks outliers, and fills in times and rates. A sample is an outlier by its time for each token: blocks
+// have other texts, and take longer for that.
+void summarise_arms(Comparison& comparison);
+
+// Every arm that is ok against the first that is. `margin`: within which two are the SAME.
+void judge_pairs(Comparison& comparison, double margin);
+
+// Whether each arm's training stayed stable, against the first that is ok where they may be compared.
+void judge_stabilities(Comparison& comparison);
+
+// The mean over the last tenth of the steps: a single step's loss says little.
+double final_loss(std::span<const double> losses);
+
+}  // namespace switchyard::compare

@@ -1,0 +1,43 @@
+#include "core/workbench/compare/experiment/stack_arm.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/kernel/base/printable.h"
+
+namespace switchyard::compare {
+namespace {
+
+constexpr Kind by_bare_name[] = {Kind::attention, Kind::normalization, Kind::activation, Kind::loss,
+                                 Kind::optimizer};
+constexpr const char* expected =
+    "expected attention=, normalization=, activation=, loss=, optimizer= or precision= with a backend";
+
+bool named_in_stacks(Kind kind) { return kind != Kind::data_loader; }
+
+}  // namespace
+
+std::string read_stack(const std::string& text, ArmSpec& arm) {
+    std::map<Kind, std::string> backends;
+    for (std::size_t start = 0; start <= text.size();) {
+        const auto end = std::min(text.find('+', start), text.size());
+        const auto part = text.substr(start, end - start);
+        const auto equals = part.find('=');
+        if (part.empty()) return std::string("a part is empty; ") + expected;
+        if (equals == std::string::npos && start == 0) {
+            for (const auto kind : by_bare_name) backends[kind] = part;
+        } else {
+            const auto kind = parse<Kind>(part.substr(0, equals));
+            if (equals == std::string::npos || !kind || !named_in_stacks(*kind) || equals + 1 == part.size())
+                return "'" + base::quoted(part) + "' is none of these: " + expected;
+            backends[*kind] = part.substr(equals + 1);
+        }
+        start = end + 1;
+    }
+    arm.name = text;
+    for (const auto& [kind, backend] : backends)
+        arm.overrides.push_back(std::string(name(kind)) + ".backend=" + backend);
+    return "";
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,93 @@
+#include "core/workbench/data/byte_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include <boost/iostreams/filter/bzip2.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+#include <boost/iostreams/read.hpp>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/limits.h"
+
+namespace switchyard::data {
+namespace {
+
+namespace io = boost::iostreams;
+
+// A few kilobytes can unpack to terabytes; text does not.
+class Bounded : public io::multichar_input_filter {
+public:
+    Bounded(std::string path, std::uintmax_t packed)
+        : path_(std::move(path)),
+          most_(std::max<std::uintmax_t>(base::limits::unpacked_bytes,
+                                         packed * base::limits::unpacked_ratio)) {}
+
+    template <class Source>
+    std::streamsize read(Source& source, char* into, std::streamsize count) {
+        const auto got = io::read(source, into, count);
+        if (got > 0) unpacked_ += static_cast<std::uintmax_t>(got);
+        if (unpacked_ > most_)
+            throw base::InputError(path_ + ": unpacks to more than " + std::to_string(most_) +
+                                   " bytes, which no text of its size does; unpack it first if it is meant");
+        return got;
+    }
+
+private:
+    std::string path_;
+    std::uintmax_t most_;
+    std::uintmax_t unpacked_ = 0;
+};
+
+// Owns the file under the filters.
+class PackedStream : public io::filtering_istream {
+public:
+    template <class Filter>
+    PackedStream(std::unique_ptr<std::ifstream> file, const Filter& filter, const Bounded& bounded)
+        : file_(std::move(file)) {
+        push(bounded);
+        push(filter);
+        push(*file_);
+    }
+    ~PackedStream() override { reset(); }
+
+private:
+    std::unique_ptr<std::ifstream> file_;
+};
+
+}  // namespace
+
+ByteSource open_bytes(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+        return {nullptr, path + ": is a folder; expected a file"};
+    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!*file) return {nullptr, path + ": cannot be opened: " + std::strerror(errno)};
+    std::array<char, 4> head{};
+    file->read(head.data(), head.size());
+    const std::string_view start(head.data(), static_cast<std::size_t>(file->gcount()));
+    file->clear();
+    for (std::size_t i = 0; i < start.size(); ++i) file->rdbuf()->sungetc();  // a pipe cannot seek
+    const auto size = std::filesystem::file_size(path, ignored);
+    const Bounded bounded(path, ignored ? 0 : size);
+    if (start.substr(0, 2) == "\x1f\x8b")
+        return {std::make_unique<PackedStream>(std::move(file), io::gzip_decompressor(), bounded), ""};
+    if (start.substr(0, 3) == "BZh")
+        return {std::make_unique<PackedStream>(std::move(file), io::bzip2_decompressor(), bounded), ""};
+    return {std::move(file), ""};
+}
+
+std::string read_failure(const std::ios_base::failure& failure) {
+    if (failure.code().category() == std::generic_category())
+        return "cannot be read: " + failure.code().message();
+    return "its packed data is damaged or cut off";
+}
+
+}  // namespace switchyard::data

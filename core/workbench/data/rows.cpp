@@ -1,0 +1,300 @@
+#include "core/workbench/data/rows.h"
+
+#include <algorithm>
+#include <exception>
+#include <istream>
+#include <utility>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/next_line.h"
+#include "core/kernel/base/printable.h"
+#include "core/workbench/data/byte_source.h"
+#include "core/workbench/data/labels.h"
+
+namespace switchyard::data {
+namespace {
+
+using Fields = std::vector<std::string>;
+
+std::string count_of_columns(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " column" : " columns");
+}
+
+const std::string overlong = "is longer than " + std::to_string(base::limits::line_bytes) + " bytes";
+
+// Lines without their ends, counted.
+class Lines {
+public:
+    explicit Lines(std::istream& stream) : buffer_(*stream.rdbuf()) {}
+    bool next(std::string& line) {
+        const auto read = base::next_line(buffer_, line);
+        if (read == base::Line::none) return false;
+        ++number_;
+        too_long_ = read == base::Line::too_long;
+        return true;
+    }
+    std::int64_t number() const { return number_; }
+    // Of the last line: what is left of it is not all of it.
+    bool too_long() const { return too_long_; }
+
+private:
+    std::streambuf& buffer_;
+    std::int64_t number_ = 0;
+    bool too_long_ = false;
+};
+
+Fields split_tabs(const std::string& line) {
+    Fields fields;
+    std::size_t start = 0;
+    for (std::size_t tab; (tab = line.find('\t', start)) != std::string::npos; start = tab + 1) {
+        fields.push_back(line.substr(start, tab - start));
+    }
+    fields.push_back(line.substr(start));
+    return fields;
+}
+
+// One record, which may run over several lines. On a fault, `fault` says what and reading goes on at the next
+// line.
+Fields split_csv(std::string line, Lines& lines, std::string& fault) {
+    Fields fields(1);
+    bool quoted = false;
+    std::size_t bytes = line.size();
+    for (std::size_t at = 0;; ++at) {
+        if (at == line.size()) {
+            if (!quoted) return fields;
+            if (!lines.next(line)) {
+                fault = "has a quoted field that is never closed";
+                return {};
+            }
+            bytes += line.size() + 1;
+            if (bytes > base::limits::line_bytes || lines.too_long()) {
+                fault = overlong + "; is a quotation mark not closed?";
+                return {};
+            }
+            fields.back() += '\n';
+            at = static_cast<std::size_t>(-1);
+            continue;
+        }
+        const char c = line[at];
+        if (quoted) {
+            const bool escaped = c == '"' && at + 1 < line.size() && line[at + 1] == '"';
+            if (c == '"' && !escaped)
+                quoted = false;
+            else
+                fields.back() += c;
+            if (escaped) ++at;
+        } else if (c == ',') {
+            fields.emplace_back();
+        } else if (c == '"' && fields.back().empty()) {
+            quoted = true;
+        } else {
+            fields.back() += c;
+        }
+    }
+}
+
+// "#2" or a name of the header; nullopt if there is no such column.
+std::optional<std::size_t> index_of(const std::string& column, const Fields& header) {
+    const auto named = std::find(header.begin(), header.end(), column);
+    if (named != header.end()) return static_cast<std::size_t>(named - header.begin());
+    const bool number =
+        column.size() > 1 && column.size() < 6 && column[0] == '#' &&
+        std::all_of(column.begin() + 1, column.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+    if (!number) return std::nullopt;
+    const auto index = static_cast<std::size_t>(std::stoul(column.substr(1)));
+    return index < header.size() ? std::optional(index) : std::nullopt;
+}
+
+// What a header without the wanted columns gives away of the file.
+std::string other_form(const Fields& header, RowFormat format) {
+    const auto& start = header.front();
+    if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff"))
+        return "; it is UTF-16: expected UTF-8 (`iconv -f UTF-16 -t UTF-8` makes it)";
+    if (std::ranges::any_of(header, [](const auto& name) { return name.find('\r') != std::string::npos; }))
+        return "; its lines end with carriage returns: expected line feeds (`tr '\\r' '\\n'` makes them)";
+    if (header.size() != 1) return "";
+    const auto& line = header.front();
+    const bool csv = format == RowFormat::csv;
+    if (csv && line.find(';') != std::string::npos)
+        return "; it is separated by semicolons: expected commas between columns, or tabs in a file named "
+               ".tsv";
+    if (csv && line.find('\t') != std::string::npos) return "; it is separated by tabs: name it .tsv";
+    if (!csv && line.find(',') != std::string::npos) return "; it is separated by commas: name it .csv";
+    return "";
+}
+
+class Reader {
+public:
+    Reader(const RowRequest& request, std::istream& stream) : request_(request), lines_(stream) {}
+
+    RowsRead run() {
+        switch (request_.format) {
+            case RowFormat::text:
+                read_text();
+                break;
+            case RowFormat::jsonl:
+                read_jsonl();
+                break;
+            default:
+                read_table();
+                break;
+        }
+        return std::move(result_);
+    }
+
+private:
+    bool hand_out(std::int64_t line, Fields values) {
+        Row row{line, std::move(values)};
+        ++result_.rows;
+        return request_.on_row(row);
+    }
+    bool report(std::int64_t line, std::string message) const {
+        return !request_.on_problem || request_.on_problem({line, std::move(message)});
+    }
+
+    void read_text() {
+        for (const auto& column : request_.columns) {
+            if (column != "text") {
+                result_.error =
+                    request_.path + ": a text file has the one column 'text', not '" + column + "'";
+                return;
+            }
+        }
+        std::string line;
+        while (lines_.next(line)) {
+            const bool more = lines_.too_long()
+                                  ? report(lines_.number(), overlong)
+                                  : hand_out(lines_.number(), Fields(request_.columns.size(), line));
+            if (!more) return;
+        }
+    }
+
+    bool split(std::string line, Fields& fields, std::string& fault) {
+        if (lines_.too_long())
+            fault = overlong;
+        else
+            fields = request_.format == RowFormat::csv ? split_csv(std::move(line), lines_, fault)
+                                                       : split_tabs(line);
+        return fault.empty();
+    }
+
+    // The header names the columns unless every column is asked for by number; then the first line is a row.
+    std::string find_columns(const Fields& first) {
+        for (const auto& column : request_.columns) {
+            const auto index = index_of(column, first);
+            if (!index)
+                return request_.path + ":1: has no column '" + base::quoted(column) + "'; its columns are " +
+                       quoted_list(first) + other_form(first, request_.format);
+            if (first[*index] == column && std::ranges::count(first, column) > 1)
+                return request_.path + ":1: has " + std::to_string(std::ranges::count(first, column)) +
+                       " columns '" + base::quoted(column) +
+                       "'; expected one, or a number such as \"#0\" that says which";
+            indices_.push_back(*index);
+            by_name_ = by_name_ || first[*index] == column;
+        }
+        return "";
+    }
+
+    void read_table() {
+        std::string line;
+        std::string fault;
+        Fields fields;
+        if (!lines_.next(line)) return;
+        if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
+        if (!split(std::move(line), fields, fault)) {
+            result_.error = request_.path + ":1: " + fault;
+            return;
+        }
+        result_.error = find_columns(fields);
+        if (!result_.error.empty()) return;
+        const auto width = fields.size();
+        if (request_.format == RowFormat::tab) lines_.next(line) && lines_.next(line);
+        if (!by_name_ && !hand_out(1, pick(fields))) return;
+        while (lines_.next(line)) {
+            const auto number = lines_.number();
+            if (line.empty()) continue;
+            fault.clear();
+            const bool good = split(std::move(line), fields, fault);
+            if (good && fields.size() != width) {
+                fault = "has " + count_of_columns(fields.size()) + ", expected " + std::to_string(width);
+            }
+            if (!(fault.empty() ? hand_out(number, pick(fields)) : report(number, fault))) return;
+        }
+    }
+
+    Fields pick(const Fields& fields) const {
+        Fields values;
+        for (const auto index : indices_) values.push_back(fields[index]);
+        return values;
+    }
+
+    void read_jsonl() {
+        std::string line;
+        for (bool first = true; lines_.next(line);) {
+            const auto begin = line.find_first_not_of(" \t");
+            if (begin == std::string::npos) continue;
+            if (std::exchange(first, false) && line[begin] == '[') {
+                result_.error =
+                    request_.path + ":" + std::to_string(lines_.number()) +
+                    ": is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)";
+                return;
+            }
+            Fields values;
+            const auto fault = lines_.too_long() ? overlong : read_object(line, values);
+            if (!(fault.empty() ? hand_out(lines_.number(), std::move(values))
+                                : report(lines_.number(), fault)))
+                return;
+        }
+    }
+
+    std::string read_object(const std::string& line, Fields& values) const {
+        const auto parsed = base::parse_json(line);
+        if (!parsed.fault.empty()) return "is " + parsed.fault + "; expected one JSON object a line";
+        const auto& object = parsed.value;
+        if (!object.is_object()) return "is " + base::kind_of(object) + "; expected a JSON object";
+        for (const auto& column : request_.columns) {
+            const auto found = object.find(column);
+            if (found == object.end()) return "has no key '" + column + "'";
+            if (found->is_structured() || found->is_null())
+                return "has no text, number or boolean for '" + column + "'";
+            values.push_back(found->is_string() ? found->get<std::string>() : found->dump());
+        }
+        return "";
+    }
+
+    const RowRequest& request_;
+    Lines lines_;
+    std::vector<std::size_t> indices_;
+    bool by_name_ = false;
+    RowsRead result_;
+};
+
+}  // namespace
+
+std::optional<RowFormat> format_of(std::string_view path) {
+    for (const std::string_view packed : {".gz", ".bz2"}) {
+        if (path.ends_with(packed)) path.remove_suffix(packed.size());
+    }
+    if (path.ends_with(".tsv")) return RowFormat::tsv;
+    if (path.ends_with(".csv")) return RowFormat::csv;
+    if (path.ends_with(".tab")) return RowFormat::tab;
+    if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return RowFormat::jsonl;
+    if (path.ends_with(".txt") || path.ends_with(".smi")) return RowFormat::text;
+    return std::nullopt;
+}
+
+RowsRead read_rows(const RowRequest& request) {
+    auto source = open_bytes(request.path);
+    if (!source.stream) return {0, std::move(source.error)};
+    try {
+        return Reader(request, *source.stream).run();
+    } catch (const std::ios_base::failure& failure) {
+        return {0, request.path + ": " + read_failure(failure)};
+    } catch (const base::InputError& error) {
+        return {0, error.what()};
+    }
+}
+
+}  // namespace switchyard::data

@@ -1,0 +1,146 @@
+#include "core/workbench/model/attention_block.h"
+
+#include <algorithm>
+
+#include <ATen/ops/full.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/sequences.h"
+
+namespace switchyard::model {
+
+AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id,
+                               bool cross)
+    : model_(layer.model), id_(id), cross_(cross) {
+    const auto base = config::to_string(id) + (cross ? ".cross." : ".attention.");
+    const auto width = model_.hidden_size;
+    const auto q = model_.heads * model_.head_dim, kv = model_.kv_heads * model_.head_dim;
+    builder.begin_part(cross ? "cross-attention" : "attention", &id);
+    query_ = builder.linear(base + "q", width, q, LinearRole::query, id.index);
+    key_ = builder.linear(base + "k", width, kv, LinearRole::key_value, id.index);
+    value_ = builder.linear(base + "v", width, kv, LinearRole::key_value, id.index);
+    out_ = builder.linear(base + "out", q, width, LinearRole::attention_out, id.index);
+    attention_ = builder.slot<AttentionOp>(
+        {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
+         id},
+        [&](const Requests& requests, Phase phase) { return request(requests, phase, layer.attention); });
+    const auto keys = builder.config().batch.max_length;
+    builder.add_costs(builder.tokens() * (2 * q + 2 * kv + 2 * width + model_.heads * keys),
+                      2.0 * product_flops(builder.tokens(), q, keys));
+}
+
+AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,
+                                         const config::SlotConfig& slot) const {
+    auto r = requests.make<AttentionRequest>(OpClass::attention, config::to_string(id_), phase, slot);
+    r.batch = requests.batch();
+    r.heads = model_.heads;
+    r.kv_heads = model_.kv_heads;
+    r.head_dim = r.v_head_dim = model_.head_dim;
+    r.q_length = requests.query_lengths(phase);
+    r.kv_length = requests.lengths();
+    r.dropout = phase == Phase::train ? model_.attention_dropout : 0.0;
+    const bool packed = r.layout == Layout::packed;
+    if (packed)
+        r.masks.insert(MaskKind::documents);
+    else if (!r.kv_length.single())
+        r.masks.insert(MaskKind::key_lengths);
+    if (model_.soft_cap > 0) r.masks.insert(MaskKind::soft_cap);
+    if (cross_) return r;
+
+    // A cache grows by one with each token, and is of another length in each row.
+    if (phase == Phase::decode) {
+        r.kv_length = Range(1, r.kv_length.max);
+        if (!packed) r.masks.insert(MaskKind::key_lengths);
+    }
+    const bool causal = config::ModelConfig::causal(id_.stack);
+    if (causal) r.masks.insert(MaskKind::causal);
+    if (causal && model_.prefix > 0) r.masks.insert(MaskKind::prefix);
+    if (model_.window > 0) r.masks.insert(MaskKind::sliding_window);
+    if (model_.positions == config::Positions::alibi) r.masks.insert(MaskKind::alibi);
+    if (model_.positions == config::Positions::t5) {
+        r.masks.insert(MaskKind::relative_bias);
+        r.bias_gradient = r.needs_grad;
+    }
+    return r;
+}
+
+// A view: [B, H, N, D] over memory that lies as [B, N, H, D], or [T, H, D].
+at::Tensor AttentionBlock::heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const {
+    if (layout == Layout::packed) return projected.view({projected.size(0), heads, model_.head_dim});
+    return projected.view({projected.size(0), projected.size(1), heads, model_.head_dim}).transpose(1, 2);
+}
+
+AttentionParams AttentionBlock::params(const ForwardContext& context, const PositionTables& tables,
+                                       const at::Tensor& q, const Tokens& queries, const Tokens& keys) const {
+    AttentionParams params;
+    params.layout = queries.layout;
+    params.mask = batch_mask(queries, keys);
+    params.dropout = context.dropout(
+        model_.attention_dropout, cross_ ? DropoutSite::cross : DropoutSite::attention, id_.stack, id_.index);
+    auto& mask = params.mask;
+    if (model_.soft_cap > 0.0) {
+        mask.kinds.insert(MaskKind::soft_cap);
+        mask.soft_cap = model_.soft_cap;
+    }
+    if (model_.positions == config::Positions::t5) params.scale = 1.0;
+    if (cross_) return params;
+
+    const bool causal = config::ModelConfig::causal(id_.stack);
+    if (causal) mask.kinds.insert(MaskKind::causal);
+    if (causal && model_.prefix > 0) {
+        mask.kinds.insert(MaskKind::prefix);
+        // A sequence may be shorter than the prefix.
+        mask.prefix_lengths =
+            queries.layout == Layout::packed
+                ? queries.cu_seqlens.diff().clamp_max(model_.prefix)
+                : at::full({q.size(0)}, std::min(model_.prefix, q.size(2)), q.options().dtype(at::kInt));
+    }
+    if (model_.window > 0) {
+        mask.kinds.insert(MaskKind::sliding_window);
+        mask.window_left = model_.window - 1;
+        mask.window_right = causal ? 0 : model_.window - 1;
+    }
+    if (model_.positions == config::Positions::alibi) {
+        mask.kinds.insert(MaskKind::alibi);
+        mask.alibi_slopes = tables.slopes;
+    }
+    if (model_.positions == config::Positions::t5) {
+        mask.kinds.insert(MaskKind::relative_bias);
+        mask.relative_bidirectional = !causal;
+    }
+    return params;
+}
+
+Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTables& tables,
+                                 const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
+                                 bool keep_bias) const {
+    const host::PlaceScope place([&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
+    AttentionInputs inputs;
+    inputs.q = heads_of(query_(from.query), model_.heads, tokens.layout);
+    inputs.k = heads_of(key_(from.key), model_.kv_heads, tokens.layout);
+    inputs.v = heads_of(value_(from.value), model_.kv_heads, tokens.layout);
+    if (model_.positions == config::Positions::rotary && !cross_) {
+        const auto at = token_positions(tokens, from.query.size(-2), from.query.device());
+        const bool packed = tokens.layout == Layout::packed;
+        auto cos = tables.rotary.cos.index_select(0, at);
+        auto sin = tables.rotary.sin.index_select(0, at);
+        if (packed) cos = cos.unsqueeze(1), sin = sin.unsqueeze(1);
+        inputs.q = rotate(inputs.q, cos, sin);
+        inputs.k = rotate(inputs.k, cos, sin);
+    }
+    if (model_.positions == config::Positions::t5 && !cross_) inputs.relative_bias = tables.relative_bias;
+
+    const auto dtype = to_scalar_type(attention_.dtype(context.phase));
+    inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
+    const auto out = attention_[context.phase](inputs, params(context, tables, inputs.q, tokens, keys)).out;
+
+    const auto width = model_.heads * model_.head_dim;
+    const auto joined = tokens.layout == Layout::packed
+                            ? out.reshape({out.size(0), width})
+                            : out.transpose(1, 2).reshape({out.size(0), out.size(2), width});
+    if (!keep_bias) return {out_(joined), {}};
+    return {out_.without_bias(joined), out_.bias};
+}
+
+}  // namespace switchyard::model

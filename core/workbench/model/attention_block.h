@@ -1,0 +1,63 @@
+// Projections, attention, projection back: everything between two normalizations but the normalizations.
+//
+// Legend:  B batch  N tokens  T total tokens  C hidden_size  H heads  K kv_heads  D head_dim
+#pragma once
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/tokens.h>
+#include "core/kernel/config/layer_rule.h"
+#include "core/workbench/model/builder.h"
+#include "core/workbench/model/forward_context.h"
+#include "core/workbench/model/positions.h"
+
+namespace switchyard::model {
+
+// What a part of a block adds to the residual stream. The bias has not been added where the next
+// normalization will.
+struct Delta {
+    at::Tensor x;
+    at::Tensor bias;
+};
+
+// What an attention projects: one tensor three times, or another stack's result for keys and values. Three,
+// as recomputation counts uses.
+struct AttentionSources {
+    at::Tensor query, key, value;  // [B, N, C] or [T, C]
+};
+
+// Shared by the layers of a stack.
+struct PositionTables {
+    Rotary rotary;             // Positions::rotary
+    at::Tensor slopes;         // Positions::alibi, float32 [H]
+    at::Tensor relative_bias;  // Positions::t5, a parameter [buckets, H]
+};
+
+class AttentionBlock {
+public:
+    // `cross`: keys and values come from another stack.
+    AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id, bool cross);
+
+    // `keys`: of key and value, the same as `tokens` for self-attention. `keep_bias`: leave the last
+    // projection's bias to the caller.
+    Delta operator()(const ForwardContext& context, const PositionTables& tables,
+                     const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
+                     bool keep_bias) const;
+    const at::Tensor& bias() const { return out_.bias; }
+
+private:
+    AttentionRequest request(const Requests& requests, Phase phase, const config::SlotConfig& slot) const;
+    at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
+    AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
+                           const Tokens& queries, const Tokens& keys) const;
+
+    config::ModelConfig model_;
+    config::LayerId id_;
+    bool cross_;
+    Linear query_, key_, value_, out_;
+    Slot<AttentionOp> attention_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,124 @@
+#include "core/workbench/model/bert.h"
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/dropout_mask.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/loss_slot.h"
+#include "core/workbench/model/norm_slots.h"
+#include "core/workbench/model/sequences.h"
+
+namespace switchyard::model {
+namespace {
+
+using config::TaskKind;
+
+}  // namespace
+
+Bert::Bert(Builder& builder)
+    : model_(builder.config().model),
+      task_(builder.config().task),
+      embeddings_(builder),
+      encoder_(builder, config::Stack::encoder) {
+    const auto width = model_.hidden_size;
+    if (task_.kind == TaskKind::masked_lm) {
+        add_masked_lm(builder);
+        return;
+    }
+    const auto rows = task_.label_per_token() ? builder.tokens() : builder.config().batch.size;
+    const auto classes = task_.classes(model_.vocab_size);
+    builder.begin_part("head", nullptr, rows);
+    if (task_.kind != TaskKind::token_classification)
+        pooler_ = builder.linear("pooler", width, width, LinearRole::head, 0, true);
+    classifier_ = builder.linear(config::head_of(task_), width, classes, LinearRole::head, 0, true);
+    builder.add_costs(rows * classes);
+    loss_ = loss_slot(builder);
+}
+
+// A projection, an activation and a normalization before the words.
+void Bert::add_masked_lm(Builder& builder) {
+    const auto& config = builder.config();
+    const auto width = model_.hidden_size;
+    builder.begin_part("head transform");
+    masked_lm_dense_ = builder.linear("masked_lm.dense", width, width, LinearRole::head, 0, true);
+    masked_lm_activation_ = builder.slot<ActivationOp>(
+        {Kind::activation, "activation.head", "model", config.activation},
+        [&](const Requests& requests, Phase phase) {
+            auto r = requests.make<ActivationRequest>(OpClass::activation, "model", phase, config.activation);
+            r.activation = model_.activation;
+            r.rows = Range(0, requests.rows(phase).max);
+            r.width = width;
+            return r;
+        });
+    masked_lm_norm_ = builder.norm("masked_lm.norm");
+    masked_lm_normalize_ =
+        head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
+    masked_lm_ = WordHead(builder, embeddings_.words());
+    masked_lm_.set_bias(builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}));
+}
+
+at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const {
+    const auto embedded = embeddings_(context, batch.source, config::Stack::encoder);
+    context.observe("embeddings", embedded);
+    auto hidden = encoder_(context, embedded, batch.source.tokens);
+    context.observe("encoder", hidden);
+    return hidden;
+}
+
+at::Tensor Bert::pool(const at::Tensor& hidden, const Tokens& tokens) const {
+    return (*pooler_)(first_tokens(hidden, tokens)).tanh();
+}
+
+at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tensor& rows) const {
+    const host::PlaceScope place([] { return "masked_lm"; });
+    ActivationParams activation;
+    activation.activation = model_.activation;
+    const auto activated = masked_lm_activation_[context.phase]({(*masked_lm_dense_)(rows), {}}, activation);
+    NormalizationParams norm;
+    norm.norm = model_.norm;
+    norm.eps = model_.norm_eps;
+    const auto x = activated.to(to_scalar_type(masked_lm_normalize_.dtype(context.phase)));
+    const host::PlaceScope norm_place([&] { return masked_lm_norm_.name; });
+    return masked_lm_normalize_[context.phase]({x, {}, {}, masked_lm_norm_.weight, masked_lm_norm_.beta},
+                                               norm)
+        .y;
+}
+
+at::Tensor Bert::head_logits(const ForwardContext& context, const at::Tensor& hidden,
+                             const Tokens& tokens) const {
+    if (task_.kind == TaskKind::masked_lm) {
+        return masked_lm_.logits(masked_lm_hidden(context, hidden.reshape({-1, model_.hidden_size})));
+    }
+    const auto dropout = context.dropout(model_.dropout, DropoutSite::head);
+    if (task_.kind == TaskKind::token_classification) {
+        return (*classifier_)(
+            reference::hidden_dropout(hidden, dropout, tokens).reshape({-1, model_.hidden_size}));
+    }
+    // One row a sequence: a sequence of length one each, as dropout counts positions.
+    Tokens rows;
+    rows.first_document = tokens.first_document;
+    const auto pooled = pool(hidden, tokens).unsqueeze(1);
+    return (*classifier_)(reference::hidden_dropout(pooled, dropout, rows).squeeze(1));
+}
+
+at::Tensor Bert::logits(const ForwardContext& context, const Batch& batch) const {
+    return head_logits(context, hidden(context, batch), batch.source.tokens);
+}
+
+TaskResult Bert::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
+    const auto states = hidden(context, batch);
+    if (task_.kind == TaskKind::masked_lm) {
+        auto rows = masked_lm_.rows(states, batch.labels, loss.ignore_index);
+        rows.x = masked_lm_hidden(context, rows.x);
+        return masked_lm_.loss(context, rows, loss);
+    }
+    TaskResult result;
+    result.logits = head_logits(context, states, batch.source.tokens);
+    result.targets = batch.labels.reshape({-1});
+    const auto dtype = to_scalar_type(loss_.dtype(context.phase));
+    const host::PlaceScope place([] { return "loss"; });
+    result.loss = loss_[context.phase]({result.logits.to(dtype), {}, {}, result.targets}, loss);
+    if (loss.may_overwrite_logits) result.logits.reset();
+    return result;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,65 @@
+#include "core/workbench/model/bound_plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "core/kernel/runtime/operations/bind.h"
+
+namespace switchyard::model {
+
+BoundPlan::BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host)
+    : plan_(plan) {
+    for (const auto& row : plan_.rows) {
+        const auto add = [&]<class Op>(std::type_identity<Op>) {
+            const auto op = std::make_shared<const Op>(bind<Op>(row, registry, host));
+            rows_.push_back({&row, op, &op->binding()});
+            return op;
+        };
+        if (row.use.kind == Kind::attention) add(std::type_identity<AttentionOp>());
+        if (row.use.kind == Kind::normalization) add(std::type_identity<NormalizationOp>());
+        if (row.use.kind == Kind::activation) add(std::type_identity<ActivationOp>());
+        if (row.use.kind == Kind::loss) add(std::type_identity<LossOp>());
+        if (row.use.kind == Kind::precision) precision_ = add(std::type_identity<PrecisionOp>());
+    }
+    if (!precision_) throw std::logic_error("the plan has no precision policy");
+}
+
+const Operation& BoundPlan::find(std::string_view slot, Phase phase, std::string_view layers,
+                                 const config::LayerId* layer) const {
+    for (const auto& [row, operation, binding] : rows_) {
+        const auto& use = row->use;
+        if (use.slot != slot || use.phase != phase) continue;
+        const auto& ids = use.layer_ids;
+        if (layer == nullptr ? ids.empty() && use.layers == layers
+                             : std::find(ids.begin(), ids.end(), *layer) != ids.end())
+            return operation;
+    }
+    throw std::logic_error("the plan has no " + std::string(slot) + " of " + std::string(layers) +
+                           " for the phase " + std::string(name(phase)));
+}
+
+const AttentionOp& BoundPlan::attention(std::string_view slot, Phase phase,
+                                        const config::LayerId& layer) const {
+    return *std::get<std::shared_ptr<const AttentionOp>>(find(slot, phase, config::to_string(layer), &layer));
+}
+
+std::vector<const host::BindingBase*> BoundPlan::bindings(Phase phase) const {
+    std::vector<const host::BindingBase*> all;
+    for (const auto& [row, operation, binding] : rows_) {
+        if (row->use.phase == phase || row->use.kind == Kind::precision) all.push_back(binding);
+    }
+    return all;
+}
+
+std::vector<Executed> BoundPlan::executed() const {
+    std::vector<Executed> all;
+    for (const auto& [row, operation, binding] : rows_) {
+        all.push_back({row->use.slot, row->use.layers, row->use.phase, binding->plugin(),
+                       binding->component(), binding->executed().calls()});
+    }
+    return all;
+}
+
+}  // namespace switchyard::model

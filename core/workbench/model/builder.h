@@ -1,0 +1,138 @@
+// What a module's constructor asks for its parts: parameters, linear layers and slots. There are two
+// builders:
+// a Describer only collects what is asked for (describer.h), a Maker makes parameters and takes operations
+// from a plan (maker.h). So a model says in one place what it is made of.
+//
+// Parameters start as in each model's paper:
+//   bert  normal(0, 0.02), biases 0 (Devlin et al. 2019)
+//   gpt   normal(0, 0.02), projections into the residual stream divided by sqrt(2 * layers) (Radford et al.
+//         2019)
+//   t5    normal with deviations from the widths: q (d * head_dim)^-1/2, k and v d^-1/2, out
+//         (heads * head_dim)^-1/2, feed-forward d^-1/2 in and intermediate^-1/2 out, embeddings 1 (Raffel et
+//         al. 2020, mesh-tensorflow's layers)
+// Norms start at 1 and 0.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/kernel/config/config.h"
+#include "core/kernel/runtime/operations/operation.h"
+#include "core/workbench/model/linear.h"
+#include "core/workbench/model/requests.h"
+#include "core/workbench/model/slot.h"
+
+namespace switchyard::model {
+
+enum class LinearRole : std::uint8_t {
+    query,
+    key_value,
+    attention_out,
+    feed_forward_in,
+    feed_forward_out,
+    head
+};
+
+struct Norm {
+    std::string name;  // "encoder.0.attention.norm"
+    at::Tensor weight;
+    at::Tensor beta;  // undefined for RMSNorm and models without biases
+};
+
+// What a parameter starts as.
+struct Initial {
+    enum Kind : std::uint8_t { normal, ones, zeros } kind = zeros;
+    double deviation = 0.0;  // of normal
+};
+
+// Where a slot is in a model, and what chooses its component.
+struct SlotPlace {
+    Kind kind;
+    std::string slot;    // "attention.cross"
+    std::string layers;  // "encoder.3"; "encoder": once for that stack; "model": once
+    const config::SlotConfig& config;
+    std::optional<config::LayerId> layer{};  // where it is one of a layer
+};
+
+class Builder {
+public:
+    virtual ~Builder() = default;
+    Builder(const Builder&) = delete;
+    Builder& operator=(const Builder&) = delete;
+
+    const config::Config& config() const { return config_; }
+
+    // y [..., out] = x [..., in] weight^T + bias.
+    Linear linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
+                  std::int64_t layer = 0);
+    Linear linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
+                  std::int64_t layer, bool bias);
+    // A linear layer whose weight is another's: an embedding table.
+    Linear tied_linear(const std::string& name, const at::Tensor& weight, std::int64_t in, std::int64_t out);
+    Norm norm(const std::string& name);
+    // [rows, hidden_size]
+    at::Tensor embedding(const std::string& name, std::int64_t rows);
+    virtual at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
+                                 const Initial& initial) = 0;
+    // A tensor that is no parameter, moved to the model's device; undefined while describing.
+    virtual at::Tensor constant(const std::function<at::Tensor()>& make) = 0;
+
+    // The operation of a slot in each configured phase in which the module runs. `request` says what is asked
+    // of it; it is called while describing only.
+    template <class Op, class Ask>
+    Slot<Op> slot(const SlotPlace& place, const Ask& request) {
+        Slot<Op> made(place.slot + " of " + place.layers);
+        for (const auto phase : config_.run.phases) {
+            if (!runs(place, phase)) continue;
+            auto found = operation(place, phase, [&](const Requests& requests) {
+                using Made = decltype(request(requests, phase));
+                return std::make_shared<const Made>(request(requests, phase));
+            });
+            if (auto* op = std::get_if<std::shared_ptr<const Op>>(&found)) made.set(phase, std::move(*op));
+        }
+        return made;
+    }
+
+    // The plan's policy, which linear layers are called through; nullptr while describing.
+    virtual std::shared_ptr<const PrecisionOp> precision() const { return nullptr; }
+
+    // What follows, up to the next call, belongs to this part of the table that `switchyard model` prints.
+    // `rows`: how many its linear layers multiply in one batch; the tokens of the largest one if not said.
+    virtual void begin_part(const std::string&, const config::LayerId* = nullptr,
+                            std::optional<std::int64_t> = {}) {}
+    // Values that the part keeps for backward without fusion, and operations of its forward pass that are not
+    // in linear layers, of one batch.
+    virtual void add_costs(std::int64_t, double = 0.0) {}
+    // Tokens of the largest batch.
+    std::int64_t tokens() const { return config_.batch.size * config_.batch.max_length; }
+
+    // How many parameters there are, and those that came since there were `count`. None while describing.
+    virtual std::size_t count() const { return 0; }
+    virtual std::vector<at::Tensor> made_since(std::size_t) const { return {}; }
+
+protected:
+    explicit Builder(const config::Config& config) : config_(config) {}
+
+    using MakeRequest = std::function<std::shared_ptr<const Request>(const Requests&)>;
+    virtual Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
+    virtual void note_linear(std::int64_t, std::int64_t) {}
+
+private:
+    double deviation(LinearRole role, std::int64_t in) const;
+    bool runs(const SlotPlace& place, Phase phase) const;
+
+    const config::Config& config_;
+};
+
+// Floating-point operations of a matrix product; a multiply-add counts 2.
+inline double product_flops(std::int64_t rows, std::int64_t in, std::int64_t out) {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,136 @@
+#include "core/workbench/model/describer.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/resolver/request_fields.h"
+
+namespace switchyard::model {
+namespace {
+
+// "encoder.3", "encoder.0-5"
+std::string span_of(const config::LayerId& first, const config::LayerId& last) {
+    const auto text = config::to_string(first);
+    return first == last ? text : text + "-" + std::to_string(last.index);
+}
+
+bool follows(const config::LayerId& layer, const config::LayerId& last) {
+    return layer.stack == last.stack && layer.index == last.index + 1;
+}
+
+bool alike(const ModelPart& a, const ModelPart& b) {
+    return a.shapes == b.shapes && a.parameters == b.parameters && a.forward_flops == b.forward_flops &&
+           a.activation_bytes == b.activation_bytes;
+}
+
+}  // namespace
+
+Describer::Describer(const config::Config& config, const Dtypes& dtypes)
+    : Builder(config),
+      requests_(config, dtypes),
+      value_bytes_(
+          static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)))) {}
+
+at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial&) {
+    auto& part = parts_.back().part;
+    std::int64_t values = 1;
+    for (const auto size : sizes) values *= size;
+    part.parameters += values;
+    if (sizes.size() < 2) return {};
+    // "encoder.0.attention.q.weight" is told as "q 384x384".
+    const auto end = name.ends_with(".weight") ? name.rfind('.') : name.size();
+    const auto begin = name.rfind('.', end - 1) + 1;
+    base::add_item(part.shapes, name.substr(begin, end - begin) + " " + std::to_string(sizes[0]) + "x" +
+                                    std::to_string(sizes[1]));
+    return {};
+}
+
+void Describer::begin_part(const std::string& name, const config::LayerId* layer,
+                           std::optional<std::int64_t> rows) {
+    std::optional<config::LayerId> id;
+    if (layer != nullptr) id = *layer;
+    parts_.push_back({{}, name, id, id, rows.value_or(tokens())});
+}
+
+void Describer::add_costs(std::int64_t values, double flops) {
+    parts_.back().part.activation_bytes += values * value_bytes_;
+    parts_.back().part.forward_flops += flops;
+}
+
+void Describer::note_linear(std::int64_t in, std::int64_t out) {
+    parts_.back().part.forward_flops += product_flops(parts_.back().rows, in, out);
+}
+
+std::vector<ModelPart> Describer::parts() const {
+    std::vector<LayerPart> joined;
+    for (const auto& next : parts_) {
+        const auto last = std::find_if(joined.rbegin(), joined.rend(), [&](const auto& part) {
+            return next.first && part.last && part.label == next.label && follows(*next.first, *part.last) &&
+                   alike(part.part, next.part);
+        });
+        if (last == joined.rend())
+            joined.push_back(next);
+        else
+            last->last = next.last;
+    }
+    std::vector<ModelPart> parts;
+    for (const auto& one : joined) {
+        auto part = one.part;
+        part.name = one.first ? span_of(*one.first, *one.last) + " " + one.label : one.label;
+        part.layers = one.first ? one.last->index - one.first->index + 1 : 1;
+        part.parameters *= part.layers;
+        part.forward_flops *= static_cast<double>(part.layers);
+        part.activation_bytes *= part.layers;
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+config::Origin Describer::origin_of(const SlotPlace& place) const {
+    const auto key = std::string(name(place.kind)) + ".backend";
+    const auto& rules = config().layers;
+    for (auto rule = rules.rbegin(); place.layer && rule != rules.rend(); ++rule) {
+        if (std::find(rule->layers.begin(), rule->layers.end(), *place.layer) == rule->layers.end()) continue;
+        for (const auto& value : rule->values) {
+            if (value.key == key) return value.origin;
+        }
+    }
+    const auto found = config().origins.find(key);
+    return found == config().origins.end() ? config::Origin{} : found->second;
+}
+
+void Describer::add_use(const SlotPlace& place, Phase phase, std::shared_ptr<const Request> request) {
+    for (auto& use : uses_) {
+        if (!place.layer || use.slot != place.slot || use.phase != phase || use.layer_ids.empty()) continue;
+        if (!follows(*place.layer, use.layer_ids.back()) || !(use.config == place.config) ||
+            !resolver::equal(place.kind, *use.request, *request))
+            continue;
+        use.layer_ids.push_back(*place.layer);
+        use.layers = span_of(use.layer_ids.front(), use.layer_ids.back());
+        return;
+    }
+    std::vector<config::LayerId> layers;
+    if (place.layer) layers.push_back(*place.layer);
+    uses_.push_back({place.kind, place.slot, place.layers, std::move(layers), phase, std::move(request),
+                     place.config, origin_of(place)});
+}
+
+Operation Describer::operation(const SlotPlace& place, Phase phase, const MakeRequest& request) {
+    add_use(place, phase, request(requests_));
+    return {};
+}
+
+std::vector<resolver::SlotUse> Describer::uses() const {
+    const auto& phases = config().run.phases;
+    const auto place_of = [&](const resolver::SlotUse& use) {
+        return std::tuple(use.kind, use.slot, std::find(phases.begin(), phases.end(), use.phase));
+    };
+    auto sorted = uses_;
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+    return sorted;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,64 @@
+// The builder that only collects: what a configured model asks of its slots, and how large its parts are. No
+// tensor, no plugin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/kernel/resolver/plan.h"
+#include "core/workbench/model/builder.h"
+
+namespace switchyard::model {
+
+// Of one kind of layers, or of what stands once. All counts are of all its layers.
+struct ModelPart {
+    std::string name;             // "embeddings", "encoder.0-5 attention", ...
+    std::string shapes;           // of its matrices: "q 384x384, k 384x384, v 384x384, out 384x384"
+    std::int64_t layers = 1;      // that are alike
+    std::int64_t parameters = 0;  // values
+    // Floating-point operations of one batch of batch.size x batch.max_length; a multiply-add counts 2.
+    double forward_flops = 0.0;
+    // Kept for backward without fusion, in precision.parameter_dtype (auto: float32).
+    std::int64_t activation_bytes = 0;
+};
+
+class Describer final : public Builder {
+public:
+    Describer(const config::Config& config, const Dtypes& dtypes);
+
+    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
+                         const Initial& initial) override;
+    at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
+    void begin_part(const std::string& name, const config::LayerId* layer,
+                    std::optional<std::int64_t> rows) override;
+    void add_costs(std::int64_t values, double flops) override;
+
+    // A use that is no part of a model: of an optimizer, of a data loader.
+    void add_use(const SlotPlace& place, Phase phase, std::shared_ptr<const Request> request);
+    const Requests& requests() const { return requests_; }
+
+    // Equal uses of consecutive layers are one; sorted by kind, slot and phase.
+    std::vector<resolver::SlotUse> uses() const;
+    // Equal parts of consecutive layers are one.
+    std::vector<ModelPart> parts() const;
+
+private:
+    struct LayerPart {
+        ModelPart part;
+        std::string label;
+        std::optional<config::LayerId> first, last;
+        std::int64_t rows;
+    };
+
+    Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) override;
+    void note_linear(std::int64_t in, std::int64_t out) override;
+    config::Origin origin_of(const SlotPlace& place) const;
+
+    Requests requests_;
+    std::int64_t value_bytes_;
+    std::vector<resolver::SlotUse> uses_;
+    std::vector<LayerPart> parts_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,67 @@
+#include "core/workbench/model/embeddings.h"
+
+#include <stdexcept>
+#include <string>
+
+#include <ATen/ops/embedding.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/dropout_mask.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/norm_slots.h"
+#include "core/workbench/model/positions.h"
+#include "core/workbench/model/sequences.h"
+
+namespace switchyard::model {
+
+Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
+    builder.begin_part("embeddings");
+    words_ = builder.embedding("embeddings.word", model_.vocab_size);
+    if (model_.positions == config::Positions::learned)
+        positions_ = builder.embedding("embeddings.position", model_.max_positions);
+    if (model_.positions == config::Positions::sinusoidal) {
+        positions_ = builder.constant([&] {
+            return sinusoidal_table(model_.max_positions, model_.hidden_size).to(words_.scalar_type());
+        });
+    }
+    if (model_.type == config::ModelType::bert) {
+        segments_ = builder.embedding("embeddings.segment", 2);
+        if (model_.norm_position == config::NormPosition::post) {
+            norm_ = builder.norm("embeddings.norm");
+            const std::string at(name(config::Stack::encoder));
+            normalize_ =
+                plain_norm(builder, {"normalization.embedding", at, model_, builder.config().normalization});
+        }
+    }
+    builder.add_costs(2 * builder.tokens() * model_.hidden_size);
+}
+
+at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatch& batch,
+                                  config::Stack stack) const {
+    const auto& tokens = batch.tokens;
+    const auto longest = tokens.layout == Layout::packed ? tokens.max_seqlen : batch.ids.size(1);
+    if (longest > model_.max_positions) {
+        throw std::invalid_argument(
+            "a sequence of " + std::to_string(longest) + " tokens is longer than the model's " +
+            std::to_string(model_.max_positions) + " positions: set batch.max_length to cut it");
+    }
+    auto x = at::embedding(words_, batch.ids);
+    if (positions_.defined())
+        x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
+    // Without token_type_ids every token is of the first one.
+    if (segments_.defined())
+        x = x.add(batch.token_type_ids.defined() ? at::embedding(segments_, batch.token_type_ids)
+                                                 : segments_.select(0, 0));
+    if (norm_.weight.defined()) {
+        const host::PlaceScope place([&] { return norm_.name; });
+        NormalizationParams params;
+        params.norm = model_.norm;
+        params.eps = model_.norm_eps;
+        x = x.to(to_scalar_type(normalize_.dtype(context.phase)));
+        x = normalize_[context.phase]({x, {}, {}, norm_.weight, norm_.beta}, params).y;
+    }
+    return reference::hidden_dropout(x, context.dropout(model_.dropout, DropoutSite::embeddings, stack),
+                                     tokens);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,33 @@
+// From token numbers to the first hidden states.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/batch.h>
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/builder.h"
+#include "core/workbench/model/forward_context.h"
+
+namespace switchyard::model {
+
+class Embeddings {
+public:
+    // BERT adds positions and token_type_ids, normalizes and drops; others as their position kind says.
+    explicit Embeddings(Builder& builder);
+
+    // [batch, seq, hidden] or [total, hidden]. Throws std::invalid_argument naming the length for a sequence
+    // longer than the positions.
+    at::Tensor operator()(const ForwardContext& context, const TokenBatch& batch, config::Stack stack) const;
+
+    const at::Tensor& words() const { return words_; }
+
+private:
+    config::ModelConfig model_;
+    at::Tensor words_;      // [vocab, hidden]
+    at::Tensor positions_;  // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
+    at::Tensor segments_;   // [2, hidden], BERT
+    Norm norm_;             // BERT with post-norm
+    Slot<NormalizationOp> normalize_;
+};
+
+}  // namespace switchyard::model

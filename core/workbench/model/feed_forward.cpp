@@ -1,0 +1,56 @@
+#include "core/workbench/model/feed_forward.h"
+
+#include <switchyard/interfaces/torch_types.h>
+#include "core/kernel/runtime/call_observer.h"
+
+namespace switchyard::model {
+
+FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id)
+    : model_(layer.model), id_(id) {
+    const auto base = config::to_string(id) + ".feed_forward.";
+    builder.begin_part("feed-forward", &id);
+    const auto inner = model_.intermediate_size * (is_gated(model_.activation) ? 2 : 1);
+    in_ = builder.linear(base + "in", model_.hidden_size, inner, LinearRole::feed_forward_in, id.index);
+    out_ = builder.linear(base + "out", model_.intermediate_size, model_.hidden_size,
+                          LinearRole::feed_forward_out, id.index);
+    activation_ = builder.slot<ActivationOp>(
+        {Kind::activation, "activation", config::to_string(id), layer.activation, id},
+        [&](const Requests& requests, Phase phase) {
+            auto r = requests.make<ActivationRequest>(OpClass::activation, config::to_string(id), phase,
+                                                      layer.activation);
+            r.activation = model_.activation;
+            r.rows = requests.rows(phase);
+            r.width = model_.intermediate_size;
+            r.input_bias = model_.bias;
+            r.dropout = phase == Phase::train && drops_inside() ? model_.dropout : 0.0;
+            return r;
+        });
+    builder.add_costs(builder.tokens() * (inner + model_.intermediate_size + 2 * model_.hidden_size));
+}
+
+// T5 drops within the feed-forward; the others only at its end, which is the next normalization's part.
+bool FeedForward::drops_inside() const { return model_.type == config::ModelType::t5; }
+
+Delta FeedForward::operator()(const ForwardContext& context, const at::Tensor& x, const Tokens& tokens,
+                              bool keep_bias) const {
+    const host::PlaceScope place([&] { return config::to_string(id_) + ".feed_forward"; });
+    const auto& activation = activation_[context.phase];
+    ActivationInputs inputs;
+    if (activation.fuses_bias()) {
+        inputs = {in_.without_bias(x), in_.bias};
+    } else {
+        inputs = {in_(x), {}};
+    }
+    inputs.x = inputs.x.to(to_scalar_type(activation_.dtype(context.phase)));
+
+    ActivationParams params;
+    params.activation = model_.activation;
+    params.tokens = tokens;
+    if (drops_inside())
+        params.dropout = context.dropout(model_.dropout, DropoutSite::activation, id_.stack, id_.index);
+    const auto y = activation(inputs, params);
+    if (!keep_bias) return {out_(y), {}};
+    return {out_.without_bias(y), out_.bias};
+}
+
+}  // namespace switchyard::model

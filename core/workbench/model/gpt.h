@@ -1,0 +1,27 @@
+// A causal decoder that predicts the next token: GPT-2 (Radford et al. 2019) and, with rotary positions,
+// RMSNorm, a gated feed-forward and grouped heads, Llama (Touvron et al. 2023, arXiv:2302.13971 and
+// 2307.09288). Every mix of these parts that [model] can say is served.
+#pragma once
+
+#include "core/workbench/model/embeddings.h"
+#include "core/workbench/model/model.h"
+#include "core/workbench/model/stack.h"
+#include "core/workbench/model/word_head.h"
+
+namespace switchyard::model {
+
+class Gpt final : public Model {
+public:
+    explicit Gpt(Builder& builder);
+
+    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
+    at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
+
+private:
+    Embeddings embeddings_;
+    Stack decoder_;
+    WordHead head_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,50 @@
+#include "core/workbench/model/maker.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/interfaces/torch_types.h>
+
+namespace switchyard::model {
+
+Maker::Maker(const config::Config& config, const BoundPlan& plan, Parameters& parameters)
+    : Builder(config),
+      plan_(plan),
+      parameters_(parameters),
+      options_(at::TensorOptions()
+                   .dtype(to_scalar_type(config.precision.parameter_dtype.value_or(DType::float32)))
+                   .device(to_device_type(config.run.device))),
+      generator_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(config.run.seed))) {}
+
+at::Tensor Maker::parameter(const std::string& name, std::vector<std::int64_t> sizes,
+                            const Initial& initial) {
+    if (initial.kind == Initial::ones) return parameters_.add(name, at::ones(sizes, options_));
+    if (initial.kind == Initial::zeros) return parameters_.add(name, at::zeros(sizes, options_));
+    auto values = at::empty(sizes, at::TensorOptions().dtype(at::kFloat));
+    values.normal_(0.0, initial.deviation, generator_);
+    return parameters_.add(name, values.to(options_));
+}
+
+at::Tensor Maker::constant(const std::function<at::Tensor()>& make) {
+    return make().to(to_device_type(config().run.device));
+}
+
+std::vector<at::Tensor> Maker::made_since(std::size_t count) const {
+    std::vector<at::Tensor> made;
+    for (std::size_t i = count; i < parameters_.all().size(); ++i) made.push_back(parameters_.all()[i].value);
+    return made;
+}
+
+Operation Maker::operation(const SlotPlace& place, Phase phase, const MakeRequest&) {
+    return plan_.find(place.slot, phase, place.layers, place.layer ? &*place.layer : nullptr);
+}
+
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
+                                  Parameters& parameters) {
+    Maker maker(config, plan, parameters);
+    return make_model(maker);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,60 @@
+// A model as training, evaluation and generation see it, whichever it is.
+//
+// Where labels stand: nothing is shifted inside a model. What a token is to predict is its label, at its own
+// place:
+//   bert  masked_lm: the word that was hidden there;  classes: one label a sequence or a token
+//   gpt   causal_lm: labels[i] is the token after source.ids[i]
+//   t5    seq2seq: source goes into the encoder; target.ids are the decoder's input, which starts with the
+//         pad token and goes on with the answer without its last
+//         token (teacher forcing); labels[i] is the token after target.ids[i]
+#pragma once
+
+#include <memory>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/batch.h>
+#include <switchyard/interfaces/loss.h>
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/builder.h"
+#include "core/workbench/model/forward_context.h"
+
+namespace switchyard::model {
+
+// One batch through a model and its task's loss.
+struct TaskResult {
+    LossOutputs loss;
+    at::Tensor logits;   // [rows, classes]; undefined where the loss projects by itself or they were given up
+    at::Tensor targets;  // [rows], -100 where there is no label
+};
+
+class Model {
+public:
+    virtual ~Model() = default;
+
+    // The loss of the configured task. Rows without a label may be left out, from `logits` and `targets` too.
+    virtual TaskResult task(const ForwardContext& context, const Batch& batch,
+                            const LossParams& loss) const = 0;
+
+    // The last hidden states of the stack that the head reads: [batch, seq, hidden], or [total, hidden] of a
+    // packed batch.
+    virtual at::Tensor hidden(const ForwardContext& context, const Batch& batch) const = 0;
+
+    // [sequences, classes] or, for tasks with a label for each token, [tokens, classes] with all tokens of
+    // output_side() in a row, padded places included.
+    virtual at::Tensor logits(const ForwardContext& context, const Batch& batch) const = 0;
+
+    // The side of a batch that hidden states, logits and labels belong to: the target where the model has a
+    // decoder beside its encoder.
+    virtual const TokenBatch& output_side(const Batch& batch) const { return batch.source; }
+
+protected:
+    Model() = default;
+    Model(const Model&) = default;
+    Model& operator=(const Model&) = default;
+};
+
+// The model that the builder's configuration describes, with the head of its task. `builder` is not kept.
+std::unique_ptr<Model> make_model(Builder& builder);
+
+}  // namespace switchyard::model

@@ -1,0 +1,45 @@
+#include "core/workbench/model/norm_slots.h"
+
+namespace switchyard::model {
+namespace {
+
+NormalizationRequest plain(const Requests& requests, Phase phase, const NormPlace& place) {
+    auto r = requests.make<NormalizationRequest>(OpClass::normalization, place.layers, phase, place.config);
+    r.norm = place.model.norm;
+    r.rows = requests.rows(phase);
+    r.width = place.model.hidden_size;
+    r.parameter_dtype = requests.storage(OpClass::normalization, place.layers);
+    r.affine_bias = place.model.norm == NormKind::layer_norm && place.model.bias;
+    return r;
+}
+
+template <class Change>
+Slot<NormalizationOp> slot(Builder& builder, const NormPlace& place, const Change& change) {
+    return builder.slot<NormalizationOp>(
+        {Kind::normalization, place.slot, place.layers, place.config, place.layer},
+        [&](const Requests& requests, Phase phase) {
+            auto r = plain(requests, phase, place);
+            change(r);
+            return r;
+        });
+}
+
+}  // namespace
+
+Slot<NormalizationOp> plain_norm(Builder& builder, const NormPlace& place) {
+    return slot(builder, place, [](NormalizationRequest&) {});
+}
+
+Slot<NormalizationOp> head_norm(Builder& builder, const NormPlace& place) {
+    return slot(builder, place, [](NormalizationRequest& r) { r.rows.min = 0; });
+}
+
+Slot<NormalizationOp> wide_norm(Builder& builder, const NormPlace& place) {
+    return slot(builder, place, [&](NormalizationRequest& r) {
+        r.input_bias = place.model.bias;
+        r.residual = true;
+        r.dropout = r.phase == Phase::train ? place.model.dropout : 0.0;
+    });
+}
+
+}  // namespace switchyard::model

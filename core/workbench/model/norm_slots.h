@@ -1,0 +1,25 @@
+// The two forms in which models normalize, as slots.
+#pragma once
+
+#include <string>
+
+#include "core/workbench/model/builder.h"
+
+namespace switchyard::model {
+
+struct NormPlace {
+    std::string slot;  // "normalization.final"
+    std::string layers;
+    const config::ModelConfig& model;
+    const config::SlotConfig& config;
+    std::optional<config::LayerId> layer{};
+};
+
+// norm(x)
+Slot<NormalizationOp> plain_norm(Builder& builder, const NormPlace& place);
+// norm(x) of as many rows as there are labels: none to all.
+Slot<NormalizationOp> head_norm(Builder& builder, const NormPlace& place);
+// norm(residual + dropout(x + bias)): the end of one block and the beginning of the next.
+Slot<NormalizationOp> wide_norm(Builder& builder, const NormPlace& place);
+
+}  // namespace switchyard::model

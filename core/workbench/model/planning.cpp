@@ -1,0 +1,184 @@
+#include "core/workbench/model/planning.h"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "core/kernel/loader/content_hash.h"
+#include "core/kernel/resolver/request_fields.h"
+#include "core/kernel/runtime/component_handle.h"
+#include "core/kernel/runtime/guard.h"
+#include "core/kernel/runtime/services.h"
+#include "core/workbench/model/auto_precision.h"
+#include "core/workbench/model/outline.h"
+#include "core/workbench/model/thread_counts.h"
+
+namespace switchyard::model {
+namespace {
+
+// What a plugin is made of: its library, and the one beside it for CUDA.
+std::string hash_of(const std::string& library) {
+    const std::filesystem::path path(library);
+    const auto beside = path.parent_path() / (path.stem().string() + "_cuda" + path.extension().string());
+    std::error_code ignored;
+    const auto hash = host::content_hash(library);
+    return std::filesystem::exists(beside, ignored)
+               ? host::text_hash(hash + host::content_hash(beside.string()))
+               : hash;
+}
+
+Reason obstacle_of(const host::GateOutcome& gate) {
+    const auto code = gate.gate == host::Gate::cpu_features ? Code::CpuFeature : Code::Library;
+    const auto what = "gate " + std::string(name(gate.gate));
+    return {code, what, gate.expected, gate.got.empty() ? gate.reason : gate.reason + ": " + gate.got,
+            gate.hint};
+}
+
+Reason obstacle_of(const std::string& component_failure) {
+    return {Code::Internal, "probe", "", component_failure, "`switchyard plugins info` shows more"};
+}
+
+// Loads the plugin at the first question.
+Verdict ask(host::Registry& registry, const std::string& plugin, Kind kind, const std::string& id,
+            const Request& request, const HostInfo& host, const Options& options,
+            const std::string& variant) {
+    if (const auto loaded = registry.find(kind, plugin, id))
+        return host::supports(*loaded, request, host, options, variant);
+    Verdict verdict;
+    const auto* record = registry.find(plugin);
+    const auto* failure = record == nullptr ? nullptr : record->failure();
+    verdict.reasons.push_back(failure == nullptr
+                                  ? Reason{Code::Internal, "plugin", "", "it could not be loaded", ""}
+                                  : obstacle_of(*failure));
+    return verdict;
+}
+
+// A policy answers for its dtypes wherever it is made.
+std::shared_ptr<const Request> request_for_questions(const resolver::PlanRow& row,
+                                                     const host::LoadedComponent& loaded,
+                                                     const HostInfo& host) {
+    const auto& chosen = *row.chosen;
+    auto on_cpu = resolver::clone(Kind::precision, *chosen.request);
+    on_cpu->device = Device::cpu;
+    if (host::supports(loaded, *on_cpu, host, chosen.options, chosen.variant).ok()) return on_cpu;
+    return chosen.request;
+}
+
+struct Policy {
+    std::shared_ptr<const Request> request;
+    host::Handle<Precision> handle;
+};
+
+// Nothing where the host is a described one and the policy can't be made without its device. Throws
+// host::PluginError.
+std::shared_ptr<const Policy> make_policy(const resolver::PlanRow& row, const host::LoadedComponent& loaded,
+                                          const HostInfo& host) {
+    const auto request = request_for_questions(row, loaded, host);
+    CreateInfo info;
+    info.request = request.get();
+    info.variant = row.chosen->variant;
+    info.options = row.chosen->options;
+    info.host = &host;
+    info.services = host::services();
+    try {
+        return std::make_shared<const Policy>(Policy{request, host::create<Precision>(loaded, info)});
+    } catch (const std::exception&) {
+        if (!host.described || request->device == Device::cpu) throw;
+        return nullptr;
+    }
+}
+
+// Keeps the policy as long as the answers are wanted. Throws host::PluginError.
+Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, host::Registry& registry,
+                 const HostInfo& host) {
+    const auto& chosen = *row.chosen;
+    const auto loaded = registry.find(Kind::precision, chosen.plugin, chosen.component);
+    if (!loaded) throw std::runtime_error("it could not be loaded");
+    const auto policy = make_policy(row, *loaded, host);
+    if (policy == nullptr && config.precision.compute_dtype)
+        return configured_dtypes(with_precision_of(config, row));
+    if (policy == nullptr)
+        throw std::runtime_error(
+            "it cannot be asked for its dtypes without the device; write precision.compute_dtype");
+    const auto site = [plugin = chosen.plugin, component = chosen.component](const char* call) {
+        return host::CallSite{plugin.c_str(), component.c_str(), call};
+    };
+    const auto stored = host::guarded(site("precision.storage"),
+                                      [&] { return policy->handle->storage(OpClass::linear, "model"); });
+    if (stored != chosen.request->dtype) {
+        throw std::runtime_error("it stores parameters in " + std::string(name(stored)) +
+                                 ", but serves a model that stores them in " +
+                                 std::string(name(chosen.request->dtype)) +
+                                 "; write precision.parameter_dtype = \"" + std::string(name(stored)) + "\"");
+    }
+    return {[=](OpClass op, const std::string& layer) {
+                return host::guarded(site("precision.compute"),
+                                     [&] { return policy->handle->compute(op, layer); });
+            },
+            [=](OpClass op, const std::string& layer) {
+                return host::guarded(site("precision.storage"),
+                                     [&] { return policy->handle->storage(op, layer); });
+            }};
+}
+
+// Told as the precision slot's error: all the other rows are still planned, so that everything is told at
+// once.
+std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
+                                                   host::Registry& registry, const HostInfo& host) {
+    if (precision.chosen) {
+        try {
+            return outline(with_precision_of(config, precision),
+                           dtypes_of(config, precision, registry, host));
+        } catch (const std::exception& error) {
+            precision.error =
+                precision.chosen->plugin + "/" + precision.chosen->component + ": " + error.what();
+            precision.chosen.reset();
+        }
+    }
+    return outline(config, configured_dtypes(config));
+}
+
+}  // namespace
+
+std::vector<resolver::Candidate> candidates(host::Registry& registry) {
+    std::vector<resolver::Candidate> list;
+    for (const auto& record : registry.records()) {
+        if (!record.manifest) continue;
+        const auto* failure = record.failure();
+        const auto hash = failure == nullptr ? hash_of(record.path) : std::string{};
+        for (const auto& component : record.manifest->components) {
+            resolver::Candidate candidate;
+            candidate.plugin = record.manifest->name;
+            candidate.version = record.manifest->version;
+            candidate.manifest = component;
+            candidate.library_path = record.path;
+            candidate.content_hash = hash;
+            const auto fault = record.component_failure(component.kind, component.id);
+            candidate.usable = failure == nullptr && fault.empty();
+            if (failure != nullptr)
+                candidate.obstacle = obstacle_of(*failure);
+            else if (!fault.empty())
+                candidate.obstacle = obstacle_of(fault);
+            candidate.supports = [&registry, plugin = candidate.plugin, kind = component.kind,
+                                  id = component.id](const Request& request, const HostInfo& host,
+                                                     const Options& options, const std::string& variant) {
+                return ask(registry, plugin, kind, id, request, host, options, variant);
+            };
+            list.push_back(std::move(candidate));
+        }
+    }
+    return list;
+}
+
+resolver::Plan make_plan(const config::Config& config, host::Registry& registry, const HostInfo& host,
+                         const resolver::ResolveOptions& options) {
+    const auto all = candidates(registry);
+    auto precision = resolve_precision(config, all, host, options);
+    const auto uses = outline_with_policy(config, precision, registry, host);
+    auto plan = resolver::resolve(uses, all, host, options);
+    plan.rows.insert(plan.rows.begin(), std::move(precision));
+    if (config.run.deterministic) note_thread_counts(plan, registry, host);
+    return plan;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,60 @@
+// What all requests of a model have in common: the shapes that a configuration allows and the dtypes of its
+// precision policy. A range covers every batch that [batch] allows, so that one binding serves them all.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/request.h>
+#include "core/kernel/config/config.h"
+
+namespace switchyard::model {
+
+// What a precision policy says of a class of operations in a layer ("encoder.3", "encoder", "model").
+struct Dtypes {
+    std::function<DType(OpClass, const std::string& layer)> compute;  // of the inputs
+    std::function<DType(OpClass, const std::string& layer)> storage;  // of the parameters
+};
+
+// Everything in the parameters' dtype, unless precision.compute_dtype says otherwise. "auto" in [precision]
+// stands for float32 and no loss scaling here: auto_precision.h fills it in before.
+Dtypes configured_dtypes(const config::Config& config);
+
+class Requests {
+public:
+    // Both outlive it.
+    Requests(const config::Config& config, const Dtypes& dtypes) : config_(config), dtypes_(dtypes) {}
+
+    template <class Request>
+    Request make(DType dtype, Phase phase, const config::SlotConfig& slot) const {
+        Request r;
+        r.dtype = dtype;
+        r.device = config_.run.device;
+        r.layout = config_.batch.layout;
+        r.phase = phase;
+        r.needs_grad = phase == Phase::train;
+        r.deterministic = config_.run.deterministic;
+        r.allow_reduced = slot.allow_reduced;
+        return r;
+    }
+    template <class Request>
+    Request make(OpClass op, const std::string& layer, Phase phase, const config::SlotConfig& slot) const {
+        return make<Request>(compute(op, layer), phase, slot);
+    }
+
+    // precision.compute_dtype, where it is written, goes before the policy's answer.
+    DType compute(OpClass op, const std::string& layer) const;
+    DType storage(OpClass op, const std::string& layer) const { return dtypes_.storage(op, layer); }
+
+    Range batch() const;  // sequences of one batch
+    Range lengths() const { return {config_.batch.min_length, config_.batch.max_length}; }
+    Range query_lengths(Phase phase) const { return phase == Phase::decode ? Range(1) : lengths(); }
+    Range rows(Phase phase) const;  // tokens of one batch
+
+private:
+    const config::Config& config_;
+    const Dtypes& dtypes_;
+};
+
+}  // namespace switchyard::model

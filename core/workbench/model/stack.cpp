@@ -1,0 +1,250 @@
+#include "core/workbench/model/stack.h"
+
+#include <cmath>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/dropout_mask.h>
+#include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/norm_slots.h"
+
+namespace switchyard::model {
+namespace {
+
+constexpr std::int64_t relative_buckets = 32;  // T5's, all sizes
+
+std::string place_of(DropoutSite site) {
+    if (site == DropoutSite::attention_out) return ".attention";
+    return site == DropoutSite::cross_out ? ".cross" : ".feed_forward";
+}
+
+bool is_pre(const config::ModelConfig& model) { return model.norm_position == config::NormPosition::pre; }
+
+}  // namespace
+
+Stack::Stack(Builder& builder, config::Stack which)
+    : which_(which),
+      model_(builder.config().model),
+      device_(builder.config().run.device),
+      precision_(builder.precision()) {
+    const std::string at(name(which));
+    if (model_.positions == config::Positions::t5) {
+        builder.begin_part(at + " relative bias");
+        tables_.relative_bias =
+            builder.parameter(at + ".relative_bias", {relative_buckets, model_.heads},
+                              {Initial::normal, 1.0 / std::sqrt(static_cast<double>(model_.hidden_size))});
+    }
+    if (model_.positions == config::Positions::alibi)
+        tables_.slopes = builder.constant([&] { return alibi_slopes(model_.heads); });
+    if (model_.positions == config::Positions::rotary) {
+        auto& rotary = tables_.rotary;
+        rotary.cos = builder.constant([&] {
+            rotary = rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
+            return rotary.cos;
+        });
+        rotary.sin = builder.constant([&] { return rotary.sin; });
+    }
+    for (std::int64_t index = 0; index < model_.layers_of(which); ++index)
+        layers_.push_back(make_layer(builder, {which, index}));
+    if (!is_pre(model_)) return;
+    builder.begin_part(at + " final norm");
+    final_norm_ = builder.norm(at + ".norm");
+    final_norm_op_ = wide_norm(builder, {"normalization.final", at, model_, builder.config().normalization});
+    builder.add_costs(builder.tokens() * model_.hidden_size);
+}
+
+Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) const {
+    const auto layer = builder.config().layer(id);
+    const auto base = config::to_string(id);
+    const bool has_cross = which_ == config::Stack::decoder && model_.has_cross_attention();
+    const bool has_bias = model_.positions == config::Positions::t5;
+    const auto begin = builder.count();
+    AttentionBlock attention(builder, layer, id, false);
+    auto attention_parameters = builder.made_since(begin);
+    if (has_bias) attention_parameters.push_back(tables_.relative_bias);
+    auto attention_norm = builder.norm(base + ".attention.norm");
+    std::optional<AttentionBlock> cross;
+    std::vector<at::Tensor> cross_parameters;
+    Norm cross_norm;
+    if (has_cross) {
+        const auto cross_begin = builder.count();
+        cross.emplace(builder, layer, id, true);
+        cross_parameters = builder.made_since(cross_begin);
+        cross_norm = builder.norm(base + ".cross.norm");
+    }
+    const auto feed_forward_begin = builder.count();
+    FeedForward feed_forward(builder, layer, id);
+    auto feed_forward_parameters = builder.made_since(feed_forward_begin);
+    auto feed_forward_norm = builder.norm(base + ".feed_forward.norm");
+    auto parameters = builder.made_since(begin);
+    if (has_bias) parameters.push_back(tables_.relative_bias);
+    const NormPlace place{"normalization", base, layer.model, layer.normalization, id};
+    auto first = place;
+    first.slot = "normalization.first";
+    auto norm_op = wide_norm(builder, place);
+    auto first_norm_op = is_pre(layer.model) && id.index == 0 ? plain_norm(builder, first) : norm_op;
+    return {id,
+            layer.model,
+            std::move(attention),
+            std::move(cross),
+            std::move(feed_forward),
+            attention_norm,
+            cross_norm,
+            feed_forward_norm,
+            std::move(norm_op),
+            std::move(first_norm_op),
+            std::move(attention_parameters),
+            std::move(cross_parameters),
+            std::move(feed_forward_parameters),
+            std::move(parameters)};
+}
+
+at::Tensor Stack::normalize(const Call& call, const Slot<NormalizationOp>& slot,
+                            const config::ModelConfig& model, const Norm& norm, Stream& stream) const {
+    const host::PlaceScope place([&] { return norm.name; });
+    const auto& op = slot[call.context.phase];
+    const auto dtype = to_scalar_type(slot.dtype(call.context.phase));
+    NormalizationParams params;
+    params.norm = model.norm;
+    params.eps = model.norm_eps;
+    params.tokens = call.tokens;
+    NormalizationInputs inputs;
+    inputs.weight = norm.weight;
+    inputs.beta = norm.beta;
+    if (!stream.delta.x.defined()) {
+        inputs.x = stream.residual.to(dtype);
+        return op(inputs, params).y;
+    }
+    inputs.x = stream.delta.x.to(dtype);
+    inputs.bias = stream.delta.bias;
+    inputs.residual = stream.residual.to(dtype);
+    params.dropout = call.context.dropout(model.dropout, stream.site, which_, stream.layer);
+    auto outputs = op(inputs, params);
+    stream.residual = is_pre(model) ? std::move(outputs.sum) : outputs.y;
+    stream.delta = {};
+    return outputs.y;
+}
+
+at::Tensor Stack::layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const {
+    const bool first = !stream.delta.x.defined();
+    return normalize(call, first ? layer.first_norm : layer.norm, layer.model, norm, stream);
+}
+
+// Whoever normalizes next adds the bias if its kernel does that at no cost; else the projection does.
+bool Stack::keeps_bias(const Call& call, const Layer& layer) {
+    return layer.norm[call.context.phase].fuses_bias();
+}
+
+host::Segment Stack::segment() const {
+    host::Segment segment;
+    segment.recomputing = [precision = precision_](bool on) { precision->set_recompute(on); };
+    segment.device = device_;
+    return segment;
+}
+
+Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
+                    bool keep_bias) const {
+    const bool cross = &block != &layer.attention;
+    const auto run = [=, this, &block](const AttentionSources& from) {
+        return block(call->context, tables_, from, call->tokens, cross ? call->memory_tokens : call->tokens,
+                     keep_bias);
+    };
+    const AttentionSources from{stream.y, cross ? stream.memory_key : stream.y,
+                                cross ? stream.memory_value : stream.y};
+    if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) return run(from);
+    auto again = segment();
+    again.run = [run](const std::vector<at::Tensor>& inputs) {
+        return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
+    };
+    // The order in which autograd would reach them: values were projected last.
+    const auto x = host::run_recomputed(again, {from.value, from.key, from.query},
+                                        cross ? layer.cross_parameters : layer.attention_parameters);
+    return {x[0], keep_bias ? block.bias() : at::Tensor()};
+}
+
+Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const {
+    const auto run = [=, &layer](const at::Tensor& x) {
+        return layer.feed_forward(call->context, x, call->tokens, keep_bias);
+    };
+    if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) return run(stream.y);
+    auto again = segment();
+    again.run = [run](const std::vector<at::Tensor>& inputs) {
+        return std::vector<at::Tensor>{run(inputs[0]).x};
+    };
+    const auto x = host::run_recomputed(again, {stream.y}, layer.feed_forward_parameters);
+    return {x[0], keep_bias ? layer.feed_forward.bias() : at::Tensor()};
+}
+
+template <class Compute>
+void Stack::block(const Call& call, const Layer& layer, const Norm& norm, DropoutSite site, Stream& stream,
+                  const Compute& compute) const {
+    const bool pre = is_pre(model_);
+    if (pre) stream.y = layer_norm(call, layer, norm, stream);
+    stream.delta = compute(keeps_bias(call, layer));
+    if (call.context.observer != nullptr)
+        call.context.observe(config::to_string(layer.id) + place_of(site), stream.delta.x);
+    stream.site = site;
+    stream.layer = layer.id.index;
+    if (!pre) stream.y = layer_norm(call, layer, norm, stream);
+}
+
+void Stack::run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const {
+    block(*call, layer, layer.attention_norm, DropoutSite::attention_out, stream,
+          [&](bool keep_bias) { return attend(call, layer, layer.attention, stream, keep_bias); });
+    if (layer.cross) {
+        block(*call, layer, layer.cross_norm, DropoutSite::cross_out, stream,
+              [&](bool keep_bias) { return attend(call, layer, *layer.cross, stream, keep_bias); });
+    }
+    block(*call, layer, layer.feed_forward_norm, DropoutSite::feed_forward_out, stream,
+          [&](bool keep_bias) { return feed_forward(call, layer, stream, keep_bias); });
+    if (!is_pre(model_)) call->context.observe(config::to_string(layer.id), stream.y);
+}
+
+// With pre-norm what flows on is the residual and what waits; with post-norm it is the last result alone.
+void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const {
+    const bool pre = is_pre(model_);
+    auto again = segment();
+    again.run = [=, this, &layer, site = stream.site,
+                 number = stream.layer](const std::vector<at::Tensor>& inputs) {
+        Stream inner;
+        inner.site = site;
+        inner.layer = number;
+        inner.residual = inputs[0];
+        inner.y = inputs[0];
+        inner.delta = {inputs[1], inputs[2]};
+        inner.memory_value = inputs[3];
+        inner.memory_key = inputs[4];
+        run_layer(call, layer, inner);
+        return pre ? std::vector<at::Tensor>{inner.residual, inner.delta.x}
+                   : std::vector<at::Tensor>{inner.y};
+    };
+    const std::vector<at::Tensor> inputs{stream.residual, stream.delta.x, stream.delta.bias,
+                                         stream.memory_value, stream.memory_key};
+    const auto outputs = host::run_recomputed(again, inputs, layer.parameters);
+    stream.residual = outputs[0];
+    stream.y = outputs[0];
+    if (!pre) return;
+    stream.delta = {outputs[1], keeps_bias(*call, layer) ? layer.feed_forward.bias() : at::Tensor()};
+    stream.site = DropoutSite::feed_forward_out;
+    stream.layer = layer.id.index;
+}
+
+at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
+                             const at::Tensor& memory, const Tokens& memory_tokens) const {
+    const auto call = std::make_shared<const Call>(Call{context, tokens, memory_tokens});
+    Stream stream;
+    stream.residual = stream.y = embedded;
+    stream.memory_key = stream.memory_value = memory;
+    for (const auto& layer : layers_) {
+        if (context.recomputes(config::Recompute::layers, layer.id.index))
+            run_layer_twice(call, layer, stream);
+        else
+            run_layer(call, layer, stream);
+    }
+    if (!is_pre(model_)) return stream.y;
+    const auto y = normalize(*call, final_norm_op_, model_, final_norm_, stream);
+    if (model_.type != config::ModelType::t5) return y;
+    return reference::hidden_dropout(y, context.dropout(model_.dropout, DropoutSite::final_norm, which_),
+                                     tokens);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,87 @@
+// A stack of transformer layers, encoder or decoder, pre- or post-norm.
+//
+// Every normalization is called in its widest form, y = norm(residual + dropout(x + bias)). With post-norm y
+// itself is the residual stream; with pre-norm the sum is, and what a block adds waits (Stream::delta) until
+// the next normalization takes it in.
+//
+// Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute);
+// the gradients are the same bits.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/kernel/config/config.h"
+#include "core/kernel/runtime/recompute.h"
+#include "core/workbench/model/attention_block.h"
+#include "core/workbench/model/feed_forward.h"
+
+namespace switchyard::model {
+
+class Stack {
+public:
+    Stack(Builder& builder, config::Stack which);
+
+    // Hidden states after the last normalization. `memory` is the encoder's result for a decoder with
+    // cross-attention, else undefined.
+    at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
+                          const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
+
+private:
+    struct Layer {
+        config::LayerId id;
+        config::ModelConfig model;
+        AttentionBlock attention;
+        std::optional<AttentionBlock> cross;
+        FeedForward feed_forward;
+        Norm attention_norm, cross_norm, feed_forward_norm;
+        // Of all of them; `first_norm` where nothing waits yet: the first of a pre-norm stack.
+        Slot<NormalizationOp> norm, first_norm;
+        // All that each part, and the whole, computes with: what recomputation must know.
+        std::vector<at::Tensor> attention_parameters, cross_parameters, feed_forward_parameters, parameters;
+    };
+    struct Stream {
+        at::Tensor residual;
+        Delta delta;                                    // x undefined: nothing waits
+        DropoutSite site = DropoutSite::attention_out;  // of what waits, and its layer
+        std::int64_t layer = 0;
+        at::Tensor y;  // the last normalization's result
+        at::Tensor memory_key, memory_value;
+    };
+    // Of one forward pass; recomputation runs parts of it again.
+    struct Call {
+        ForwardContext context;
+        Tokens tokens, memory_tokens;
+    };
+    using SharedCall = std::shared_ptr<const Call>;
+
+    Layer make_layer(Builder& builder, const config::LayerId& id) const;
+    // Takes in what waits and normalizes: the block's input with pre-norm, its result with post-norm.
+    at::Tensor normalize(const Call& call, const Slot<NormalizationOp>& slot,
+                         const config::ModelConfig& model, const Norm& norm, Stream& stream) const;
+    at::Tensor layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const;
+    static bool keeps_bias(const Call& call, const Layer& layer);
+    // What a part adds, computed now or, where the call says so, now and again in backward.
+    Delta attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
+                 bool keep_bias) const;
+    Delta feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const;
+    template <class Compute>
+    void block(const Call& call, const Layer& layer, const Norm& norm, DropoutSite site, Stream& stream,
+               const Compute& compute) const;
+    void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
+    void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
+    host::Segment segment() const;
+
+    config::Stack which_;
+    config::ModelConfig model_;
+    Device device_;
+    std::vector<Layer> layers_;
+    PositionTables tables_;
+    // pre-norm only
+    Norm final_norm_;
+    Slot<NormalizationOp> final_norm_op_;
+    std::shared_ptr<const PrecisionOp> precision_;
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,49 @@
+#include "core/workbench/model/t5.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace switchyard::model {
+
+T5::T5(Builder& builder)
+    : embeddings_(builder),
+      encoder_(builder, config::Stack::encoder),
+      decoder_(builder, config::Stack::decoder),
+      head_(builder, embeddings_.words()) {
+    const auto& model = builder.config().model;
+    if (model.tie_embeddings) head_.set_scale(1.0 / std::sqrt(static_cast<double>(model.hidden_size)));
+}
+
+at::Tensor T5::encode(const ForwardContext& context, const TokenBatch& source) const {
+    const auto embedded = embeddings_(context, source, config::Stack::encoder);
+    context.observe("embeddings", embedded);
+    auto memory = encoder_(context, embedded, source.tokens);
+    context.observe("encoder", memory);
+    return memory;
+}
+
+at::Tensor T5::decode(const ForwardContext& context, const TokenBatch& target, const at::Tensor& memory,
+                      const Tokens& source) const {
+    const auto embedded = embeddings_(context, target, config::Stack::decoder);
+    context.observe("target embeddings", embedded);
+    auto hidden = decoder_(context, embedded, target.tokens, memory, source);
+    context.observe("decoder", hidden);
+    return hidden;
+}
+
+at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
+    if (!batch.target.ids.defined())
+        throw std::invalid_argument("a t5 needs a second sequence for its decoder: the batch has no target");
+    const auto memory = encode(context, batch.source);
+    return decode(context, batch.target, memory, batch.source.tokens);
+}
+
+at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
+    return head_.logits(hidden(context, batch));
+}
+
+TaskResult T5::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
+    return head_.task(context, hidden(context, batch), batch.labels, loss);
+}
+
+}  // namespace switchyard::model

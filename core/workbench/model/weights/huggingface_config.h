@@ -1,0 +1,38 @@
+// config.json of a Hugging Face model <-> [model] of ours.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/workbench/model/weights/huggingface_family.h"
+
+namespace switchyard::model {
+
+struct HuggingFaceConfig {
+    config::ModelConfig model;        // max_positions 0 where config.json has none (t5 1.1)
+    std::vector<std::string> labels;  // id2label in order; empty where there is none
+    std::vector<std::string> notes;   // what may matter and was not looked at, in whole sentences
+    std::string error;                // names the file, the key, what was expected; set if it cannot be used
+};
+
+// BERT, GPT-2, Llama, T5, as transformers 4 and 5 write them, and what we saved under our own names. Keys
+// that make the model compute something else (another activation, scaled rotary positions) are errors;
+// huggingface_reader.h.
+HuggingFaceConfig read_huggingface_config(const std::string& path);
+
+// What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in
+// config.json"; dropout does not count.
+std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs);
+
+// What config.json says besides the model.
+struct HuggingFaceFacts {
+    std::string architecture;  // the class of transformers that the weights are of, "BertForMaskedLM"
+    std::vector<std::string> labels;
+    std::int64_t pad_id = 0;  // of a t5 also the decoder's first token
+    std::optional<std::int64_t> bos_id, eos_id;
+};
+std::string to_huggingface_config(const config::ModelConfig& model, Family family,
+                                  const HuggingFaceFacts& facts);
+
+}  // namespace switchyard::model

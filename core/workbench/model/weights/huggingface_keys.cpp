@@ -1,0 +1,286 @@
+#include "core/workbench/model/weights/huggingface_keys.h"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/config/load.h"
+#include "core/kernel/config/table.h"
+#include "core/workbench/model/weights/huggingface_reader.h"
+
+namespace switchyard::model {
+namespace {
+
+using config::ModelConfig;
+using config::ModelType;
+constexpr const char* own_section = "model";
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+using Keys = HuggingFaceReader;
+
+ActivationKind activation_of(const Keys& keys, Family family, const char* key, const char* otherwise) {
+    const auto text = keys.text(key, otherwise);
+    std::string known;
+    for (std::size_t i = 0; i < names<ActivationKind>.size(); ++i) {
+        const auto kind = static_cast<ActivationKind>(i);
+        const auto theirs = huggingface_activation(family, kind);
+        if (theirs == text) return kind;
+        if (!theirs.empty()) base::add_item(known, theirs);
+    }
+    throw std::invalid_argument(std::string(key) + ": '" + text + "' is not one of " + known);
+}
+
+void set_heads(ModelConfig& model, const Keys& keys, const char* key) {
+    model.heads = model.kv_heads = keys.whole(key);
+    if (model.hidden_size % model.heads != 0 && !keys.has("head_dim"))
+        throw std::invalid_argument(std::string(key) + ": does not divide hidden_size");
+    model.head_dim = model.hidden_size / model.heads;
+}
+
+ModelConfig bert_from(const Keys& keys) {
+    keys.expect("type_vocab_size", 2);
+    ModelConfig model;
+    model.type = ModelType::bert;
+    model.layers = keys.whole("num_hidden_layers");
+    model.hidden_size = keys.whole("hidden_size");
+    set_heads(model, keys, "num_attention_heads");
+    model.intermediate_size = keys.whole("intermediate_size");
+    model.vocab_size = keys.whole("vocab_size");
+    model.max_positions = keys.whole("max_position_embeddings");
+    model.norm_eps = keys.number("layer_norm_eps", 1e-12);
+    model.activation = activation_of(keys, Family::bert, "hidden_act", "gelu");
+    model.dropout = keys.number("hidden_dropout_prob", 0.1);
+    model.attention_dropout = keys.number("attention_probs_dropout_prob", 0.1);
+    model.tie_embeddings = keys.flag("tie_word_embeddings", true);
+    return model;
+}
+
+ModelConfig gpt2_from(const Keys& keys) {
+    ModelConfig model;
+    model.type = ModelType::gpt;
+    model.norm_position = config::NormPosition::pre;
+    model.layers = keys.whole("n_layer");
+    model.hidden_size = keys.whole("n_embd");
+    set_heads(model, keys, "n_head");
+    model.intermediate_size = keys.whole("n_inner", 4 * model.hidden_size);
+    model.vocab_size = keys.whole("vocab_size");
+    model.max_positions = keys.whole("n_positions");
+    model.norm_eps = keys.number("layer_norm_epsilon", 1e-5);
+    model.activation = activation_of(keys, Family::gpt2, "activation_function", "gelu_new");
+    model.dropout = keys.number("resid_pdrop", 0.1);
+    keys.number("embd_pdrop", model.dropout);  // one rate for both here, which a configuration may set anyway
+    model.attention_dropout = keys.number("attn_pdrop", 0.1);
+    model.tie_embeddings = keys.flag("tie_word_embeddings", true);
+    return model;
+}
+
+// Of rotary positions that nothing scales, as both releases write them: rope_type is called "type" in older
+// files.
+void expect_plain_rotary(const Keys& rope) {
+    for (const char* key : {"rope_type", "type"}) {
+        if (const auto type = rope.text(key, "default"); type != "default")
+            rope.refuse(key, "expected 'default': scaled rotary positions are not computed here");
+    }
+    rope.expect("partial_rotary_factor", 1.0);
+    const auto others = rope.refuse_the_rest();
+    if (!others.empty())
+        throw std::invalid_argument(others.front() + ": not known of rotary positions of the type 'default'");
+}
+
+// transformers 5 has all of it in rope_parameters, transformers 4 in rope_theta and rope_scaling.
+double rotary_theta_of(const Keys& keys) {
+    constexpr double standard = 10000.0;
+    if (keys.has("rope_scaling")) expect_plain_rotary(keys.part("rope_scaling"));
+    if (!keys.has("rope_parameters")) return keys.number("rope_theta", standard);
+    const auto rope = keys.part("rope_parameters");
+    const double theta = rope.number("rope_theta", keys.number("rope_theta", standard));
+    if (keys.number("rope_theta", theta) != theta)
+        keys.refuse("rope_theta", "expected what rope_parameters.rope_theta says");
+    expect_plain_rotary(rope);
+    return theta;
+}
+
+ModelConfig llama_from(const Keys& keys) {
+    ModelConfig model;
+    model.type = ModelType::gpt;
+    model.norm = NormKind::rms_norm;
+    model.norm_position = config::NormPosition::pre;
+    model.positions = config::Positions::rotary;
+    model.bias = false;
+    model.layers = keys.whole("num_hidden_layers");
+    model.hidden_size = keys.whole("hidden_size");
+    set_heads(model, keys, "num_attention_heads");
+    model.kv_heads = keys.whole("num_key_value_heads", model.heads);
+    model.head_dim = keys.whole("head_dim", model.head_dim);
+    model.intermediate_size = keys.whole("intermediate_size");
+    model.vocab_size = keys.whole("vocab_size");
+    model.max_positions = keys.whole("max_position_embeddings");
+    model.norm_eps = keys.number("rms_norm_eps", 1e-6);
+    model.rotary_theta = rotary_theta_of(keys);
+    model.activation = activation_of(keys, Family::llama, "hidden_act", "silu");
+    model.dropout = 0.0;
+    model.attention_dropout = keys.number("attention_dropout", 0.0);
+    model.tie_embeddings = keys.flag("tie_word_embeddings", false);
+    return model;
+}
+
+ModelConfig t5_from(const Keys& keys) {
+    keys.expect("relative_attention_num_buckets", 32);
+    keys.expect("relative_attention_max_distance", 128);
+    keys.expect("is_encoder_decoder", true);
+    const bool gated = keys.text("feed_forward_proj", "relu").starts_with("gated-");
+    ModelConfig model;
+    model.type = ModelType::t5;
+    model.norm = NormKind::rms_norm;
+    model.norm_position = config::NormPosition::pre;
+    model.positions = config::Positions::t5;
+    model.bias = false;
+    model.layers = keys.whole("num_layers");
+    model.decoder_layers = keys.whole("num_decoder_layers", model.layers);
+    model.hidden_size = keys.whole("d_model");
+    model.heads = model.kv_heads = keys.whole("num_heads");
+    model.head_dim = keys.whole("d_kv");
+    model.intermediate_size = keys.whole("d_ff");
+    model.vocab_size = keys.whole("vocab_size");
+    model.max_positions = keys.whole("n_positions", 0);
+    model.norm_eps = keys.number("layer_norm_epsilon", 1e-6);
+    model.activation =
+        activation_of(keys, gated ? Family::t5_gated : Family::t5, "feed_forward_proj", "relu");
+    model.dropout = model.attention_dropout = keys.number("dropout_rate", 0.1);
+    model.tie_embeddings = keys.flag("tie_word_embeddings", true);
+    // transformers 5 calls every T5 tied and says apart from it whether the tied states are scaled, which
+    // version 1.1, with an output projection of its own, does not do.
+    model.tie_embeddings = model.tie_embeddings && keys.flag("scale_decoder_outputs", true);
+    return model;
+}
+
+// Through the configuration's own reader, so that every value is checked as one of a TOML file is.
+ModelConfig own_from(const json& object) {
+    const auto found = object.find(own_section);
+    if (found == object.end() || !found->is_object())
+        throw std::invalid_argument(std::string(own_section) + ": expected the section [model]");
+    config::LoadRequest request;
+    for (const auto& [key, value] : found->items())
+        request.overrides.push_back(std::string(own_section) + "." + key + "=" + value.dump());
+    auto loaded = config::load(request);
+    if (loaded.config) return loaded.config->model;
+    const auto& problem = loaded.problems.front();
+    throw std::invalid_argument(problem.key + ": " + problem.message + "; expected " + problem.expected);
+}
+
+ordered_json own_keys(const ModelConfig& model) {
+    config::Config config;
+    config.model = model;
+    ordered_json keys;
+    for (const auto& section : config::sections()) {
+        if (section.name != own_section) continue;
+        for (const auto& field : section.fields) {
+            auto& value = keys[field.key.substr(section.name.size() + 1)];
+            std::visit([&](const auto& held) { value = held; }, field.get(config));
+        }
+    }
+    return {{own_section, std::move(keys)}};
+}
+
+ordered_json bert_keys(const ModelConfig& m) {
+    return {{"num_hidden_layers", m.layers},
+            {"hidden_size", m.hidden_size},
+            {"num_attention_heads", m.heads},
+            {"intermediate_size", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_position_embeddings", m.max_positions},
+            {"type_vocab_size", 2},
+            {"layer_norm_eps", m.norm_eps},
+            {"hidden_act", huggingface_activation(Family::bert, m.activation)},
+            {"hidden_dropout_prob", m.dropout},
+            {"attention_probs_dropout_prob", m.attention_dropout}};
+}
+
+ordered_json gpt2_keys(const ModelConfig& m) {
+    return {{"n_layer", m.layers},
+            {"n_embd", m.hidden_size},
+            {"n_head", m.heads},
+            {"n_inner", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"n_positions", m.max_positions},
+            {"layer_norm_epsilon", m.norm_eps},
+            {"activation_function", huggingface_activation(Family::gpt2, m.activation)},
+            {"embd_pdrop", m.dropout},
+            {"resid_pdrop", m.dropout},
+            {"attn_pdrop", m.attention_dropout}};
+}
+
+ordered_json llama_keys(const ModelConfig& m) {
+    return {{"num_hidden_layers", m.layers},
+            {"hidden_size", m.hidden_size},
+            {"num_attention_heads", m.heads},
+            {"num_key_value_heads", m.kv_heads},
+            {"head_dim", m.head_dim},
+            {"intermediate_size", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_position_embeddings", m.max_positions},
+            {"rms_norm_eps", m.norm_eps},
+            {"rope_theta", m.rotary_theta},
+            {"rope_scaling", nullptr},
+            {"hidden_act", huggingface_activation(Family::llama, m.activation)},
+            {"attention_bias", false},
+            {"mlp_bias", false},
+            {"attention_dropout", m.attention_dropout}};
+}
+
+ordered_json t5_keys(const ModelConfig& m, Family family) {
+    ordered_json keys{{"num_layers", m.layers},
+                      {"num_decoder_layers", m.decoder_layers},
+                      {"d_model", m.hidden_size},
+                      {"d_kv", m.head_dim},
+                      {"d_ff", m.intermediate_size},
+                      {"num_heads", m.heads},
+                      {"vocab_size", m.vocab_size},
+                      {"layer_norm_epsilon", m.norm_eps},
+                      {"feed_forward_proj", huggingface_activation(family, m.activation)},
+                      {"relative_attention_num_buckets", 32},
+                      {"relative_attention_max_distance", 128},
+                      {"dropout_rate", m.dropout}};
+    if (m.max_positions > 0) keys["n_positions"] = m.max_positions;  // t5 1.1 has none, and needs none
+    return keys;
+}
+
+}  // namespace
+
+ModelConfig model_from_keys(const json& object, std::vector<std::string>& unknown) {
+    const Keys keys(object);
+    const auto type = keys.text("model_type", "");
+    if (type == model_type_of(Family::own)) return own_from(object);
+    using From = ModelConfig (*)(const Keys&);
+    constexpr std::pair<const char*, From> known[] = {
+        {"bert", bert_from}, {"gpt2", gpt2_from}, {"llama", llama_from}, {"t5", t5_from}};
+    for (const auto& [name, from] : known) {
+        if (type != name) continue;
+        auto model = from(keys);
+        unknown = keys.refuse_the_rest();
+        return model;
+    }
+    throw std::invalid_argument("model_type: expected one of 'bert', 'gpt2', 'llama', 't5', got '" + type +
+                                "'");
+}
+
+ordered_json keys_of(const ModelConfig& model, Family family) {
+    switch (family) {
+        case Family::bert:
+            return bert_keys(model);
+        case Family::gpt2:
+            return gpt2_keys(model);
+        case Family::llama:
+            return llama_keys(model);
+        case Family::t5:
+        case Family::t5_gated:
+            return t5_keys(model, family);
+        default:
+            return own_keys(model);
+    }
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,173 @@
+#include "core/workbench/model/weights/load_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include "core/kernel/base/joined.h"
+#include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/weights_place.h"
+
+namespace switchyard::model {
+namespace {
+
+bool belongs_to_a_head(std::string_view name) {
+    constexpr std::array<std::string_view, 6> heads{"pooler.",        "classifier.", "masked_lm.",
+                                                    "next_sentence.", "causal_lm.",  "seq2seq."};
+    return std::any_of(heads.begin(), heads.end(), [&](auto head) { return name.starts_with(head); });
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+    std::ostringstream text;
+    text << shape;
+    return text.str();
+}
+
+at::Tensor rows_of(const TheirTensor::Part& part, const at::Tensor& ours) {
+    if (part.shares == 1) return ours;
+    const auto rows = ours.size(0) / part.shares;
+    return ours.narrow(0, part.share * rows, rows);
+}
+
+std::int64_t matches(const SafetensorsFile& file, Family family, const Parameters& parameters) {
+    const auto known = their_tensors(family, parameters);
+    std::int64_t count = 0;
+    for (const auto& stored : file.tensors()) {
+        const auto name = modern_name(family, stored.name, known);
+        count += std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+    }
+    return count;
+}
+
+// A pretrained model may be given something that its family does not have (a window, say), so the names of
+// the file decide, and not the configuration.
+Family family_in(const SafetensorsFile& file, const config::Config& config, const Parameters& parameters) {
+    auto best = std::pair(family_of(config), matches(file, family_of(config), parameters));
+    for (const auto family :
+         {Family::bert, Family::gpt2, Family::llama, Family::t5, Family::t5_gated, Family::own}) {
+        const auto count = matches(file, family, parameters);
+        if (count > best.second) best = {family, count};
+    }
+    return best.first;
+}
+
+class Loading {
+public:
+    Loading(std::string file, Family family, const Parameters& parameters)
+        : family_(family), parameters_(parameters), known_(their_tensors(family, parameters)) {
+        result.file = std::move(file);
+    }
+
+    void take(const std::shared_ptr<const SafetensorsFile>& file, const StoredTensor& stored) {
+        const auto name = modern_name(family_, stored.name, known_);
+        const auto known = std::find_if(known_.begin(), known_.end(),
+                                        [&](const TheirTensor& tensor) { return tensor.name == name; });
+        if (known == known_.end()) return result.unused.push_back(stored.name);
+        const auto [before, first] = taken_.try_emplace(name, stored.name);
+        if (!first)
+            return problem("'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
+        if (const auto expected = shape_of(*known); at::IntArrayRef(stored.shape) != expected) {
+            return problem("tensor '" + stored.name + "' has shape " + shape_text(stored.shape) + ", but " +
+                           ours_of(*known) + " of the configured model has " + shape_text(expected));
+        }
+        const auto value = view_stored(file, stored);
+        if (!value.is_floating_point()) {
+            return problem("tensor '" + stored.name + "' has dtype " + std::string(stored.type->name) +
+                           "; expected floating-point weights");
+        }
+        values_.emplace_back(&*known, value);
+    }
+
+    void find_missing() {
+        for (const auto& theirs : known_) {
+            if (taken_.contains(theirs.name)) continue;
+            for (const auto& part : theirs.parts) {
+                if (belongs_to_a_head(part.ours)) {
+                    result.fresh.push_back(part.ours);
+                    continue;
+                }
+                problem("has no tensor for " + part.ours + " (" + theirs.name + ", shape " +
+                        shape_text(shape_of(theirs)) + ")");
+            }
+        }
+    }
+
+    void copy() const {
+        const at::NoGradGuard no_grad;
+        for (const auto& [theirs, value] : values_) {
+            const auto upright = theirs->transposed ? value.t() : value;
+            std::int64_t row = 0;
+            for (const auto& part : theirs->parts) {
+                const auto target = rows_of(part, parameters_.find(part.ours)->value);
+                target.copy_(upright.narrow(0, row, target.size(0)));
+                row += target.size(0);
+            }
+        }
+    }
+
+    LoadedWeights result;
+
+private:
+    void problem(const std::string& text) { result.problems.push_back(result.file + ": " + text); }
+
+    std::vector<std::int64_t> shape_of(const TheirTensor& theirs) const {
+        std::vector<std::int64_t> shape;
+        for (const auto& part : theirs.parts) {
+            const auto sizes = rows_of(part, parameters_.find(part.ours)->value).sizes();
+            if (shape.empty())
+                shape = sizes.vec();
+            else
+                shape.front() += sizes.front();
+        }
+        if (theirs.transposed && shape.size() == 2) std::swap(shape[0], shape[1]);
+        return shape;
+    }
+
+    static std::string ours_of(const TheirTensor& theirs) {
+        std::string names;
+        for (const auto& part : theirs.parts) base::add_item(names, part.ours, " with ");
+        return names;
+    }
+
+    Family family_;
+    const Parameters& parameters_;
+    std::vector<TheirTensor> known_;
+    std::map<std::string, std::string> taken_;  // today's name -> the file's
+    std::vector<std::pair<const TheirTensor*, at::Tensor>> values_;
+};
+
+}  // namespace
+
+std::vector<TheirTensor> their_tensors(Family family, const Parameters& parameters) {
+    std::vector<std::string> names;
+    for (const auto& parameter : parameters.all()) names.push_back(parameter.name);
+    return their_tensors(family, names);
+}
+
+at::Tensor in_their_form(const TheirTensor& theirs,
+                         const std::function<at::Tensor(const std::string&)>& ours) {
+    std::vector<at::Tensor> rows;
+    for (const auto& part : theirs.parts) rows.push_back(rows_of(part, ours(part.ours)));
+    const auto upright = rows.size() == 1 ? rows.front() : at::cat(rows);
+    return theirs.transposed ? upright.t() : upright;
+}
+
+LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
+    const auto place = find_weights(path);
+    if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
+    const auto opened = SafetensorsFile::open(place.file);
+    if (!opened.file) return {{opened.error}, {}, {}, place.file};
+    Loading loading(place.file, family_in(*opened.file, config, parameters), parameters);
+    for (const auto& stored : opened.file->tensors()) loading.take(opened.file, stored);
+    loading.find_missing();
+    if (loading.result.problems.empty()) loading.copy();
+    return std::move(loading.result);
+}
+
+}  // namespace switchyard::model

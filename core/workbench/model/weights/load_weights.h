@@ -1,0 +1,54 @@
+// A model's parameters from a Hugging Face folder (model.safetensors with config.json) or a single
+// safetensors file, and back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/parameters.h"
+#include "core/workbench/model/weights/huggingface_names.h"
+
+namespace switchyard::model {
+
+struct LoadedWeights {
+    std::vector<std::string>
+        problems;  // all that is wrong, each naming file, tensor, both shapes; then no parameter was changed
+    std::vector<std::string>
+        fresh;  // parameters of heads that the file does not have: they keep their initial values
+    std::vector<std::string> unused;  // tensors of the file that this model has no place for
+    std::string file;
+    std::vector<std::string> notes{};  // of the config.json beside it
+};
+
+// Values are converted to the parameters' dtype and device. A parameter that is missing is an error unless it
+// belongs to a head (pooler, classifier, masked_lm, next_sentence, causal_lm, seq2seq), as it does when a
+// pretrained model is given a new task.
+LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters);
+
+// Numbers of special tokens, for config.json.
+struct SpecialTokens {
+    std::int64_t pad = 0;
+    std::optional<std::int64_t> bos, eos;
+};
+
+// Writes `folder`/model.safetensors and `folder`/config.json such that transformers reads them and computes
+// the same; makes the folder. A model that transformers does not have is written under our names
+// (huggingface_family.h).
+base::FileError save_weights(const std::string& folder, const config::Config& config,
+                             const Parameters& parameters, const SpecialTokens& tokens = {});
+
+// Which tensors of a file these parameters are.
+std::vector<TheirTensor> their_tensors(Family family, const Parameters& parameters);
+
+// The tensor of a file from tensors in our form: parameters, or their gradients.
+at::Tensor in_their_form(const TheirTensor& theirs,
+                         const std::function<at::Tensor(const std::string&)>& ours);
+
+}  // namespace switchyard::model

@@ -1,0 +1,45 @@
+#include <filesystem>
+#include <string>
+
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/tensors.h"
+
+namespace switchyard::model {
+namespace {
+
+// The class of transformers that has these parameters' heads.
+std::string architecture_of(Family family, const Parameters& parameters) {
+    if (family == Family::gpt2) return "GPT2LMHeadModel";
+    if (family == Family::llama) return "LlamaForCausalLM";
+    if (family == Family::t5 || family == Family::t5_gated) return "T5ForConditionalGeneration";
+    if (family == Family::own) return "Switchyard";
+    if (parameters.find("masked_lm.bias") != nullptr) return "BertForMaskedLM";
+    if (parameters.find("next_sentence.weight") != nullptr) return "BertForNextSentencePrediction";
+    if (parameters.find("classifier.weight") == nullptr) return "BertModel";
+    const bool pooled = parameters.find("pooler.weight") != nullptr;
+    return pooled ? "BertForSequenceClassification" : "BertForTokenClassification";
+}
+
+}  // namespace
+
+base::FileError save_weights(const std::string& folder, const config::Config& config,
+                             const Parameters& parameters, const SpecialTokens& tokens) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) return "cannot make the folder " + folder + ": " + error.message();
+    const auto family = family_of(config);
+    std::vector<NamedTensor> tensors;
+    for (const auto& theirs : their_tensors(family, parameters)) {
+        const auto value = [&](const std::string& name) { return parameters.find(name)->value.detach(); };
+        tensors.push_back({theirs.name, in_their_form(theirs, value)});
+    }
+    if (auto failed = write_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}}))
+        return failed;
+    const HuggingFaceFacts facts{architecture_of(family, parameters), config.task.labels, tokens.pad,
+                                 tokens.bos, tokens.eos};
+    return base::write_file_atomically(folder + "/config.json",
+                                       to_huggingface_config(config.model, family, facts));
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,31 @@
+#include "core/workbench/report/html_table.h"
+
+#include "core/workbench/report/html_text.h"
+
+namespace switchyard::report {
+
+HtmlTable::HtmlTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void HtmlTable::row(const std::vector<std::string>& cells) {
+    rows_ += "<tr>";
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const std::string cell = i < cells.size() ? cells[i] : "";
+        const std::string css =
+            std::string(columns_[i].number ? "number" : "") + (cell.empty() ? " empty" : "");
+        rows_ += "<td" + (css.empty() ? "" : " class=\"" + css + "\"") + " data-label=\"" +
+                 escape(columns_[i].title) + "\"><div>" + cell + "</div></td>";
+    }
+    rows_ += "</tr>\n";
+}
+
+std::string HtmlTable::html() const {
+    std::string head;
+    for (const auto& column : columns_) {
+        head += "<th scope=\"col\"" + std::string(column.number ? " class=\"number\"" : "") + ">" +
+                escape(column.title) + "</th>";
+    }
+    return "<table class=\"cards\">\n<thead><tr>" + head + "</tr></thead>\n<tbody>\n" + rows_ +
+           "</tbody>\n</table>\n";
+}
+
+}  // namespace switchyard::report

@@ -1,0 +1,87 @@
+#include "core/workbench/report/html_text.h"
+
+#include <algorithm>
+
+#include "core/workbench/report/page_style.h"
+
+namespace switchyard::report {
+namespace {
+
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
+// Bytes of the UTF-8 character that `text` begins with; 0 if it begins with none (RFC 3629, section 4).
+std::size_t character_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    const std::size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                               : first >= 0xe0 && first <= 0xef ? 3
+                               : first >= 0xf0 && first <= 0xf4 ? 4
+                                                                : 0;
+    if (length == 0 || text.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+    }
+    const unsigned second = byte(1);
+    const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    const bool outside = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
+    return overlong || outside ? 0 : length;
+}
+
+std::string_view escaped_ascii(char c) {
+    switch (c) {
+        case '&':
+            return "&amp;";
+        case '<':
+            return "&lt;";
+        case '>':
+            return "&gt;";
+        case '"':
+            return "&quot;";
+        case '\'':
+            return "&#39;";
+        default:
+            return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f
+                       ? replacement
+                       : std::string_view();
+    }
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+    std::string result;
+    result.reserve(text.size() + text.size() / 16);
+    while (!text.empty()) {
+        const auto length = character_length(text);
+        const auto entity = length == 1 ? escaped_ascii(text.front()) : std::string_view();
+        if (length == 0)
+            result += replacement;
+        else if (!entity.empty())
+            result += entity;
+        else
+            result += text.substr(0, length);
+        text.remove_prefix(std::max<std::size_t>(1, length));
+    }
+    return result;
+}
+
+std::string shortened(const std::string& text, std::size_t limit) {
+    std::size_t characters = 0, cut = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
+        if (characters + 1 == limit) cut = i;
+        if (++characters > limit) return text.substr(0, cut) + "…";
+    }
+    return text;
+}
+
+std::string page(const std::string& title, const std::string& body) {
+    return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+           "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>" +
+           escape(title) + "</title>\n<style>\n" + std::string(page_style) +
+           "</style>\n</head>\n<body>\n<main>\n" + body + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace switchyard::report

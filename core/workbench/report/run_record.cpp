@@ -1,0 +1,318 @@
+#include "core/workbench/report/run_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+
+#include "core/kernel/base/joined.h"
+#include "core/workbench/report/comparison_record.h"
+#include "core/workbench/report/record_json.h"
+#include "core/workbench/report/record_parts.h"
+
+namespace switchyard::report {
+namespace {
+
+std::string component_text(const Json& object) {
+    const auto plugin = text_of(object, "plugin"), variant = text_of(object, "variant");
+    const auto name = text_of(object, "component");
+    return (plugin.empty() ? "" : plugin + "/") + name + (variant.empty() ? "" : "@" + variant);
+}
+
+void add_fact(std::vector<Fact>& facts, const std::string& name, const std::string& value) {
+    if (!value.empty()) facts.emplace_back(name, value);
+}
+
+std::string reason_text(const Json& reason) {
+    const auto field = text_of(reason, "field"), expected = text_of(reason, "expected");
+    const auto got = text_of(reason, "got"), hint = text_of(reason, "hint");
+    std::string text = field.empty() ? text_of(reason, "code") : field;
+    if (!expected.empty()) text += ": expected " + expected;
+    if (!got.empty()) text += (expected.empty() ? ": " : ", got ") + got;
+    return text + (hint.empty() ? "" : " (" + hint + ")");
+}
+
+std::vector<std::string> notes_of(const Json& slot) {
+    std::vector<std::string> notes;
+    const auto composed = shown(member(member(slot, "chosen"), "composed"));
+    if (!composed.empty()) notes.push_back("composed by the core: " + composed);
+    if (text_of(member(slot, "chosen"), "accuracy") == "reduced") notes.emplace_back("reduced accuracy");
+    for (const auto& candidate : member(slot, "candidates")) {
+        const auto why = text_of(candidate, "why_not");
+        if (member(candidate, "ok") == true && !why.empty())
+            notes.push_back(component_text(candidate) + ": " + why);
+        if (member(candidate, "ok") != false) continue;
+        std::string reasons;
+        for (const auto& reason : member(candidate, "reasons"))
+            base::add_item(reasons, reason_text(reason), "; ");
+        notes.push_back(component_text(candidate) + " does not serve it" +
+                        (reasons.empty() ? "" : ": " + reasons));
+    }
+    return notes;
+}
+
+std::vector<PlanRow> plan_rows(const Json& plan) {
+    std::vector<PlanRow> rows;
+    for (const auto& slot : member(plan, "slots")) {
+        const Json& chosen = member(slot, "chosen");
+        std::string component = chosen.is_object() ? component_text(chosen) : "";
+        if (const auto version = text_of(chosen, "version"); !version.empty()) component += " " + version;
+        rows.push_back({text_of(slot, "slot"), text_of(slot, "layers"), text_of(slot, "phase"), component,
+                        text_of(slot, "how"), text_of(slot, "from"), notes_of(slot), text_of(slot, "error")});
+    }
+    return rows;
+}
+
+std::vector<Executed> executed_rows(const Json& executed) {
+    std::vector<Executed> rows;
+    if (!executed.is_object()) return rows;
+    for (const auto& [slot, list] : executed.items()) {
+        for (const auto& row : list) {
+            rows.push_back(
+                {slot, text_of(row, "layers"), text_of(row, "phase"), component_text(row),
+                 text_of(row, "variant"),
+                 static_cast<std::int64_t>(std::clamp(number_of(row, "calls").value_or(0.0), 0.0, 9e18))});
+        }
+    }
+    return rows;
+}
+
+std::string rows_text(const Json& rows) {
+    std::string text;
+    for (const char* key : {"used", "read", "skipped", "truncated"}) {
+        const auto count = number_of(rows, key);
+        if (!count || (*count == 0.0 && std::string_view(key) != "used")) continue;
+        base::add_item(text, page_number(*count, 1) + " " + key);
+    }
+    return text;
+}
+
+Summary read_summary(const Json& json) {
+    Summary summary;
+    summary.status = text_of(json, "status");
+    summary.error = text_of(json, "error");
+    summary.steps = number_of(json, "steps");
+    summary.process_steps = number_of(json, "process_steps");
+    summary.skipped_steps = number_of(json, "skipped_steps");
+    summary.wall_seconds = number_of(json, "wall_seconds");
+    summary.train_seconds = number_of(json, "train_seconds");
+    summary.samples_per_second = number_of(json, "samples_per_second");
+    summary.tokens_per_second = number_of(json, "tokens_per_second");
+    summary.step_ms = interval_of(json, "step_ms");
+    summary.train_loss = number_of(json, "train_loss");
+    summary.eval_loss = number_of(member(json, "eval"), "loss");
+    summary.eval_accuracy = number_of(member(json, "eval"), "accuracy");
+    summary.eval_perplexity = number_of(member(json, "eval"), "perplexity");
+    summary.eval_labels = number_of(member(json, "eval"), "labels");
+    summary.peak_bytes = number_of(json, "peak_memory_bytes");
+    if (member(json, "memory").is_object()) {
+        for (const auto& [name, bytes] : member(json, "memory").items()) {
+            if (bytes.is_number()) summary.memory.emplace_back(name, bytes.get<double>());
+        }
+    }
+    add_fact(summary.rows, "Samples to learn from", rows_text(member(json, "rows")));
+    add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
+    summary.executed = executed_rows(member(json, "executed"));
+    summary.command = text_of(json, "command");
+    return summary;
+}
+
+void add_metrics(Metrics& metrics, const Json& line) {
+    const auto step = number_of(line, "step");
+    if (!step) return;
+    for (const auto& [name, value] : line.items()) {
+        if (name == "step") continue;
+        const auto number = number_of(line, name.c_str());
+        if (number && std::abs(*number) < 1e100) {
+            metrics.curves[name].push_back({*step, *number});
+        } else if (name == "loss") {
+            if (metrics.bad_losses++ == 0)
+                metrics.first_bad_loss = *step;  // JSON has no NaN: it is written as null
+        }
+    }
+}
+
+// Calls `use` with each line's object. A last line without an end is one that is being written, unless the
+// run is over: false.
+template <class Use>
+bool for_each_line(const std::string& text, const std::string& file, bool finished, const Use& use) {
+    std::size_t number = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto found = text.find('\n', begin);
+        const auto end = std::min(found, text.size());
+        const auto line = text.substr(begin, end - begin);
+        begin = end + 1;
+        ++number;
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        if (found == std::string::npos && !finished && !base::parse_json(line).error.empty()) return false;
+        use(parse_object(line, file, number));
+    }
+    return true;
+}
+
+Metrics read_metrics(const std::string& text, const std::string& file, bool finished) {
+    Metrics metrics;
+    metrics.cut_off = !for_each_line(text, file, finished, [&](const Json& line) {
+        add_metrics(metrics, line);
+        ++metrics.lines;
+    });
+    return metrics;
+}
+
+std::vector<Change> read_changes(const std::string& text, const std::string& file) {
+    std::vector<Change> changes;
+    for_each_line(text, file, false, [&](const Json& line) {
+        changes.push_back({shown(member(line, "step")), text_of(line, "key"), text_of(line, "before"),
+                           text_of(line, "now")});
+    });
+    return changes;
+}
+
+std::string ran_text(const Json& row) {
+    std::string text;
+    if (member(row, "ran").is_object()) {
+        for (const auto& [slot, what] : member(row, "ran").items())
+            base::add_item(text, slot + " " + shown(what));
+    } else {
+        text = shown(member(row, "ran"));
+    }
+    return text.empty() && !text_of(row, "component").empty() ? component_text(row) : text;
+}
+
+constexpr const char* describing_keys[] = {"op", "pass", "dtype", "shape", "layout", "dropout"};
+
+bool same_in_all(const Json& rows, const char* key) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [&](const Json& row) { return member(row, key) == member(rows.front(), key); });
+}
+
+std::string described(const char* key, const Json& value) {
+    const auto text = shown(value);
+    const std::string_view name = key;
+    return text.empty() || (name != "dropout" && name != "shape") ? text : std::string(key) + " " + text;
+}
+
+void describe(StackTimes& times, const Json& rows) {
+    for (const char* key : describing_keys) {
+        const bool same = same_in_all(rows, key);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto text = described(key, member(rows[i], key));
+            auto& target = same ? times.what : times.rows[i].details;
+            if (!text.empty() && (!same || i == 0)) base::add_item(target, text);
+        }
+    }
+}
+
+StackRow stack_row(const Json& row) {
+    StackRow result;
+    result.name = text_of(row, "backend");
+    if (result.name.empty()) result.name = text_of(row, "stack");
+    if (result.name.empty()) result.name = "(without a name)";
+    result.ran = ran_text(row);
+    result.message = text_of(row, "message");
+    result.verdict = text_of(row, "verdict");
+    result.is_base = !result.name.empty() && text_of(row, "base") == result.name;
+    result.ms = interval_of(row, "ms");
+    if (result.ms && result.ms->median < 0.0) result.ms.reset();
+    result.speedup = interval_of(row, "speedup_over_base");
+    result.memory_bytes = number_of(row, "extra_memory_bytes");
+    return result;
+}
+
+}  // namespace
+
+std::vector<Fact> host_facts(const Json& host) {
+    std::vector<Fact> facts;
+    add_fact(facts, "Host", text_of(host, "name"));
+    add_fact(facts, "CPU", text_of(host, "cpu_model"));
+    add_fact(facts, "Cores", shown(member(host, "cores")));
+    if (const auto memory = number_of(host, "memory_bytes")) add_fact(facts, "Memory", bytes_text(*memory));
+    const auto libtorch = text_of(host, "libtorch");
+    add_fact(facts, "LibTorch", libtorch.empty() ? text_of(host, "libtorch_version") : libtorch);
+    for (const auto& device : member(host, "devices")) {
+        auto text = text_of(device, "name");
+        if (const auto memory = number_of(device, "memory_bytes")) text += ", " + bytes_text(*memory);
+        add_fact(facts, "Device " + text_of(device, "device"), text);
+    }
+    return facts;
+}
+
+const Points& Metrics::curve(const std::string& name) const {
+    static const Points none;
+    const auto found = curves.find(name);
+    return found == curves.end() ? none : found->second;
+}
+
+std::string RunRecord::configured(const std::string& table, const std::string& key) const {
+    std::string_view rest = config;
+    bool inside = false;
+    while (!rest.empty()) {
+        const auto line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (line.starts_with('[')) inside = line == "[" + table + "]";
+        if (!inside || !line.starts_with(key + " = ")) continue;
+        const auto value = line.substr(key.size() + 3);
+        const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
+        return std::string(quoted ? value.substr(1, value.size() - 2) : value);
+    }
+    return "";
+}
+
+RunRecord read_run(const std::string& folder) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(folder, ignored)) {
+        throw InputError(
+            folder + ": error: " +
+            (std::filesystem::exists(folder, ignored) ? "is no folder" : "there is no such folder") +
+            "; expected the folder of a run, as `switchyard train --run` leaves it");
+    }
+    const auto path = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };
+    RunRecord run;
+    run.folder = folder;
+    const auto summary = read_text(path("summary.json"));
+    const auto metrics = read_text(path("metrics.jsonl"));
+    const auto plan = read_text(path("plan.json"));
+    if (!summary && !metrics && !plan) {
+        throw InputError(folder +
+                         ": error: holds no run: none of summary.json, metrics.jsonl and plan.json is there");
+    }
+    if (summary) run.summary = read_summary(parse_object(*summary, path("summary.json")));
+    if (metrics) run.metrics = read_metrics(*metrics, path("metrics.jsonl"), summary.has_value());
+    if (plan) {
+        const auto json = parse_object(*plan, path("plan.json"));
+        run.plan = plan_rows(json);
+        run.host = host_facts(member(json, "host"));
+    }
+    run.config = read_text(path("config.toml")).value_or("");
+    run.changes = read_changes(read_text(path("changes.jsonl")).value_or(""), path("changes.jsonl"));
+    return run;
+}
+
+StackTimes read_stack_times(const std::string& file) {
+    const auto text = read_text(file);
+    if (!text) throw InputError(file + ": error: there is no such file");
+    if (is_comparison(*text)) return stack_times(read_comparison(*text, file), file);
+    const auto json = parse_object(*text, file);
+    const Json& rows = member(json, "rows");
+    const bool usable =
+        rows.is_array() && !rows.empty() &&
+        std::all_of(rows.begin(), rows.end(), [](const Json& row) { return row.is_object(); });
+    if (!usable) {
+        throw InputError(file +
+                         ": error: \"rows\" is no list of timed stacks; expected what `switchyard compare "
+                         "CONFIG --json FILE` or `switchyard bench KIND --json FILE` writes");
+    }
+    StackTimes times;
+    times.file = file;
+    for (const auto& row : rows) times.rows.push_back(stack_row(row));
+    describe(times, rows);
+    times.base = text_of(rows.front(), "base");
+    times.host = host_facts(member(json, "host"));
+    add_fact(times.host, "Threads", shown(member(json, "threads")));
+    add_fact(times.host, "Allocator", text_of(json, "allocator"));
+    times.command = text_of(json, "command");
+    return times;
+}
+
+}  // namespace switchyard::report

@@ -1,0 +1,45 @@
+// What plots are written with: numbers, texts and lines of SVG.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "core/workbench/report/html_text.h"
+
+namespace switchyard::report {
+
+inline constexpr double digit_width = 7.3;  // of the style sheet's 12.5 px, generously
+inline constexpr double character_width = 7.0;
+
+// At most one decimal: a tenth of a pixel.
+inline std::string px(double value) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.1f", value);
+    std::string result = text;
+    if (result.ends_with(".0")) result.resize(result.size() - 2);
+    return result == "-0" ? "0" : result;
+}
+
+inline std::string attribute(const char* name, const std::string& value) {
+    return std::string(" ") + name + "=\"" + escape(value) + "\"";
+}
+
+inline std::string text_at(double x, double y, const char* anchor, const std::string& css,
+                           const std::string& text) {
+    return "<text x=\"" + px(x) + "\" y=\"" + px(y) + "\" text-anchor=\"" + anchor + "\" class=\"" + css +
+           "\">" + escape(text) + "</text>\n";
+}
+
+inline std::string line_from(double x1, double y1, double x2, double y2, const char* css) {
+    return "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) +
+           "\" class=\"" + css + "\"/>\n";
+}
+
+inline std::string open_plot(const std::string& title, const std::string& description, double width,
+                             double height, const std::string& css) {
+    return "<svg class=\"plot " + css + "\" viewBox=\"0 0 " + px(width) + " " + px(height) +
+           "\" role=\"img\"" + attribute("aria-label", title + ". " + description) + ">\n<title>" +
+           escape(title) + "</title>\n<desc>" + escape(description) + "</desc>\n";
+}
+
+}  // namespace switchyard::report

@@ -1,0 +1,104 @@
+#include "core/kernel/base/joined.h"
+#include "core/workbench/train/check/diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+namespace switchyard::train {
+namespace {
+
+// "encoder.3" of "encoder.3.attention.q.weight"; other parameters by their first word.
+std::string part_of(const std::string& name) {
+    const auto first = name.find('.');
+    const auto second = name.find('.', first + 1);
+    const bool layer = name.starts_with("encoder.") || name.starts_with("decoder.");
+    return name.substr(0, layer ? second : first);
+}
+
+struct Sizes {
+    double gradient = 0.0, value = 0.0;  // sums of squares
+    std::int64_t count = 0;
+    double rms(double sum) const {
+        return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, count)));
+    }
+};
+
+void make_gradients(CheckBench& bench) {
+    bench.session.parameters().zero_gradients();
+    std::vector<Batch> one{bench.batches.front()};
+    bench.trainer.accumulate(one);
+}
+
+}  // namespace
+
+Diagnosis check_gradients(CheckBench& bench) {
+    Diagnosis result{"gradients neither vanish nor explode", Health::good, "", ""};
+    make_gradients(bench);
+    std::map<std::string, Sizes> parts;
+    for (const auto& parameter : bench.session.parameters().all()) {
+        const auto& gradient = parameter.value.grad();
+        if (!gradient.defined()) continue;
+        auto& sizes = parts[part_of(parameter.name)];
+        sizes.gradient += gradient.to(at::kDouble).square().sum().item<double>();
+        sizes.value += parameter.value.detach().to(at::kDouble).square().sum().item<double>();
+        sizes.count += gradient.numel();
+    }
+    std::pair<std::string, double> smallest{"", INFINITY}, largest{"", 0.0};
+    for (const auto& [part, sizes] : parts) {
+        const double rms = sizes.rms(sizes.gradient);
+        if (!std::isfinite(rms)) {
+            return {result.name, Health::bad, "the gradient of " + part + " is not finite",
+                    "try precision.backend = \"fp32\" and a smaller optimizer.lr"};
+        }
+        const bool layer = part.starts_with("encoder.") || part.starts_with("decoder.");
+        if (layer && rms < smallest.second) smallest = {part, rms};
+        if (layer && rms > largest.second) largest = {part, rms};
+    }
+    std::ostringstream text;
+    text << "root mean square from " << smallest.second << " (" << smallest.first << ") to " << largest.second
+         << " (" << largest.first << ")";
+    result.finding = text.str();
+    const double spread = largest.second / std::max(smallest.second, 1e-300);
+    if (spread > 1e6) {
+        result.health = Health::bad;
+        result.advice =
+            "over six decades lie between the layers: try model.norm_position = \"pre\", or a longer "
+            "train.warmup_ratio";
+    } else if (spread > 1e3) {
+        result.health = Health::unclear;
+        result.advice =
+            "over three decades lie between the layers: deep post-norm stacks want a long train.warmup_ratio";
+    }
+    bench.session.parameters().zero_gradients();
+    return result;
+}
+
+Diagnosis check_all_parameters(CheckBench& bench) {
+    Diagnosis result{"every parameter gets a gradient", Health::good, "", ""};
+    make_gradients(bench);
+    std::string without;
+    std::int64_t count = 0;
+    for (const auto& parameter : bench.session.parameters().all()) {
+        const auto& gradient = parameter.value.grad();
+        if (gradient.defined() && gradient.ne(0).any().item<bool>()) continue;
+        // Adding one number to all of a query's scores changes nothing, so a key's bias has no gradient but
+        // rounding.
+        if (parameter.name.ends_with(".k.bias")) continue;
+        if (++count <= 5) base::add_item(without, parameter.name);
+    }
+    result.finding = std::to_string(bench.session.parameters().all().size()) + " tensors";
+    if (count > 0) {
+        result.health = Health::bad;
+        result.finding =
+            std::to_string(count) + " tensors have none: " + without + (count > 5 ? ", ..." : "");
+        result.advice =
+            "they are not part of what the task computes: check task.kind, or that a backend's backward "
+            "returns all gradients";
+    }
+    bench.session.parameters().zero_gradients();
+    return result;
+}
+
+}  // namespace switchyard::train

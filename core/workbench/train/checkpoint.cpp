@@ -1,0 +1,356 @@
+#include "core/workbench/train/checkpoint.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <ATen/core/grad_mode.h>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/log.h"
+#include "core/kernel/base/read_text.h"
+#include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/train/checksums.h"
+
+namespace switchyard::train {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int format_version = 2;
+constexpr const char* prefix = "step-";
+constexpr const char* aside_prefix = ".writing-";
+constexpr const char* generator_name = "random.generator";
+constexpr const char* precision_prefix = "precision.";
+constexpr const char* master_prefix = "master.";
+const std::vector<std::string> files{"model.safetensors", "optimizer.safetensors", "state.json"};
+
+std::string name_of(std::int64_t step) {
+    std::string digits = std::to_string(step);
+    return prefix + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits;
+}
+
+// nullopt: no name of a checkpoint.
+std::optional<std::int64_t> step_of(const fs::path& checkpoint) {
+    const auto name = checkpoint.filename().string();
+    if (!name.starts_with(prefix)) return std::nullopt;
+    std::int64_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + std::strlen(prefix), end, step);
+    if (parsed.ec != std::errc() || parsed.ptr != end || step < 0) return std::nullopt;
+    return step;
+}
+
+// By steps: names of more than eight digits do not sort as text.
+std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
+    std::map<std::int64_t, std::string> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const auto step = step_of(entry.path());
+        if (step && fs::exists(entry.path() / "state.json", ignored))
+            found.emplace(*step, entry.path().string());
+    }
+    return found;
+}
+
+// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
+void remove_old(const std::string& folder, std::size_t keep) {
+    const auto all = checkpoints_in(folder);
+    std::size_t left = all.size();
+    for (const auto& [step, path] : all) {
+        if (left-- <= keep) return;
+        std::error_code error;
+        const auto doomed = folder + "/" + aside_prefix + "old";
+        fs::rename(path, doomed, error);
+        if (!error) fs::remove_all(doomed, error);
+        if (error)
+            log::warning("The old checkpoint " + path + " could not be removed whole (" + error.message() +
+                         "): its files take room in " + folder + " until the next save removes them.");
+    }
+}
+
+json to_json(const TrainingState& state) {
+    const auto& p = state.progression;
+    json object{{"version", format_version},
+                {"step", p.step},
+                {"samples", p.samples},
+                {"tokens", p.tokens},
+                {"skipped_steps", p.skipped_steps},
+                {"nonfinite_steps", p.nonfinite_steps},
+                {"rewinds", p.rewinds},
+                {"loader", {{"epoch", p.loader.epoch}, {"batch", p.loader.batch}}},
+                {"optimizer", {{"algorithm", state.optimizer.algorithm}, {"step", state.optimizer.step}}},
+                {"plan", state.plan}};
+    // Tensor names are "0", "1", ... : a parameter's name and a state's key could not be told apart in one
+    // string.
+    auto& entries = object["optimizer"]["entries"] = json::array();
+    for (const auto& entry : state.optimizer.entries) entries.push_back({entry.parameter, entry.key});
+    if (!state.facts.empty()) object["facts"] = json(base::parse_json(state.facts).value);
+    return object;
+}
+
+base::FileError write_files(const std::string& aside, const TrainingState& state,
+                            const model::Parameters& parameters) {
+    std::vector<model::NamedTensor> weights;
+    for (const auto& parameter : parameters.all()) weights.push_back({parameter.name, parameter.value});
+    if (auto error = model::write_safetensors(aside + "/model.safetensors", weights, {})) return error;
+
+    std::vector<model::NamedTensor> tensors;
+    for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i)
+        tensors.push_back({std::to_string(i), state.optimizer.entries[i].value});
+    for (const auto& entry : state.precision.entries)
+        tensors.push_back({precision_prefix + entry.key, entry.value});
+    for (const auto& [name, value] : state.masters) tensors.push_back({master_prefix + name, value});
+    if (state.progression.generator.defined())
+        tensors.push_back({generator_name, state.progression.generator});
+    if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
+    if (auto error = base::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
+        return error;
+    return write_checksums(aside, files);
+}
+
+// What to do about a damaged checkpoint.
+std::string way_on(const fs::path& checkpoint) {
+    const auto all = checkpoints_in(checkpoint.parent_path().string());
+    const auto here = all.lower_bound(step_of(checkpoint).value_or(0));
+    if (here == all.begin())
+        return "; there is no older checkpoint: begin anew in another folder, with --run";
+    const auto before = fs::path(std::prev(here)->second).filename().string();
+    return "; to go on from the checkpoint before it, " + before + ", delete this folder";
+}
+
+std::string differing_lines(const std::string& saved, const std::string& now) {
+    std::istringstream a(saved), b(now);
+    std::string left, right, text;
+    while (true) {
+        const bool has_left = static_cast<bool>(std::getline(a, left));
+        const bool has_right = static_cast<bool>(std::getline(b, right));
+        if (!has_left && !has_right) return text;
+        if (!has_left) left = "(nothing)";
+        if (!has_right) right = "(nothing)";
+        if (left != right) text += "\n  saved: " + left + "\n  now:   " + right;
+    }
+}
+
+constexpr std::string_view precision_line = "precision ";
+
+// The plan without the line of its precision policy, and whose that is.
+struct SplitPlan {
+    std::string rest, policy;
+};
+
+SplitPlan split_plan(const std::string& plan) {
+    SplitPlan split;
+    std::istringstream lines(plan);
+    for (std::string line; std::getline(lines, line);) {
+        const auto value = line.rfind(": ");
+        if (line.starts_with(precision_line) && value != std::string::npos)
+            split.policy = line.substr(value + 2);
+        else
+            split.rest += line + "\n";
+    }
+    return split;
+}
+
+bool is_low(const at::Tensor& tensor) { return tensor.element_size() < 4; }
+
+class Reader {
+public:
+    Reader(std::string path, const std::string& plan, model::Parameters& parameters)
+        : path_(std::move(path)), plan_(plan), parameters_(parameters) {}
+
+    LoadedCheckpoint read() {
+        TrainingState state;
+        if (const auto damage = checksum_fault(path_, files); !damage.empty())
+            return {std::nullopt, path_ + ": " + damage + way_on(path_)};
+        std::string error = read_state(state);
+        if (error.empty()) error = read_optimizer(state);
+        if (error.empty()) error = read_parameters(state);
+        if (!error.empty()) return {std::nullopt, path_ + ": " + error};
+        return {std::move(state), ""};
+    }
+
+private:
+    static void read_counts(const base::Json& object, TrainingState& state) {
+        const auto count = [](const base::Json& in, const char* key) {
+            const auto value = base::needed_integer(in, key);
+            if (value < 0) throw base::InputError("\"" + std::string(key) + "\" is negative");
+            return value;
+        };
+        const auto count_or_0 = [&](const char* key) {
+            return object.contains(key) ? count(object, key) : 0;
+        };
+        state.plan = base::needed_text(object, "plan");
+        auto& p = state.progression;
+        p.step = count(object, "step");
+        p.samples = count(object, "samples");
+        p.tokens = count(object, "tokens");
+        p.skipped_steps = count(object, "skipped_steps");
+        p.nonfinite_steps = count_or_0("nonfinite_steps");
+        p.rewinds = count_or_0("rewinds");
+        const auto& loader = base::needed(object, "loader");
+        p.loader.epoch = count(loader, "epoch");
+        p.loader.batch = count(loader, "batch");
+        const auto& optimizer = base::needed(object, "optimizer");
+        state.optimizer.algorithm = base::needed_text(optimizer, "algorithm");
+        state.optimizer.step = count(optimizer, "step");
+        for (const auto& entry : base::needed_list(optimizer, "entries")) {
+            const bool pair =
+                entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string();
+            if (!pair)
+                throw base::InputError("\"entries\" holds what is no parameter with the name of a state");
+            state.optimizer.entries.push_back({entry[0].get<std::string>(), entry[1].get<std::string>(), {}});
+        }
+    }
+
+    std::string read_state(TrainingState& state) {
+        try {
+            const auto text = base::read_text(path_ + "/state.json");
+            if (!text) return "has no state.json";
+            const auto parsed = base::parse_json(*text);
+            if (!parsed.fault.empty()) throw base::InputError(parsed.fault);
+            if (const auto version = base::needed_integer(parsed.value, "version");
+                version != format_version) {
+                return "state.json has version " + std::to_string(version) + ", this program reads " +
+                       std::to_string(format_version);
+            }
+            read_counts(parsed.value, state);
+            if (const auto named = step_of(path_); named && *named != state.progression.step) {
+                return "holds step " + std::to_string(state.progression.step) + ", but its name says step " +
+                       std::to_string(*named) + ": call it " + name_of(state.progression.step) +
+                       ", if no other checkpoint has that name";
+            }
+            if (parsed.value.contains("facts")) state.facts = parsed.value.at("facts").dump();
+        } catch (const base::InputError& error) {
+            return std::string("state.json is damaged: ") + error.what();
+        }
+        if (state.plan == plan_) return "";
+        const auto saved = split_plan(state.plan), now = split_plan(plan_);
+        if (saved.rest == now.rest && !saved.policy.empty() && !now.policy.empty()) {
+            state.other_policy = saved.policy;
+            return "";
+        }
+        return "was saved under another model or plan:" + differing_lines(state.plan, plan_);
+    }
+
+    std::string read_optimizer(TrainingState& state) const {
+        const auto opened = model::SafetensorsFile::open(path_ + "/optimizer.safetensors");
+        if (!opened.file) return opened.error;
+        for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i) {
+            const auto* stored = opened.file->find(std::to_string(i));
+            if (stored == nullptr) return "optimizer.safetensors has no tensor " + std::to_string(i);
+            state.optimizer.entries[i].value = model::view_stored(opened.file, *stored).clone();
+        }
+        for (const auto& stored : opened.file->tensors()) {
+            const auto value = model::view_stored(opened.file, stored).clone();
+            if (stored.name == generator_name) state.progression.generator = value;
+            if (stored.name.starts_with(precision_prefix) && state.other_policy.empty()) {
+                state.precision.entries.push_back({stored.name.substr(std::strlen(precision_prefix)), value});
+            }
+            if (stored.name.starts_with(master_prefix))
+                state.masters[stored.name.substr(std::strlen(master_prefix))] = value;
+        }
+        return "";
+    }
+
+    // From float32 to the dtype in which the model stores now, with masters where that is a lower one.
+    static void convert(const model::ModelParameter& parameter, const at::Tensor& stored,
+                        TrainingState& state) {
+        const auto found = state.masters.find(parameter.name);
+        const auto exact =
+            (found == state.masters.end() ? stored : found->second).to(at::kFloat, false, true);
+        parameter.value.copy_(exact);
+        if (is_low(parameter.value))
+            state.masters[parameter.name] = exact;
+        else
+            state.masters.erase(parameter.name);
+    }
+
+    std::string read_parameters(TrainingState& state) {
+        const auto opened = model::SafetensorsFile::open(path_ + "/model.safetensors");
+        if (!opened.file) return opened.error;
+        for (const auto& parameter : parameters_.all()) {
+            const auto* stored = opened.file->find(parameter.name);
+            if (stored == nullptr) return "model.safetensors has no tensor '" + parameter.name + "'";
+            if (at::IntArrayRef(stored->shape) != parameter.value.sizes()) {
+                std::ostringstream text;
+                text << "model.safetensors: tensor '" << parameter.name << "' has shape "
+                     << at::IntArrayRef(stored->shape) << ", the model's has " << parameter.value.sizes();
+                return text.str();
+            }
+        }
+        const at::NoGradGuard no_grad;
+        for (const auto& parameter : parameters_.all()) {
+            const auto stored = model::view_stored(opened.file, *opened.file->find(parameter.name));
+            if (state.other_policy.empty())
+                parameter.value.copy_(stored);
+            else
+                convert(parameter, stored, state);
+        }
+        return "";
+    }
+
+    std::string path_;
+    const std::string& plan_;
+    model::Parameters& parameters_;
+};
+
+}  // namespace
+
+void remove_leftovers(const std::string& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> leftovers;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().filename().string().starts_with(aside_prefix)) leftovers.push_back(entry.path());
+    }
+    for (const auto& path : leftovers) fs::remove_all(path, ignored);
+}
+
+base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+                                const model::Parameters& parameters, std::int64_t keep) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return "cannot make the folder " + folder + ": " + error.message();
+    remove_leftovers(folder);
+    const auto name = name_of(state.progression.step);
+    const auto target = folder + "/" + name;
+    if (fs::exists(target + "/state.json", error)) return std::nullopt;  // the same step has the same state
+    const auto aside = folder + "/" + aside_prefix + name;
+    fs::create_directory(aside, error);
+    if (error) return "cannot make the folder " + aside + ": " + error.message();
+    auto failed = write_files(aside, state, parameters);
+    if (!failed) failed = base::sync_folder(aside);
+    if (!failed && std::rename(aside.c_str(), target.c_str()) != 0)
+        failed = "cannot rename " + aside + ": " + std::strerror(errno);
+    if (failed) {
+        fs::remove_all(aside, error);
+        return failed;
+    }
+    if (auto unsynced = base::sync_folder(folder)) return unsynced;
+    remove_old(folder, static_cast<std::size_t>(std::max<std::int64_t>(1, keep)));
+    return std::nullopt;
+}
+
+std::optional<std::string> newest_checkpoint(const std::string& folder) {
+    const auto all = checkpoints_in(folder);
+    return all.empty() ? std::nullopt : std::optional(all.rbegin()->second);
+}
+
+LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
+                                 model::Parameters& parameters) {
+    return Reader(path, plan, parameters).read();
+}
+
+}  // namespace switchyard::train

@@ -1,0 +1,42 @@
+// Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors (with float32 masters
+// where parameters are of lower precision), state.json and checksums.xxh128, which holds the other files'
+// checksums (XXH3 of 128 bits) in the format that `xxh128sum --check` reads.
+//
+// Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a
+// full disk at any moment leaves the previous checkpoints as they were and at most a folder `.writing-*`,
+// which the next save or resumption removes. Nothing in them is code: no pickle.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/workbench/train/training_state.h"
+
+namespace switchyard::train {
+
+// Saves below `folder` (made if need be) and removes all but the newest `keep` checkpoints. The error names
+// file and reason.
+base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
+                                const model::Parameters& parameters, std::int64_t keep);
+
+// Removes what a killed save left below `folder`.
+void remove_leftovers(const std::string& folder);
+
+// The checkpoint of the most steps below `folder`, nullopt if there is none. A damaged one counts: whether to
+// go on from an older one is not for a program to decide.
+std::optional<std::string> newest_checkpoint(const std::string& folder);
+
+struct LoadedCheckpoint {
+    std::optional<TrainingState> state;
+    std::string error;  // names the file and what does not fit; then no parameter was changed
+};
+
+// Compares every file with its checksum, reads the state and sets the parameters. `plan`: see
+// TrainingState::plan; another one is an error that shows the differing lines, unless the precision policy is
+// all that differs: then parameters and their float32 masters come from what the checkpoint has in float32.
+LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,
+                                 model::Parameters& parameters);
+
+}  // namespace switchyard::train

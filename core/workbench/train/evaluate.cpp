@@ -1,0 +1,55 @@
+#include "core/workbench/train/evaluate.h"
+
+#include <cmath>
+
+#include <ATen/core/grad_mode.h>
+
+namespace switchyard::train {
+
+std::int64_t sample_count(const Batch& batch) {
+    const auto& samples = batch.samples;
+    std::int64_t count = samples.empty() ? 0 : 1;
+    for (std::size_t i = 1; i < samples.size(); ++i) count += samples[i] != samples[i - 1] ? 1 : 0;
+    return count;
+}
+
+EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
+                    const model::DataLoaderOp& loader, const EvalHooks& hooks) {
+    const at::NoGradGuard no_grad;
+    model::ForwardContext context;
+    context.phase = Phase::eval;
+    LossParams loss;
+    loss.reduction = Reduction::sum;
+    loss.ignore_index = config.loss.ignore_index;
+
+    EvalResult result;
+    loader.seek({});
+    plan.precision().begin_step();
+    const auto total = loader.batches();
+    double sum = 0.0;
+    std::int64_t hits = 0;
+    bool with_logits = true;
+    Batch batch;
+    for (std::int64_t done = 0; loader.next(batch); ++done) {
+        if (hooks.stop && hooks.stop()) break;
+        const auto task = model.task(context, batch, loss);
+        sum += task.loss.loss.item<double>();
+        result.labels += task.loss.count.item<std::int64_t>();
+        result.samples += sample_count(batch);
+        with_logits = with_logits && task.logits.defined();
+        if (with_logits && task.logits.size(0) > 0) {
+            const auto counted = task.targets.ne(loss.ignore_index);
+            hits += task.logits.argmax(1).eq(task.targets).logical_and(counted).sum().item<std::int64_t>();
+        }
+        if (hooks.progress) hooks.progress(done + 1, total);
+        result.complete = done + 1 == total;
+    }
+    plan.precision().end_step();
+    const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
+    result.loss = sum / labels;
+    if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
+    if (config.task.predicts_words()) result.perplexity = std::exp(result.loss);
+    return result;
+}
+
+}  // namespace switchyard::train

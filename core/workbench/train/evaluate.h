@@ -1,0 +1,36 @@
+// A model's loss, accuracy and perplexity over all batches of a loader, without gradients.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "core/kernel/config/config.h"
+#include "core/kernel/runtime/operations/data_loader_op.h"
+#include "core/workbench/model/bound_plan.h"
+#include "core/workbench/model/model.h"
+
+namespace switchyard::train {
+
+struct EvalResult {
+    bool complete = false;  // false: never run, or stopped
+    double loss = 0.0;      // mean over labels
+    std::optional<double>
+        accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
+    std::optional<double> perplexity;  // exp(loss), where words are predicted
+    std::int64_t labels = 0;
+    std::int64_t samples = 0;
+};
+
+// Samples of a batch, each once however many documents it is made of.
+std::int64_t sample_count(const Batch& batch);
+
+struct EvalHooks {
+    std::function<void(std::int64_t done, std::int64_t total)> progress;
+    std::function<bool()> stop;
+};
+
+EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
+                    const model::DataLoaderOp& loader, const EvalHooks& hooks);
+
+}  // namespace switchyard::train

@@ -1,0 +1,148 @@
+#include "core/workbench/train/run_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "core/kernel/config/show.h"
+#include "core/kernel/loader/content_hash.h"
+#include "core/workbench/data/documents.h"
+
+namespace switchyard::train {
+namespace {
+
+using base::Json;
+
+// Keys that change what is written down, or where things are, and no number that is learnt.
+constexpr std::array<std::string_view, 13> without_effect{
+    "plugins.disabled",       "plugins.paths",          "run.phases",
+    "runtime.allocator",      "runtime.auto",           "train.log_every",
+    "train.eval_every",       "train.checkpoint_every", "train.checkpoint_minutes",
+    "train.keep_checkpoints", "train.max_rewinds",
+    "runtime.threads",  // how many there really are is a fact of its own
+    "train.weights"};   // a run that goes on has its own
+
+const std::string& value_of(const std::map<std::string, std::string>& values, const std::string& key) {
+    static const std::string none = "(nothing)";
+    static const auto standard = config::canonical_values(config::Config());
+    for (const auto* known : {&values, &standard}) {
+        if (const auto found = known->find(key); found != known->end()) return found->second;
+    }
+    return none;
+}
+
+// How long a run lasts changes its learning rates unless they are the same in all steps.
+bool rates_hang_on_length(const RunFacts& facts) {
+    return value_of(facts.config, "train.schedule") != "\"constant\"" ||
+           value_of(facts.config, "train.warmup_ratio").find_first_not_of("0.") != std::string::npos;
+}
+
+bool counts(const std::string& key, const RunFacts& before, const RunFacts& now) {
+    if (std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end()) return false;
+    if (key == "train.steps" || key == "train.epochs")
+        return rates_hang_on_length(before) || rates_hang_on_length(now);
+    return !now.data.contains(key);  // the content of files counts, not where they are
+}
+
+DataFile data_file(const std::string& path) {
+    std::error_code error;
+    return {path, std::filesystem::is_regular_file(path, error) ? host::content_hash(path) : ""};
+}
+
+std::vector<DataFile> data_files(const std::vector<std::string>& names) {
+    std::vector<DataFile> files;
+    for (const auto& named : names) {
+        for (const auto& path : data::files_of(named)) files.push_back(data_file(path));
+    }
+    return files;
+}
+
+std::string shown(const DataFile* file) {
+    if (file == nullptr) return "no such file";
+    return file->path + (file->hash.empty() ? " of unknown content" : " with XXH3 " + file->hash);
+}
+
+// The first file that is another; files whose content is not known are taken for others.
+void compare_files(const std::string& key, const std::vector<DataFile>& before,
+                   const std::vector<DataFile>& now, std::vector<FactChange>& changes) {
+    for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+        const auto* const old_file = i < before.size() ? &before[i] : nullptr;
+        const auto* const new_file = i < now.size() ? &now[i] : nullptr;
+        if (old_file != nullptr && new_file != nullptr && !old_file->hash.empty() &&
+            old_file->hash == new_file->hash)
+            continue;
+        changes.push_back({key, shown(old_file), shown(new_file), true});
+        return;
+    }
+}
+
+}  // namespace
+
+RunFacts facts_of(const config::Config& config, std::int64_t threads, const HostInfo& host) {
+    RunFacts facts{config::canonical_values(config), {}, threads, host.cpu_model, host.libtorch_version};
+    const auto& data = config.data;
+    facts.data = {{"data.train", data_files(data.train)},
+                  {"data.eval", data_files(data.eval)},
+                  {"data.target_train", data_files(data.target_train)},
+                  {"data.target_eval", data_files(data.target_eval)},
+                  {"data.vocabulary", {}}};
+    if (!data.vocabulary.empty()) facts.data["data.vocabulary"] = {data_file(data.vocabulary)};
+    return facts;
+}
+
+Json to_json(const RunFacts& facts) {
+    Json data = Json::object();
+    for (const auto& [key, files] : facts.data) {
+        auto& list = data[key] = Json::array();
+        for (const auto& file : files) list.push_back({{"path", file.path}, {"xxh128", file.hash}});
+    }
+    return {{"config", facts.config},
+            {"data", std::move(data)},
+            {"threads", facts.threads},
+            {"cpu", facts.cpu},
+            {"libtorch", facts.libtorch}};
+}
+
+RunFacts facts_from(const Json& json) {
+    RunFacts facts;
+    for (const auto& [key, value] : base::member(json, "config").items()) {
+        if (value.is_string()) facts.config[key] = value.get<std::string>();
+    }
+    for (const auto& [key, files] : base::member(json, "data").items()) {
+        for (const auto& file : files)
+            facts.data[key].push_back({base::text_of(file, "path"), base::text_of(file, "xxh128")});
+    }
+    const auto& threads = base::member(json, "threads");
+    if (threads.is_number_integer()) facts.threads = threads.get<std::int64_t>();
+    facts.cpu = base::text_of(json, "cpu");
+    facts.libtorch = base::text_of(json, "libtorch");
+    return facts;
+}
+
+std::vector<FactChange> changes_between(const RunFacts& before, const RunFacts& now) {
+    std::vector<FactChange> changes;
+    auto keys = before.config;
+    keys.insert(now.config.begin(), now.config.end());
+    for (const auto& [key, value] : keys) {
+        const auto &old_value = value_of(before.config, key), &new_value = value_of(now.config, key);
+        if (old_value != new_value) changes.push_back({key, old_value, new_value, counts(key, before, now)});
+    }
+    for (const auto& [key, files] : now.data) {
+        const auto found = before.data.find(key);
+        compare_files(key, found == before.data.end() ? std::vector<DataFile>() : found->second, files,
+                      changes);
+    }
+    const auto threads = [](const RunFacts& facts) {
+        return std::to_string(facts.threads) + (facts.threads == 1 ? " thread" : " threads");
+    };
+    if (before.threads != now.threads)
+        changes.push_back({"runtime.threads", threads(before), threads(now), true});
+    if (before.cpu != now.cpu) changes.push_back({"cpu", before.cpu, now.cpu, false});
+    if (before.libtorch != now.libtorch)
+        changes.push_back({"libtorch", before.libtorch, now.libtorch, false});
+    return changes;
+}
+
+}  // namespace switchyard::train

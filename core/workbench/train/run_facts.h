@@ -1,0 +1,48 @@
+// What decides on the numbers of a run: its whole configuration, what its data files hold, and in how many
+// threads it computes. Kept in record.json as the run was begun and with every checkpoint as it was when that
+// was saved, so that a resumption can say what has changed since.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/host_info.h>
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/config/config.h"
+
+namespace switchyard::train {
+
+struct DataFile {
+    std::string path;
+    std::string hash;  // XXH3 of 128 bits; empty: no regular file, whose content is not known
+};
+
+struct RunFacts {
+    std::map<std::string, std::string> config;  // config::canonical_values
+    std::map<std::string, std::vector<DataFile>>
+        data;                   // "data.train": its files in order, those of folders too
+    std::int64_t threads = 0;   // that compute
+    std::string cpu, libtorch;  // where it ran; told, never refused
+};
+
+// Reads every data file once, for its hash.
+RunFacts facts_of(const config::Config& config, std::int64_t threads, const HostInfo& host);
+
+base::Json to_json(const RunFacts& facts);
+// Of what to_json made; what is missing or of another type is left empty.
+RunFacts facts_from(const base::Json& json);
+
+struct FactChange {
+    std::string key;  // of the configuration, or "cpu", "libtorch"
+    std::string before, now;
+    bool counts =
+        true;  // the run would not be what its record says; else only what is written down, and when, changes
+};
+
+// Of the configuration, the data and the machine, each in the order of keys. A key of the configuration that
+// only one of them knows has there the default of this program.
+std::vector<FactChange> changes_between(const RunFacts& before, const RunFacts& now);
+
+}  // namespace switchyard::train

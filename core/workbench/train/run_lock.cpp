@@ -1,0 +1,94 @@
+#include "core/workbench/train/run_lock.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/printable.h"
+
+namespace switchyard::train {
+namespace {
+
+constexpr int tries = 100;  // a folder that is removed and made again all the time
+
+std::string this_machine() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+std::string read_start(int descriptor) {
+    std::array<char, 2000> text{};
+    const auto count = ::pread(descriptor, text.data(), text.size(), 0);
+    return count > 0 ? std::string(text.data(), static_cast<std::size_t>(count)) : "";
+}
+
+// "process 1234 (switchyard train a.toml)"; the holder may not have written its name yet.
+std::string holder(int descriptor) {
+    std::istringstream lines(read_start(descriptor));
+    std::string process, machine, command;
+    if (!std::getline(lines, process) || !std::getline(lines, machine) || !std::getline(lines, command))
+        return "another process";
+    const auto where = machine == this_machine() ? "" : " on " + base::quoted(machine);
+    return "process " + base::quoted(process) + where + " (" + base::quoted(command) + ")";
+}
+
+// Whether the name still leads to the file that was locked.
+bool is_there(int descriptor, const std::string& name) {
+    struct stat locked {
+    }, named{};
+    return ::fstat(descriptor, &locked) == 0 && ::stat(name.c_str(), &named) == 0 &&
+           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
+int lock(int descriptor) {
+    while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+}  // namespace
+
+RunLock::~RunLock() {
+    if (descriptor_ < 0) return;
+    [[maybe_unused]] const int emptied = ::ftruncate(descriptor_, 0);
+    ::close(descriptor_);
+}
+
+std::string RunLock::take(const std::string& folder, const std::string& command) {
+    if (descriptor_ >= 0) return "";
+    const auto name = folder + "/.lock";
+    for (int attempt = 0; descriptor_ < 0; ++attempt) {
+        const int opened = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (opened < 0) return "cannot write " + name + ": " + std::strerror(errno);
+        const int error = lock(opened);
+        if (error == EWOULDBLOCK) {
+            const auto text = folder + ": error: in use by " + holder(opened) +
+                              ": wait until it has ended, or give another folder with --run";
+            ::close(opened);
+            return text;
+        }
+        if (error != 0) {
+            warning_ = "warning: " + name + ": no lock can be had here (" + std::strerror(error) +
+                       "): take care that no other process writes this folder\n";
+        } else if (!is_there(opened, name) && attempt < tries) {
+            ::close(opened);
+            continue;
+        }
+        descriptor_ = opened;
+    }
+    const auto text = std::to_string(::getpid()) + "\n" + this_machine() + "\n" + command + "\n";
+    // On a full disk others learn less.
+    if (::ftruncate(descriptor_, 0) == 0) (void)base::write_all(descriptor_, text);
+    return "";
+}
+
+}  // namespace switchyard::train

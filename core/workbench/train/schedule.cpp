@@ -1,0 +1,50 @@
+#include "core/workbench/train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <numbers>
+#include <sstream>
+#include <stdexcept>
+
+#include "core/kernel/config/table.h"
+
+namespace switchyard::train {
+namespace {
+
+std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
+    const double most = *config::find_field("train.steps")->shape.limits.high;
+    const double steps = epochs * static_cast<double>(steps_per_epoch);
+    if (steps <= most) return std::max<std::int64_t>(1, std::llround(steps));
+    std::ostringstream text;
+    text << "train.epochs: got " << epochs << ", which of " << steps_per_epoch
+         << " steps each makes more than " << std::fixed << std::setprecision(0) << most
+         << " steps: lower it, or set train.steps";
+    throw std::invalid_argument(text.str());
+}
+
+}  // namespace
+
+Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch) {
+    const auto groups =
+        (batches_per_epoch + train.grad_accumulation_steps - 1) / train.grad_accumulation_steps;
+    Schedule schedule;
+    schedule.total_steps = train.steps > 0 ? train.steps : steps_of(train.epochs, groups);
+    schedule.kind = train.schedule;
+    schedule.warmup_steps = std::llround(train.warmup_ratio * static_cast<double>(schedule.total_steps));
+    schedule.final_factor = train.final_factor;
+    return schedule;
+}
+
+double Schedule::factor(std::int64_t step) const {
+    if (step < warmup_steps) return static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+    if (kind == config::ScheduleKind::constant) return 1.0;
+    const auto decay_steps = std::max<std::int64_t>(1, total_steps - warmup_steps);
+    const double done =
+        std::min(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(decay_steps));
+    const double left =
+        kind == config::ScheduleKind::linear ? 1.0 - done : 0.5 * (1.0 + std::cos(std::numbers::pi * done));
+    return final_factor + (1.0 - final_factor) * left;
+}
+
+}  // namespace switchyard::train

@@ -1,0 +1,92 @@
+// All that a job needs at run time, made from a configuration and its plan: components, model, weights,
+// tokenizer, data.
+//
+// Config and Plan -> Session -> Trainer | evaluate | predict | check.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/config.h"
+#include "core/kernel/resolver/plan.h"
+#include "core/kernel/runtime/operations/data_loader_op.h"
+#include "core/kernel/runtime/operations/optimizer_op.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/data/splits.h"
+#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/model/bound_plan.h"
+#include "core/workbench/model/model.h"
+#include "core/workbench/model/parameters.h"
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/train/trainer.h"
+
+namespace switchyard::train {
+
+// Something that the user gave cannot be used: every line is one problem with its place.
+class InputError : public base::InputError {
+public:
+    explicit InputError(const std::vector<std::string>& problems);
+};
+
+class Session {
+public:
+    // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it.
+    // Throws InputError for a model or task that cannot be run, PluginError for a component that cannot be
+    // created.
+    Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
+            const HostInfo& host);
+
+    // Sets the parameters from [train] weights if there are any. Throws InputError.
+    void load_initial_weights();
+    // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError
+    // with all problems.
+    void load_tokenizer();
+    void load_data();
+
+    // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
+    // batch.
+    Trainer make_trainer();
+    // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks.
+    // Needs no load_data.
+    Trainer make_trainer(const SampleSource& samples);
+    // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
+    const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
+
+    // With what "auto" in [precision] became.
+    const config::Config& config() const { return config_; }
+    const model::BoundPlan& plan() const { return plan_; }
+    const model::Model& model() const { return *model_; }
+    model::Parameters& parameters() { return parameters_; }
+    const model::DataLoaderOp& train_loader() const { return train_loader_; }
+    const data::Tokenizer& tokenizer() const { return *tokenizer_; }
+    const data::Splits& data() const { return data_; }
+    const model::LoadedWeights& initial_weights() const { return weights_; }
+    const model::OptimizerOp& optimizer() const { return optimizer_; }
+    // What must not change between a checkpoint and its resumption, a line for each fact; whole after
+    // load_data.
+    const std::string& plan_text() const { return plan_text_; }
+    // What really ran, loaders and optimizer included.
+    std::vector<model::Executed> executed() const;
+
+private:
+    GraphMaker* graphs();
+    data::Splits read_data() const;
+    LoaderParams loader_params(bool training) const;
+
+    config::Config config_;
+    std::string plan_text_;
+    model::BoundPlan plan_;
+    model::Parameters parameters_;
+    std::unique_ptr<model::Model> model_;
+    model::OptimizerOp optimizer_;
+    model::DataLoaderOp train_loader_, eval_loader_;
+    std::shared_ptr<const data::Tokenizer> tokenizer_;
+    data::Splits data_;
+    model::LoadedWeights weights_;
+    std::unique_ptr<GraphMaker> graphs_;  // where train.cuda_graph asks for it
+};
+
+}  // namespace switchyard::train

@@ -1,0 +1,26 @@
+// What a step does alike whether it is captured into a graph or not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <switchyard/interfaces/batch.h>
+#include <switchyard/interfaces/loss.h>
+#include <switchyard/interfaces/optimizer.h>
+#include "core/kernel/config/config.h"
+
+namespace switchyard::train {
+
+// Of all batches together.
+std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_index);
+
+// Each batch's loss is a sum, divided by `divisor`.
+LossParams step_loss(const config::Config& config, double divisor);
+
+// What backward left in the parameters becomes the groups' gradients.
+void collect_gradients(std::vector<ParameterGroup>& groups);
+
+// Frees them, unless somebody else holds them too.
+void drop_gradients(std::vector<ParameterGroup>& groups);
+
+}  // namespace switchyard::train

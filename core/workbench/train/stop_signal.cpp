@@ -1,0 +1,56 @@
+#include "core/workbench/train/stop_signal.h"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+
+#include <unistd.h>
+
+namespace switchyard::train {
+namespace {
+
+constexpr std::array<int, 3> handled{SIGINT, SIGTERM, SIGHUP};
+std::atomic<int> first_signal{0};
+std::atomic<bool> noting{false};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "a signal handler must not take a lock");
+std::array<struct sigaction, handled.size()> previous;
+
+void note_or_end(int signal) {
+    if (!noting) ::_exit(128 + signal);
+    int none = 0;
+    if (first_signal.compare_exchange_strong(none, signal)) return;
+    // The raised signal is blocked until the handler returns; then it ends the process as it would have
+    // without one.
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(signal, &action, nullptr);
+    ::raise(signal);
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+    first_signal = 0;
+    noting = false;
+    struct sigaction action {};
+    action.sa_handler = note_or_end;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (const int signal : handled) sigaddset(&action.sa_mask, signal);
+    for (std::size_t i = 0; i < handled.size(); ++i) {
+        ::sigaction(handled[i], nullptr, &previous[i]);
+        if (previous[i].sa_handler != SIG_IGN) ::sigaction(handled[i], &action, nullptr);
+    }
+}
+
+StopSignal::~StopSignal() {
+    for (std::size_t i = 0; i < handled.size(); ++i) ::sigaction(handled[i], &previous[i], nullptr);
+}
+
+void StopSignal::note() { noting = true; }
+void StopSignal::end_at_once() { noting = false; }
+
+int StopSignal::received() const { return first_signal; }
+
+}  // namespace switchyard::train

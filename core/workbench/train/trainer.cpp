@@ -1,0 +1,452 @@
+#include "core/workbench/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "core/workbench/train/nonfinite.h"
+#include "core/workbench/train/step_parts.h"
+
+namespace switchyard::train {
+namespace {
+
+// A packed sample may be made of several documents, each a sequence of its own.
+std::int64_t sequences_of(const Batch& batch) {
+    const auto& tokens = batch.source.tokens;
+    if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
+    return static_cast<std::int64_t>(batch.samples.size());
+}
+
+HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay) {
+    HyperParameters hyper;
+    hyper.lr = optimizer.lr;
+    hyper.beta1 = optimizer.betas[0];
+    hyper.beta2 = optimizer.betas[1];
+    hyper.eps = optimizer.eps;
+    hyper.weight_decay = decay ? optimizer.weight_decay : 0.0;
+    hyper.momentum = optimizer.momentum;
+    hyper.nesterov = optimizer.nesterov;
+    return hyper;
+}
+
+std::vector<ParameterGroup> groups_of(const config::Config& config, const model::Parameters& parameters) {
+    std::vector<ParameterGroup> groups;
+    for (const bool decay : {true, false}) {
+        ParameterGroup group;
+        group.name = decay ? "decayed" : "not decayed";
+        group.hyper = hyper_of(config.optimizer, decay);
+        for (const auto& parameter : parameters.all()) {
+            if (parameter.decay != decay) continue;
+            Parameter entry;
+            entry.name = parameter.name;
+            entry.value = parameter.value;
+            if (parameter.value.element_size() < 4) entry.master = parameter.value.detach().to(at::kFloat);
+            group.parameters.push_back(std::move(entry));
+        }
+        if (!group.parameters.empty()) groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+at::Generator& generator() {
+    static at::Generator cpu = at::detail::getDefaultCPUGenerator();
+    return cpu;
+}
+
+at::Tensor generator_state() {
+    const std::lock_guard<std::mutex> lock(generator().mutex());
+    return generator().get_state().clone();
+}
+
+void set_generator_state(const at::Tensor& state) {
+    const std::lock_guard<std::mutex> lock(generator().mutex());
+    try {
+        generator().set_state(state);
+    } catch (const c10::Error& error) {
+        throw std::invalid_argument(std::string("random state: ") + error.what_without_backtrace());
+    }
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainingParts& parts)
+    : parts_(parts),
+      groups_(groups_of(parts.config, parts.parameters)),
+      schedule_(schedule_of(parts.config.train, parts.train_loader.batches())),
+      batches_per_epoch_(parts.train_loader.batches()) {
+    if (batches_per_epoch_ == 0) {
+        throw std::invalid_argument(
+            "the training data makes no batch: it has fewer samples than batch.size and "
+            "data_loader.drop_last is set");
+    }
+    for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr);
+    parts_.optimizer.bind(groups_);
+    if (parts.graphs != nullptr) {
+        graphed_ =
+            std::make_unique<GraphedStep>(GraphedStep::Parts{parts.config, parts.plan, parts.model,
+                                                             parts.parameters, parts.optimizer, groups_},
+                                          *parts.graphs);
+    }
+    {
+        const std::lock_guard<std::mutex> lock(generator().mutex());
+        generator().set_current_seed(static_cast<std::uint64_t>(parts.config.run.seed));
+    }
+    now_ = boundary();
+}
+
+Progression Trainer::boundary() const {
+    Progression progression = now_;
+    progression.loader = parts_.train_loader.position();
+    progression.generator = generator_state();
+    return progression;
+}
+
+void Trainer::restore(const TrainingState& state) {
+    const auto& masters = state.masters;
+    for (const auto& group : groups_) {
+        for (const auto& parameter : group.parameters) {
+            if (!parameter.master.defined()) continue;
+            const auto found = masters.find(parameter.name);
+            if (found == masters.end() || found->second.sizes() != parameter.master.sizes())
+                throw std::invalid_argument("there is no float32 master of " + parameter.name +
+                                            " in its shape, which parameters of lower precision need");
+        }
+    }
+    parts_.optimizer.load(state.optimizer);
+    leave_graphs();
+    if (state.other_policy.empty()) parts_.plan.precision().load(state.precision);
+    parts_.train_loader.seek(state.progression.loader);
+    if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
+    for (auto& group : groups_) {
+        for (auto& parameter : group.parameters) {
+            if (parameter.master.defined()) parameter.master.copy_(masters.at(parameter.name));
+        }
+    }
+    now_ = state.progression;
+    restored_ = true;
+}
+
+TrainingState Trainer::state() const {
+    TrainingState state;
+    state.progression = now_;
+    state.optimizer = parts_.optimizer.state();
+    state.precision = parts_.plan.precision().state();
+    state.plan = parts_.plan_text;
+    for (const auto& group : groups_) {
+        for (const auto& parameter : group.parameters) {
+            if (parameter.master.defined()) state.masters[parameter.name] = parameter.master;
+        }
+    }
+    return state;
+}
+
+double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_until(batches, {}); }
+
+std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, const Stop& stop) {
+    const auto& config = parts_.config;
+    leave_graphs();
+    const auto labels = labels_of(batches, config.loss.ignore_index);
+    const auto loss = step_loss(config, static_cast<double>(std::max<std::int64_t>(1, labels)));
+    model::ForwardContext context;
+    context.phase = Phase::train;
+    context.dropout_on = dropout_on_;
+    context.run_seed = static_cast<std::uint64_t>(config.run.seed);
+    context.step = static_cast<std::uint64_t>(now_.step);
+    context.recompute = config.train.recompute;
+    context.recompute_every = config.train.recompute_every;
+
+    const double scale = parts_.plan.precision().loss_scale();
+    double mean = 0.0;
+    std::int64_t document = 0;
+    for (auto& batch : batches) {
+        if (stop && stop()) return std::nullopt;
+        batch.source.tokens.first_document = document;
+        batch.target.tokens.first_document = document;
+        document += sequences_of(batch);
+        const auto result = parts_.model.task(context, batch, loss);
+        mean += result.loss.loss.item<double>();
+        (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();
+    }
+    return mean;
+}
+
+// Captured steps leave their gradients where the graphs write them, and hold on to the optimizer's tensors.
+void Trainer::leave_graphs() {
+    if (graphed_ == nullptr || !graphed_->captured()) return;
+    graphed_->forget();
+    drop_gradients();
+}
+
+void Trainer::drop_gradients() {
+    train::drop_gradients(groups_);
+    parts_.parameters.zero_gradients();
+}
+
+std::vector<at::Tensor> Trainer::unscaled_gradients() const {
+    const double scale = parts_.plan.precision().loss_scale();
+    std::vector<at::Tensor> gradients;
+    for (const auto& parameter : parts_.parameters.all()) {
+        const auto& gradient = parameter.value.grad();
+        gradients.push_back(gradient.defined() ? gradient.detach().to(at::kFloat).mul(1.0 / scale)
+                                               : at::Tensor());
+    }
+    return gradients;
+}
+
+// The optimizer's part of a step, unless something is not finite.
+void Trainer::update(StepReport& report) {
+    const auto& precision = parts_.plan.precision();
+    const bool scaled = parts_.config.precision.loss_scaling.value_or(false);
+    const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
+    collect_gradients(groups_);
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].hyper.lr = base_lr_[i] * report.lr_factor;
+    StepParams params;
+    params.max_grad_norm = parts_.config.optimizer.max_grad_norm;
+    params.grad_scale = precision.loss_scale();
+    if (!scaled) {
+        report.nonfinite = nonfinite_loss(report.loss);
+        // A step that clips looks itself.
+        if (report.nonfinite.empty() && params.max_grad_norm <= 0.0)
+            report.nonfinite = nonfinite_gradients(groups_);
+        report.skipped = skips && !report.nonfinite.empty();
+        if (!report.nonfinite.empty()) return precision.update(true);
+    }
+    const auto result = parts_.optimizer.step(groups_, params);
+    const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
+    if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
+    if (scaled) {
+        report.skipped = unchanged;
+        if (!unchanged) report.nonfinite = nonfinite_loss(report.loss);
+    } else if (unchanged || !std::isfinite(report.grad_norm)) {
+        report.nonfinite = nonfinite_gradients(groups_);
+        report.skipped = skips && !report.nonfinite.empty();
+    }
+    precision.update(unchanged);
+}
+
+// Small gradients are scaled until some are Inf: that alone is no fault.
+void Trainer::add_finding(StepReport& report) const {
+    if (trace_ == nullptr) return;
+    const auto finding = trace_->first();
+    const bool scaled = report.skipped && report.nonfinite.empty();
+    if (finding && (finding->forward || !scaled)) {
+        report.nonfinite = finding->text;
+        report.traced = true;
+    } else if (!report.nonfinite.empty()) {
+        report.nonfinite +=
+            " (inputs, outputs and gradients of all operations are finite: it arose in a sum of gradients)";
+        report.traced = true;
+    }
+}
+
+StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
+
+std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
+    if (graphed_ != nullptr && trace_ == nullptr && host::call_observer() == nullptr)
+        return graphed_step(batches);
+    const auto start = std::chrono::steady_clock::now();
+    const auto& precision = parts_.plan.precision();
+    StepReport report;
+    report.lr_factor = schedule_.factor(now_.step);
+    precision.begin_step();
+    std::optional<host::ObserveCalls> tracing;
+    if (trace_ != nullptr) {
+        trace_->begin_step();
+        tracing.emplace(*trace_);
+    }
+    const auto loss = accumulate_until(batches, stop);
+    if (!loss) {
+        precision.end_step();
+        drop_gradients();
+        return std::nullopt;
+    }
+    report.loss = *loss;
+    update(report);
+    add_finding(report);
+    precision.end_step();
+    drop_gradients();
+    return finished(std::move(report), batches, start);
+}
+
+// The same step, replayed. Whether something was not finite is known when it is done: the optimizer has then
+// changed nothing if it clips, and else the run stops or goes back to a checkpoint.
+StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
+    const auto start = std::chrono::steady_clock::now();
+    StepReport report;
+    report.lr_factor = schedule_.factor(now_.step);
+    const auto labels = labels_of(batches, parts_.config.loss.ignore_index);
+    const auto made = graphed_->run(batches, labels, report.lr_factor);
+    report.loss = made.loss;
+    report.grad_norm = made.grad_norm;
+    report.graphs = graphed_->counts();
+    report.nonfinite = nonfinite_loss(report.loss);
+    // As where steps are not captured: one that clips looks itself.
+    const bool looked = parts_.config.optimizer.max_grad_norm > 0.0;
+    const bool unchanged = made.skipped || (looked && !std::isfinite(made.grad_norm));
+    if (report.nonfinite.empty() && (unchanged || !looked)) {
+        collect_gradients(groups_);
+        report.nonfinite = nonfinite_gradients(groups_);
+    }
+    const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
+    report.skipped = skips && unchanged && !report.nonfinite.empty();
+    parts_.plan.precision().update(!report.nonfinite.empty());
+    return finished(std::move(report), batches, start);
+}
+
+// Counts a step.
+StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batches,
+                             std::chrono::steady_clock::time_point start) {
+    for (const auto& batch : batches) {
+        report.samples += sample_count(batch);
+        report.tokens += batch.source.count + batch.target.count;
+    }
+    ++now_.step;
+    now_.samples += report.samples;
+    now_.tokens += report.tokens;
+    now_.skipped_steps += report.skipped ? 1 : 0;
+    now_.nonfinite_steps += report.nonfinite.empty() ? 0 : 1;
+    report.step = now_.step;
+    report.total_steps = schedule_.total_steps;
+    report.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return report;
+}
+
+// False: asked to stop. A group never spans two epochs; the last of an epoch may be smaller.
+bool Trainer::next_group(std::vector<Batch>& group, const TrainerHooks& hooks) {
+    group.clear();
+    while (static_cast<std::int64_t>(group.size()) < parts_.config.train.grad_accumulation_steps) {
+        if (hooks.stop && hooks.stop()) return false;
+        Batch batch;
+        if (parts_.train_loader.next(batch)) {
+            group.push_back(std::move(batch));
+        } else if (!group.empty()) {
+            return true;
+        }
+    }
+    return true;
+}
+
+bool Trainer::due(std::int64_t every) const {
+    return now_.step == schedule_.total_steps || (every > 0 && now_.step % every == 0);
+}
+
+// False: stopped, or, with an error, not written down.
+bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
+    if (parts_.eval_loader == nullptr) return true;
+    result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+                           {hooks.on_eval_progress, hooks.stop});
+    if (!result.eval.complete || !hooks.on_eval) return result.eval.complete;
+    return written_down(hooks.on_eval(now_.step, result.eval), hooks, result);
+}
+
+bool Trainer::save_is_due() const {
+    if (due(parts_.config.train.checkpoint_every)) return true;
+    const double minutes = parts_.config.train.checkpoint_minutes;
+    const std::chrono::duration<double, std::ratio<60>> since = std::chrono::steady_clock::now() - saved_;
+    return minutes > 0.0 && since.count() >= minutes;
+}
+
+bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
+    if (!hooks.save) return true;
+    result.error = hooks.save(state());
+    saved_ = std::chrono::steady_clock::now();
+    return result.error.empty();
+}
+
+// False where there was an error; what was learnt since the last checkpoint is then saved, if that can still
+// be written.
+bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
+    if (error.empty()) return true;
+    const bool saved = save_now(hooks, result);
+    const auto step = std::to_string(now_.step);
+    result.error =
+        error + (saved ? "; a checkpoint of step " + step + " was saved"
+                       : "; nor could a checkpoint of step " + step + " be saved: " + result.error);
+    return false;
+}
+
+// Goes back to the newest checkpoint, but for the data. An error text if that cannot be.
+std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
+    const auto most = parts_.config.train.max_rewinds;
+    if (now_.rewinds >= most) {
+        return "; the run was rewound " + std::to_string(now_.rewinds) +
+               (now_.rewinds == 1 ? " time" : " times") + " before, train.max_rewinds allows no more";
+    }
+    if (!hooks.reload) return "; there is no checkpoint to rewind to";
+    auto loaded = hooks.reload();
+    if (!loaded.state) return "; cannot rewind: " + loaded.error;
+    const auto counted = now_;
+    restore(*loaded.state);
+    parts_.train_loader.seek(counted.loader);
+    now_.loader = counted.loader;
+    now_.rewinds = counted.rewinds + 1;
+    now_.nonfinite_steps = counted.nonfinite_steps;
+    result.rewinds.push_back({report.step, now_.step, report.nonfinite});
+    if (!hooks.on_rewind) return "";
+    const auto error = hooks.on_rewind(result.rewinds.back());
+    return error.empty() ? "" : "; " + error;
+}
+
+// Does training go on after a step in which something was not finite?
+bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
+    if (report.skipped && !report.traced) return true;
+    std::string why;
+    if (!report.traced && parts_.config.train.nonfinite == config::Nonfinite::rewind) {
+        why = rewind(report, hooks, result);
+        if (why.empty()) return true;
+    }
+    result.numerics = true;
+    if (report.traced) {
+        result.error = "step " + std::to_string(report.step) + ": " + report.nonfinite;
+        return false;
+    }
+    result.error = report.nonfinite + " at step " + std::to_string(report.step) + why +
+                   ": lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard diagnose`; "
+                   "`switchyard train` with --resume --trace-nonfinite names the layer and operation";
+    return false;
+}
+
+TrainingResult Trainer::run(const TrainerHooks& hooks) {
+    TrainingResult result;
+    const auto end = [&](Outcome outcome) {
+        result.outcome = result.error.empty() ? outcome : Outcome::failed;
+        result.progression = now_;
+        if (graphed_ != nullptr) result.graphs = graphed_->counts();
+        return std::move(result);
+    };
+    if (evaluates_first() && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    const bool rewinds = parts_.config.train.nonfinite == config::Nonfinite::rewind;
+    if (rewinds && now_.step == 0 && !save_now(hooks, result)) return end(Outcome::failed);
+    std::vector<Batch> group;
+    while (now_.step < schedule_.total_steps) {
+        std::optional<StepReport> done;
+        if (next_group(group, hooks)) done = step_until(group, hooks.stop);
+        if (!done) return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
+        auto& report = *done;
+        now_ = boundary();
+        report.epoch = static_cast<double>(now_.loader.epoch) +
+                       static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);
+        result.steps.push_back(report);
+        if (hooks.on_step && !written_down(hooks.on_step(report), hooks, result)) return end(Outcome::failed);
+        if (!report.nonfinite.empty()) {
+            if (!survives(report, hooks, result)) return end(Outcome::failed);
+            if (!report.skipped) continue;
+        }
+        const bool last = now_.step == schedule_.total_steps;
+        if (save_is_due() && !save_now(hooks, result)) return end(Outcome::failed);
+        if (due(parts_.config.train.eval_every) && !evaluate_now(hooks, result)) {
+            if (!last && result.error.empty()) save_now(hooks, result);
+            return end(Outcome::stopped);
+        }
+    }
+    if (!result.eval.complete && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    return end(Outcome::finished);
+}
+
+}  // namespace switchyard::train

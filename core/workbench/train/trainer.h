@@ -1,0 +1,168 @@
+// The training loop: optimizer steps over micro-batches, evaluation, checkpoints, a clean stop.
+//
+// Where a loss or a gradient is not finite nothing is changed and train.nonfinite decides: the run stops; or
+// the step counts and its batches are left out; or everything goes back to the last checkpoint, bit for bit
+// as a resumption does, but for the data, which go on after the batches that did it. A step that a loss scale
+// skips is its own affair.
+//
+// One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over
+// all of them in one batch: each micro-batch's loss is a sum divided by the labels of the whole step, and
+// dropout knows a sequence by its number in the step, not in the micro-batch.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel/config/config.h"
+#include "core/kernel/runtime/operations/data_loader_op.h"
+#include "core/kernel/runtime/operations/optimizer_op.h"
+#include "core/workbench/model/bound_plan.h"
+#include "core/workbench/model/model.h"
+#include "core/workbench/model/parameters.h"
+#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/evaluate.h"
+#include "core/workbench/train/graph/graphed_step.h"
+#include "core/workbench/train/nonfinite_trace.h"
+#include "core/workbench/train/schedule.h"
+#include "core/workbench/train/training_state.h"
+
+namespace switchyard::train {
+
+// What a trainer works with; all of it outlives the trainer.
+struct TrainingParts {
+    const config::Config& config;
+    const model::BoundPlan& plan;
+    const model::Model& model;
+    model::Parameters& parameters;
+    const model::OptimizerOp& optimizer;
+    const model::DataLoaderOp& train_loader;  // started
+    const model::DataLoaderOp* eval_loader = nullptr;
+    std::string plan_text;         // TrainingState::plan
+    GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
+};
+
+// After each optimizer step.
+struct StepReport {
+    std::int64_t step = 0;  // done, from 1
+    std::int64_t total_steps = 0;
+    double epoch = 0.0;
+    double loss = 0.0;  // mean over the step's labels
+    double lr_factor = 1.0;
+    double grad_norm = -1.0;  // before clipping; < 0: not measured
+    bool skipped = false;     // something was not finite: nothing was changed, and training goes on
+    bool traced = false;      // `nonfinite` names the operation
+    std::string
+        nonfinite;  // what was not finite, where train.nonfinite says what follows; nothing was changed
+    std::int64_t samples = 0;  // of this step
+    std::int64_t tokens = 0;   // real ones
+    double milliseconds = 0.0;
+    GraphCounts graphs;  // of this process, so far
+};
+
+// Back to a checkpoint, as train.nonfinite = "rewind" does.
+struct Rewind {
+    std::int64_t from = 0;  // the step in which something was not finite
+    std::int64_t to = 0;    // steps done at the checkpoint
+    std::string what;       // was not finite
+};
+
+enum class Outcome : std::uint8_t { finished, stopped, failed };
+
+struct TrainingResult {
+    Outcome outcome = Outcome::finished;
+    std::string error;            // failed: what and where
+    bool numerics = false;        // failed, for something was not finite
+    std::vector<Rewind> rewinds;  // of this process
+    Progression progression;
+    std::vector<StepReport> steps;  // of this process
+    EvalResult eval;                // the last one
+    GraphCounts graphs;             // of this process
+};
+
+struct TrainerHooks {
+    // What writes down what happened. A text is an error: then a checkpoint is saved if one can be, and
+    // training stops.
+    std::function<std::string(const StepReport&)> on_step;
+    std::function<std::string(std::int64_t step, const EvalResult&)> on_eval;
+    std::function<std::string(const Rewind&)> on_rewind;
+    std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
+    // Saves a checkpoint; a text is an error, after which training stops.
+    std::function<std::string(const TrainingState&)> save;
+    // Sets the parameters from the newest checkpoint and gives the rest of it.
+    std::function<LoadedCheckpoint()> reload;
+    std::function<bool()> stop;  // looked at between micro-batches and between evaluation batches
+};
+
+class Trainer {
+public:
+    explicit Trainer(const TrainingParts& parts);
+
+    std::int64_t total_steps() const { return schedule_.total_steps; }
+    std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
+
+    // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
+    // or PluginError, for a state that does not fit.
+    void restore(const TrainingState& state);
+    // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by
+    // `run`.
+    bool evaluates_first() const { return restored_ && due(parts_.config.train.eval_every); }
+    TrainingState state() const;
+
+    TrainingResult run(const TrainerHooks& hooks);
+
+    // Off: batches are learnt by heart, as `check` does.
+    void set_dropout(bool on) { dropout_on_ = on; }
+
+    // Every step from now on is traced, none is replayed from a graph; nullptr: none. A finding ends `run`,
+    // but where a loss scale answers for it. The trace outlives the trainer.
+    void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
+
+    // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
+    StepReport step(std::vector<Batch>& batches);
+    // Forward and backward only, gradients left in the parameters; the mean loss.
+    double accumulate(std::vector<Batch>& batches);
+    // What accumulate left, of all parameters in their order: float32 copies without the loss scale,
+    // undefined where there is none.
+    std::vector<at::Tensor> unscaled_gradients() const;
+
+private:
+    using Stop = std::function<bool()>;
+    // nullopt: asked to stop between two micro-batches; then nothing was changed.
+    std::optional<StepReport> step_until(std::vector<Batch>& batches, const Stop& stop);
+    std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
+    bool next_group(std::vector<Batch>& group, const TrainerHooks& hooks);
+    Progression boundary() const;
+    StepReport graphed_step(std::vector<Batch>& batches);
+    StepReport finished(StepReport report, const std::vector<Batch>& batches,
+                        std::chrono::steady_clock::time_point start);
+    void leave_graphs();
+    void drop_gradients();
+    bool due(std::int64_t every) const;
+    bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool save_is_due() const;
+    bool save_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result);
+    void update(StepReport& report);
+    void add_finding(StepReport& report) const;
+    bool survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
+    std::string rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result);
+
+    TrainingParts parts_;
+    std::vector<ParameterGroup> groups_;
+    std::vector<double> base_lr_;
+    Schedule schedule_;
+    std::int64_t batches_per_epoch_ = 0;
+    bool dropout_on_ = true;
+    NonfiniteTrace* trace_ = nullptr;
+    bool restored_ = false;
+    std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
+    Progression now_;                       // at the last boundary between two steps
+    std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace switchyard::train

@@ -59,13 +59,18 @@ std::string last_words(std::string_view output) {
     return output.empty() ? "" : ", after printing \"" + std::string(output.substr(0, longest)) + "\"";
 }
 
+bool ran_out_of_memory(std::string_view text) { return text.find("bad_alloc") != std::string_view::npos; }
+
+std::string memory_hint(const ProbeTranscript& transcript) {
+    return "a probe may take " + std::to_string(transcript.limits.memory_bytes >> 20) +
+           " MiB of memory; let it take what it needs when it is first called";
+}
+
 std::string advice(ProbePhase phase, const ProbeTranscript& transcript) {
     if (transcript.timed_out)
         return "`switchyard plugins doctor --fresh` tries again; SWITCHYARD_PROBE_TIMEOUT_MS sets another "
                "limit";
-    if (transcript.output.find("bad_alloc") != std::string::npos)
-        return "a probe may take " + std::to_string(transcript.limits.memory_bytes >> 20) +
-               " MiB of memory; let it take what it needs when it is first called";
+    if (ran_out_of_memory(transcript.output)) return memory_hint(transcript);
     if (phase == ProbePhase::start) return "run the probe program by hand to see why";
     if (phase == ProbePhase::load)
         return "look at its static objects and constructor functions, which run when it is loaded; "
@@ -96,6 +101,8 @@ ProbeReport read_transcript(const ProbeTranscript& transcript) {
     report.output = transcript.output;
     const bool ended_well = !transcript.timed_out && !transcript.too_long &&
                             WIFEXITED(transcript.wait_status) && WEXITSTATUS(transcript.wait_status) == 0;
+    if (complete && report.failure && ran_out_of_memory(report.failure->text))
+        report.failure->hint = memory_hint(transcript);
     if (complete && (ended_well || report.failure)) return report;
     if (complete) last = {ProbePhase::done, {}, {}, {}};
     last.text = ending(transcript) + last_words(transcript.output);

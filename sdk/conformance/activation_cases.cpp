@@ -144,7 +144,8 @@ void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& fa
 
 }  // namespace
 
-std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOptions& options) {
+std::vector<OperationCase> listed_cases(KindTraits<Kind::activation>, const Facts& facts,
+                                        const VerifyOptions& options) {
     std::vector<ActivationSpec> specs;
     for (const DType dtype : options.dtypes) {
         for (std::size_t kind = 0; kind < names<ActivationKind>.size(); ++kind) {
@@ -180,7 +181,8 @@ std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOpti
     return cases;
 }
 
-OperationCase drawn_activation(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+OperationCase drawn_case(KindTraits<Kind::activation>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options) {
     ActivationSpec spec;
     draw_hidden(spec, draw, options.dtypes);
     spec.activation = static_cast<ActivationKind>(

@@ -409,7 +409,8 @@ void add_decoding(Specs& specs, DType dtype) {
 
 }  // namespace
 
-std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptions& options) {
+std::vector<OperationCase> listed_cases(KindTraits<Kind::attention>, const Facts& facts,
+                                        const VerifyOptions& options) {
     Specs specs;
     for (const DType dtype : options.dtypes) {
         add_masks(specs, dtype);
@@ -431,7 +432,8 @@ std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptio
     return cases;
 }
 
-OperationCase drawn_attention(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+OperationCase drawn_case(KindTraits<Kind::attention>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options) {
     return attention_case(draw_attention(draw, options.dtypes), facts, options);
 }
 

@@ -91,7 +91,8 @@ FreeCase make_case(LoaderSpec spec, const VerifyOptions& options) {
 
 }  // namespace
 
-std::vector<FreeCase> data_loader_cases(const Facts& /*facts*/, const VerifyOptions& options) {
+std::vector<FreeCase> listed_cases(KindTraits<Kind::data_loader>, const Facts& /*facts*/,
+                                   const VerifyOptions& options) {
     std::vector<FreeCase> cases;
     for (const Layout layout : {Layout::padded, Layout::packed}) {
         for (const bool labels_per_token : {false, true}) {
@@ -110,7 +111,8 @@ std::vector<FreeCase> data_loader_cases(const Facts& /*facts*/, const VerifyOpti
     return cases;
 }
 
-FreeCase drawn_data_loader(Draw& draw, const Facts& /*facts*/, const VerifyOptions& options) {
+FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& /*facts*/,
+                    const VerifyOptions& options) {
     LoaderSpec spec;
     spec.family = draw.family();
     LoaderParams& params = spec.params;

@@ -228,7 +228,8 @@ void add_in_turn(std::vector<OperationCase>& cases, DType dtype, std::int64_t wi
 
 }  // namespace
 
-std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options) {
+std::vector<OperationCase> listed_cases(KindTraits<Kind::loss>, const Facts& facts,
+                                        const VerifyOptions& options) {
     std::vector<LossSpec> specs;
     for (const DType dtype : options.dtypes) {
         LossSpec spec;
@@ -260,7 +261,8 @@ std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& o
     return cases;
 }
 
-OperationCase drawn_loss(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options) {
     LossSpec spec;
     spec.family = draw.family();
     spec.dtype = draw.one_of(options.dtypes);

@@ -199,7 +199,8 @@ void add_in_turn(std::vector<OperationCase>& cases, DType dtype, const Facts& fa
 
 }  // namespace
 
-std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyOptions& options) {
+std::vector<OperationCase> listed_cases(KindTraits<Kind::normalization>, const Facts& facts,
+                                        const VerifyOptions& options) {
     std::vector<NormSpec> specs;
     for (const DType dtype : options.dtypes) {
         for (const NormKind norm : {NormKind::layer_norm, NormKind::rms_norm}) {
@@ -238,7 +239,8 @@ std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyO
     return cases;
 }
 
-OperationCase drawn_normalization(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+OperationCase drawn_case(KindTraits<Kind::normalization>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options) {
     NormSpec spec;
     draw_hidden(spec, draw, options.dtypes);
     spec.norm = draw.one_of({NormKind::layer_norm, NormKind::rms_norm});

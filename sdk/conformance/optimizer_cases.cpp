@@ -189,7 +189,7 @@ void add(std::vector<OptimizerSpec>& specs, const OptimizerSpec& algorithm, DTyp
 
 }  // namespace
 
-std::vector<FreeCase> optimizer_cases(const Facts&, const VerifyOptions& options) {
+std::vector<FreeCase> listed_cases(KindTraits<Kind::optimizer>, const Facts&, const VerifyOptions& options) {
     std::vector<OptimizerSpec> specs;
     for (const DType dtype : options.dtypes) {
         for (const OptimizerSpec& algorithm : algorithms()) add(specs, algorithm, dtype, options.long_run);
@@ -199,7 +199,7 @@ std::vector<FreeCase> optimizer_cases(const Facts&, const VerifyOptions& options
     return cases;
 }
 
-FreeCase drawn_optimizer(Draw& draw, const Facts&, const VerifyOptions& options) {
+FreeCase drawn_case(KindTraits<Kind::optimizer>, Draw& draw, const Facts&, const VerifyOptions& options) {
     OptimizerSpec spec = draw.one_of(algorithms());
     spec.family = draw.family();
     spec.dtype = spec.gradient_dtype = draw.one_of(options.dtypes);

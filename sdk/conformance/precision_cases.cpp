@@ -106,7 +106,8 @@ void add_policy_cases(std::vector<FreeCase>& cases, DType dtype, const VerifyOpt
 
 }  // namespace
 
-std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& options) {
+std::vector<FreeCase> listed_cases(KindTraits<Kind::precision>, const Facts& facts,
+                                   const VerifyOptions& options) {
     std::vector<FreeCase> cases;
     for (const DType dtype : options.dtypes) {
         for (const bool bias : {false, true}) {
@@ -127,7 +128,8 @@ std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& o
     return cases;
 }
 
-FreeCase drawn_precision(Draw& draw, const Facts& facts, const VerifyOptions& options) {
+FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts& facts,
+                    const VerifyOptions& options) {
     LinearSpec spec;
     spec.family = draw.family();
     spec.dtype = draw.one_of(options.dtypes);

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include <ATen/Parallel.h>
 
@@ -66,34 +67,33 @@ public:
         drawing_on_cpu_.device = Device::cpu;
     }
 
-    template <class List, class One>
-    void operations(const List& list, const One& draw_one) {
-        std::vector<OperationCase> cases = list(facts_, options_);
-        if (options_.device != Device::cpu) {
-            const std::vector<OperationCase> twins = list(facts_, on_cpu_);
-            for (std::size_t i = 0; i < cases.size(); ++i) add_twin(cases[i], twins[i]);
+    template <class Traits>
+    void run(Traits kind) {
+        auto cases = listed_cases(kind, facts_, options_);
+        if constexpr (has_twins<decltype(cases)>) {
+            if (options_.device != Device::cpu) {
+                const auto twins = listed_cases(kind, facts_, on_cpu_);
+                for (std::size_t i = 0; i < cases.size(); ++i) add_twin(cases[i], twins[i]);
+            }
         }
         run_cases(cases, component_, facts_, options_, report_);
         const auto drawn = [&](std::int64_t number, int attempt) {
             Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;
-            OperationCase one = draw_one(draw, facts_, drawing_);
-            if (options_.device != Device::cpu) add_twin(one, draw_one(again, facts_, drawing_on_cpu_));
+            auto one = drawn_case(kind, draw, facts_, drawing_);
+            if constexpr (has_twins<decltype(cases)>) {
+                if (options_.device != Device::cpu)
+                    add_twin(one, drawn_case(kind, again, facts_, drawing_on_cpu_));
+            }
             return one;
         };
         run_drawn(drawn, component_, facts_, options_, report_);
     }
 
-    template <class List, class One>
-    void others(const List& list, const One& draw_one) {
-        run_cases(list(facts_, options_), component_, facts_, options_, report_);
-        const auto drawn = [&](std::int64_t number, int attempt) {
-            Draw draw(facts_.kind, number, attempt, drawing_.seed);
-            return draw_one(draw, facts_, drawing_);
-        };
-        run_drawn(drawn, component_, facts_, options_, report_);
-    }
-
 private:
+    // Operations that run on another device are set against the same on the CPU.
+    template <class Cases>
+    static constexpr bool has_twins = std::is_same_v<Cases, std::vector<OperationCase>>;
+
     static void add_twin(OperationCase& one, const OperationCase& twin) {
         one.make_on_cpu = twin.make;
         for (std::size_t i = 0; i < one.in_turn.size(); ++i) add_twin(one.in_turn[i], twin.in_turn[i]);
@@ -153,31 +153,7 @@ Report verify(const ComponentUnderTest& component, const VerifyOptions& options)
     Report report;
     report.component = component.plugin + "/" + component.entry->id;
     KindRun run(component, facts, options, report);
-    switch (facts.kind) {
-        case Kind::attention:
-            run.operations(attention_cases, drawn_attention);
-            break;
-        case Kind::normalization:
-            run.operations(normalization_cases, drawn_normalization);
-            break;
-        case Kind::activation:
-            run.operations(activation_cases, drawn_activation);
-            break;
-        case Kind::loss:
-            run.operations(loss_cases, drawn_loss);
-            break;
-        case Kind::optimizer:
-            run.others(optimizer_cases, drawn_optimizer);
-            break;
-        case Kind::precision:
-            run.others(precision_cases, drawn_precision);
-            break;
-        case Kind::data_loader:
-            run.others(data_loader_cases, drawn_data_loader);
-            break;
-        default:
-            break;
-    }
+    visit(facts.kind, [&](auto kind) { run.run(kind); });
     return report;
 }
 

@@ -37,6 +37,15 @@ TEST_CASE("every key stands in its section, once, with a meaning") {
     CHECK(keys.size() > 50);
 }
 
+TEST_CASE("every kind of component has a section with a backend, for layers too where they may differ") {
+    for (const Kind kind : all_kinds) {
+        CAPTURE(name(kind));
+        const Field* const backend = find_field(std::string(name(kind)) + ".backend");
+        REQUIRE(backend != nullptr);
+        CHECK(backend->notes.per_layer == facts_of(kind).per_layer);
+    }
+}
+
 TEST_CASE("every default passes the check of its own key") {
     for (const auto type : {"bert", "gpt", "t5"}) {
         std::string text = "model.type = \"" + std::string(type) + "\"\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <switchyard/interfaces/activation.h>
 #include "core/kernel/runtime/gradient_watch.h"
 
 namespace switchyard::test {

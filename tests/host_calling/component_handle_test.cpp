@@ -4,6 +4,8 @@
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/loss.h>
 #include "core/kernel/base/log.h"
 #include "core/kernel/runtime/binding.h"
 #include "core/kernel/runtime/guard.h"

@@ -14,7 +14,7 @@ template <class Interface, class Made>
 class FakeComponent {
 public:
     explicit FakeComponent(GradientMode gradient, std::string plugin = "fake", std::string id = "made") {
-        manifest_.kind = host::kind_of<Interface>;
+        manifest_.kind = kind_of<Interface>;
         manifest_.id = std::move(id);
         manifest_.gradient = gradient;
         entry_.struct_size = sizeof(SwitchyardComponent);

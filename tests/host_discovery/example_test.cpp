@@ -6,6 +6,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/silu.h>
 
+#include <switchyard/interfaces/activation.h>
 #include "core/kernel/runtime/component_handle.h"
 #include "core/kernel/runtime/plugin_library.h"
 

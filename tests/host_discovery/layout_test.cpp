@@ -1,6 +1,7 @@
 // The list of virtual functions in layout_digest.h against the vtables that the compiler makes: in the
 // Itanium C++ ABI a pointer to a virtual member function holds 1 + its offset in the vtable. To add an
 // interface: a line in layout_digest.h and one here for each function.
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -88,7 +89,32 @@ TEST_CASE("no listed function is missing from the check above") {
     CHECK(functions_of("Precision") == 12);
     CHECK(functions_of("DataLoader") == 6);
     CHECK(functions_of("SampleSource") == 3);
-    CHECK(std::size(interface_layouts) == 9);
+}
+
+// From where each field of a request lies: none is listed twice or out of order, and none that is larger than
+// what alignment leaves free is missing.
+TEST_CASE("the fields that a request lists fill it in their order") {
+    for (const Kind kind : all_kinds) {
+        CAPTURE(name(kind));
+        visit(kind, [&]<class Traits>(Traits) {
+            typename Traits::Request request;
+            const char* end = reinterpret_cast<const char*>(&request);
+            const char* const whole = end + sizeof request;
+            std::size_t largest = 1;
+            const auto follow = [&]<class Member>(std::string_view field, const Member& member) {
+                CAPTURE(field);
+                const char* const start = reinterpret_cast<const char*>(&member);
+                CHECK(start >= end);
+                CHECK(start < end + alignof(Member));
+                end = start + sizeof member;
+                largest = std::max(largest, alignof(Member));
+            };
+            Request::each_common_field(request, follow);
+            request.each_field(request, follow);
+            CHECK(end <= whole);
+            CHECK(end + largest > whole);
+        });
+    }
 }
 
 TEST_CASE("the digest tells apart sizes, offsets and orders") {

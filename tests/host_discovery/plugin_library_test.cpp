@@ -1,6 +1,8 @@
 // Loading into this process: what a descriptor must be, init, and the Registry.
 #include <ATen/ops/full.h>
 
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/attention.h>
 #include "core/kernel/loader/descriptor_check.h"
 #include "core/kernel/runtime/component_handle.h"
 #include "core/kernel/runtime/plugin_library.h"

@@ -49,7 +49,7 @@ template <class Interface>
 Made<Interface> make(const std::string& plugin, const std::string& id, const Request& request,
                      const std::string& variant = "", const Options& changed = {},
                      const HostInfo& host = laptop()) {
-    const auto loaded = component(host::kind_of<Interface>, plugin, id);
+    const auto loaded = component(kind_of<Interface>, plugin, id);
     Made<Interface> made;
     made.counter = std::make_unique<host::ExecutionCounter>();
     CreateInfo info;

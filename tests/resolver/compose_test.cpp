@@ -20,7 +20,7 @@ NormalizationRequest wide_norm() {
 template <class R>
 std::vector<resolver::Composed> parts(const R& request) {
     std::vector<resolver::Composed> list;
-    for (const auto& each : resolver::narrowings(kind_of_request<R>, std::make_shared<R>(request)))
+    for (const auto& each : resolver::narrowings(kind_of<R>, std::make_shared<R>(request)))
         list.push_back(each.parts);
     return list;
 }

@@ -14,19 +14,6 @@ namespace switchyard::test {
 template <class R>
 using Rule = std::function<void(const R& request, Verdict& verdict)>;
 
-template <class R>
-inline constexpr Kind kind_of_request = Kind::attention;
-template <>
-inline constexpr Kind kind_of_request<NormalizationRequest> = Kind::normalization;
-template <>
-inline constexpr Kind kind_of_request<ActivationRequest> = Kind::activation;
-template <>
-inline constexpr Kind kind_of_request<LossRequest> = Kind::loss;
-template <>
-inline constexpr Kind kind_of_request<OptimizerRequest> = Kind::optimizer;
-template <>
-inline constexpr Kind kind_of_request<PrecisionRequest> = Kind::precision;
-
 // "plugin/component" that refuses what `rule` rejects.
 template <class R>
 resolver::Candidate candidate(const std::string& full_name, int priority, Rule<R> rule = {}) {
@@ -34,7 +21,7 @@ resolver::Candidate candidate(const std::string& full_name, int priority, Rule<R
     const auto slash = full_name.find('/');
     made.plugin = full_name.substr(0, slash);
     made.version = "1.0.0";
-    made.manifest.kind = kind_of_request<R>;
+    made.manifest.kind = kind_of<R>;
     made.manifest.id = full_name.substr(slash + 1);
     made.manifest.priority = priority;
     made.library_path = "/plugins/lib" + made.plugin + ".so";
@@ -57,7 +44,7 @@ inline resolver::Candidate unusable(resolver::Candidate made, const std::string&
 template <class R>
 resolver::SlotUse use(const R& request, std::vector<std::string> backend) {
     resolver::SlotUse made;
-    made.kind = kind_of_request<R>;
+    made.kind = kind_of<R>;
     made.slot = name(made.kind);
     made.layers = "encoder.0-5";
     for (std::int64_t i = 0; i < 6; ++i) made.layer_ids.push_back({config::Stack::encoder, i});

@@ -5,7 +5,7 @@
 //     SWITCHYARD_SWEEPS=whole ./dev test -R sweeps    all of it, drawn anew; SWITCHYARD_SWEEPS_SEED=N repeats
 //       it
 //
-// To sweep a kind more: its line below. What is drawn: drawn_attention and its like in sdk/conformance.
+// To sweep a kind more: its line below. What is drawn: drawn_case in sdk/conformance.
 #include "builtin.h"
 
 #include <cstdlib>

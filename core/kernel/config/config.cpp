@@ -16,8 +16,9 @@ std::string to_string(const Origin& origin) {
 }
 
 const SlotConfig& Config::slot(Kind kind) const {
-    const SlotConfig* const slots[] = {&attention, &normalization, &activation, &loss,
-                                       &optimizer, &precision,     &data_loader};
+#define SWITCHYARD_SLOT(name, ...) &name,
+    const SlotConfig* const slots[] = {SWITCHYARD_KINDS(SWITCHYARD_SLOT)};
+#undef SWITCHYARD_SLOT
     return *slots[static_cast<std::size_t>(kind)];
 }
 

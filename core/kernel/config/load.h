@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/options.h>
-#include <switchyard/interfaces/types.h>
 #include "core/kernel/config/config.h"
 #include "core/kernel/config/problem.h"
 

@@ -101,7 +101,7 @@ private:
         const auto kind = kind_of_options(key);
         const Field* field = find_field(key);
         const bool for_all_layers =
-            (kind && *kind > Kind::activation) || (field != nullptr && !field->notes.per_layer);
+            (kind && !facts_of(*kind).per_layer) || (field != nullptr && !field->notes.per_layer);
         if (in_rule && for_all_layers)
             return report(node.name_place, key, "cannot differ from layer to layer");
         if (kind) return read_components(node, *kind, key, target);

@@ -37,7 +37,7 @@ std::vector<Option> options_of(Kind kind, const std::string& component, const Op
     for (const auto& spec : schema) {
         const std::string key =
             full_key({std::string(name(kind)) + ".options", component, spec.name, {}, {}});
-        options.push_back({{key, spec.help, shape_of(spec), {.per_layer = kind <= Kind::activation}},
+        options.push_back({{key, spec.help, shape_of(spec), {.per_layer = facts_of(kind).per_layer}},
                            from_option(spec.default_value)});
     }
     return options;

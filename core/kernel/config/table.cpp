@@ -137,7 +137,7 @@ Section batch_section() {
 template <auto Slot>
 Rows<Slot> slot(Kind kind, std::string_view help) {
     Rows<Slot> rows{{name(kind), help, {}}};
-    const Notes notes{.per_layer = kind <= Kind::activation};
+    const Notes notes{.per_layer = facts_of(kind).per_layer};
     rows.template add<&SlotConfig::backend>("backend",
                                             "who computes it: [plugin/]component[@variant], a list of them "
                                             "in order of preference, or \"auto\"",

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 #include "core/kernel/loader/manifest.h"
 #include "core/kernel/loader/probe/probe_report.h"
 

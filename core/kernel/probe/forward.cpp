@@ -29,14 +29,14 @@ std::string shape_problem(const char* what, const at::Tensor& tensor, at::IntArr
     return text.str();
 }
 
-std::string run_attention(Attention& attention, const AttentionRequest& request) {
+std::string run(Attention& attention, const AttentionRequest& request) {
     const auto sizes = {request.batch.min, request.heads.min, request.q_length.min, request.head_dim.min};
     const at::Tensor x_BHND = at::ones(sizes, to_scalar_type(request.dtype));
     return shape_problem("its output", attention.forward({x_BHND, x_BHND, x_BHND, {}, {}}, {}, nullptr).out,
                          x_BHND.sizes());
 }
 
-std::string run_normalization(Normalization& normalization, const NormalizationRequest& request) {
+std::string run(Normalization& normalization, const NormalizationRequest& request) {
     const auto dtype = to_scalar_type(request.dtype);
     const at::Tensor x = at::ones({request.rows.min, request.width.min}, dtype);
     const at::Tensor weight = at::ones({request.width.min}, dtype);
@@ -47,7 +47,7 @@ std::string run_normalization(Normalization& normalization, const NormalizationR
                          x.sizes());
 }
 
-std::string run_activation(Activation& activation, const ActivationRequest& request) {
+std::string run(Activation& activation, const ActivationRequest& request) {
     const std::int64_t width = request.width.min;
     const at::Tensor x = at::ones({request.rows.min, is_gated(request.activation) ? 2 * width : width},
                                   to_scalar_type(request.dtype));
@@ -57,14 +57,14 @@ std::string run_activation(Activation& activation, const ActivationRequest& requ
                          {request.rows.min, width});
 }
 
-std::string run_loss(Loss& loss, const LossRequest& request) {
+std::string run(Loss& loss, const LossRequest& request) {
     const at::Tensor logits =
         at::ones({request.rows.min, request.classes.min}, to_scalar_type(request.dtype));
     const at::Tensor targets = at::zeros({request.rows.min}, at::kLong);
     return shape_problem("its loss", loss.forward({logits, {}, {}, targets}, {}, nullptr).loss, {});
 }
 
-std::string run_optimizer(Optimizer& optimizer, const OptimizerRequest& request) {
+std::string run(Optimizer& optimizer, const OptimizerRequest& request) {
     // A matrix, for algorithms that take nothing else.
     const at::Tensor value = at::ones({2, 2}, to_scalar_type(request.dtype));
     Parameter parameter{"probe", value, at::full({2, 2}, 0.5, to_scalar_type(request.gradient_dtype)), {}};
@@ -74,7 +74,7 @@ std::string run_optimizer(Optimizer& optimizer, const OptimizerRequest& request)
     return {};
 }
 
-std::string run_precision(Precision& precision, const PrecisionRequest& request) {
+std::string run(Precision& precision, const PrecisionRequest& request) {
     const at::Tensor x = at::ones({2, 8}, to_scalar_type(precision.compute(OpClass::linear, "probe")));
     const at::Tensor weight = at::ones({8, 8}, to_scalar_type(request.dtype));
     return shape_problem("its output", precision.linear({x, weight, {}}, {"probe", 0, 1}, nullptr), {2, 8});
@@ -90,7 +90,7 @@ public:
     }
 };
 
-std::string run_data_loader(DataLoader& loader, const DataLoaderRequest& request) {
+std::string run(DataLoader& loader, const DataLoaderRequest& request) {
     static const ThreeSamples
         samples;  // it must outlive the loader, whose threads may still be reading ahead
     LoaderParams params;
@@ -106,26 +106,9 @@ std::string run_data_loader(DataLoader& loader, const DataLoaderRequest& request
 }  // namespace
 
 std::string tiny_forward(Kind kind, void* component, const Request& request) {
-    const auto run = [&]<class Interface, class R>(std::string (*function)(Interface&, const R&)) {
-        return function(*static_cast<Interface*>(component), static_cast<const R&>(request));
-    };
-    switch (kind) {
-        case Kind::attention:
-            return run(run_attention);
-        case Kind::normalization:
-            return run(run_normalization);
-        case Kind::activation:
-            return run(run_activation);
-        case Kind::loss:
-            return run(run_loss);
-        case Kind::optimizer:
-            return run(run_optimizer);
-        case Kind::precision:
-            return run(run_precision);
-        case Kind::data_loader:
-            return run(run_data_loader);
-    }
-    return {};
+    return visit(kind, [&]<class Traits>(Traits) {
+        return run(*static_cast<typename Traits::Interface*>(component), Traits::request(request));
+    });
 }
 
 }  // namespace switchyard::host

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::host {
 

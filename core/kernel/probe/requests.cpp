@@ -1,6 +1,7 @@
 #include "core/kernel/probe/requests.h"
 
-#include <utility>
+#include <string_view>
+#include <type_traits>
 
 namespace switchyard::host {
 
@@ -14,92 +15,76 @@ struct Sizes {
 constexpr Sizes usual{8, 12, 128, 64, 30522};
 constexpr Sizes tiny{1, 2, 4, 8, 4};
 
-template <class R>
-StandardRequest with(const std::string& formula, Device device, DType dtype, R request) {
-    request.device = device;
-    request.dtype = dtype;
-    request.phase = Phase::eval;
-    request.allow_reduced = true;
-    return {formula, std::make_shared<const R>(std::move(request))};
-}
-
-StandardRequest attention(Device device, DType dtype, const Sizes& sizes) {
-    AttentionRequest request;
+void fill(AttentionRequest& request, const Sizes& sizes) {
     request.batch = sizes.batch;
     request.heads = request.kv_heads = sizes.heads;
     request.q_length = request.kv_length = sizes.length;
     request.head_dim = request.v_head_dim = sizes.head_dim;
-    return with("", device, dtype, request);
 }
 
-StandardRequest normalization(NormKind norm, Device device, DType dtype, const Sizes& sizes) {
-    NormalizationRequest request;
-    request.norm = norm;
+void fill(NormalizationRequest& request, const Sizes& sizes) {
     request.rows = sizes.rows();
     request.width = sizes.width();
-    request.parameter_dtype = dtype;
-    request.affine_bias = norm == NormKind::layer_norm;
-    return with(std::string(name(norm)), device, dtype, request);
+    request.parameter_dtype = request.dtype;
+    request.affine_bias = request.norm == NormKind::layer_norm;
 }
 
-StandardRequest activation(ActivationKind kind, Device device, DType dtype, const Sizes& sizes) {
-    ActivationRequest request;
-    request.activation = kind;
+void fill(ActivationRequest& request, const Sizes& sizes) {
     request.rows = sizes.rows();
     request.width = sizes.width();
-    return with(std::string(name(kind)), device, dtype, request);
 }
 
-StandardRequest loss(Device device, DType dtype, const Sizes& sizes) {
-    LossRequest request;
+void fill(LossRequest& request, const Sizes& sizes) {
     request.rows = sizes.rows();
     request.classes = sizes.classes;
-    return with("", device, dtype, request);
 }
 
-StandardRequest optimizer(OptimizerKind algorithm, Device device, DType dtype, const Sizes& sizes) {
-    OptimizerRequest request;
-    request.algorithm = algorithm;
-    request.gradient_dtype = dtype;
+void fill(OptimizerRequest& request, const Sizes& sizes) {
+    request.gradient_dtype = request.dtype;
     request.parameters = sizes.width();
     request.tensors = 1;
-    StandardRequest result = with(std::string(name(algorithm)), device, dtype, request);
-    return result;
 }
 
-StandardRequest data_loader(Device device, DType dtype, const Sizes& sizes) {
-    DataLoaderRequest request;
+void fill(PrecisionRequest&, const Sizes&) {}
+
+void fill(DataLoaderRequest& request, const Sizes& sizes) {
     request.batch = sizes.batch;
     request.length = Range(1, sizes.length);
-    return with("", device, dtype, request);
+}
+
+// The member that says which formula, of kinds that have several.
+NormKind& formula(NormalizationRequest& request) { return request.norm; }
+ActivationKind& formula(ActivationRequest& request) { return request.activation; }
+OptimizerKind& formula(OptimizerRequest& request) { return request.algorithm; }
+
+template <class R>
+std::vector<StandardRequest> requests(R request, const Sizes& sizes) {
+    request.phase = Phase::eval;
+    request.allow_reduced = true;
+    std::vector<StandardRequest> all;
+    const auto add = [&](std::string_view of) {
+        fill(request, sizes);
+        all.push_back({std::string(of), std::make_shared<const R>(request)});
+    };
+    if constexpr (requires { formula(request); }) {
+        using Formula = std::remove_reference_t<decltype(formula(request))>;
+        for (std::size_t i = 0; i < names<Formula>.size(); ++i) {
+            formula(request) = static_cast<Formula>(i);
+            add(names<Formula>[i]);
+        }
+    } else {
+        add("");
+    }
+    return all;
 }
 
 std::vector<StandardRequest> requests(Kind kind, Device device, DType dtype, const Sizes& sizes) {
-    std::vector<StandardRequest> all;
-    const auto each = [&]<class Enum>(Enum, auto make) {
-        for (std::size_t i = 0; i < names<Enum>.size(); ++i)
-            all.push_back(make(static_cast<Enum>(i), device, dtype, sizes));
-    };
-    switch (kind) {
-        case Kind::attention:
-            return {attention(device, dtype, sizes)};
-        case Kind::normalization:
-            each(NormKind{}, normalization);
-            break;
-        case Kind::activation:
-            each(ActivationKind{}, activation);
-            break;
-        case Kind::loss:
-            return {loss(device, dtype, sizes)};
-        case Kind::optimizer:
-            each(OptimizerKind{}, optimizer);
-            break;
-        case Kind::precision:
-            return {with("", device, dtype, PrecisionRequest{})};
-        case Kind::data_loader:
-            return {data_loader(device, dtype, sizes)};
-    }
-    return all;
+    return visit(kind, [&]<class Traits>(Traits) {
+        typename Traits::Request request;
+        request.device = device;
+        request.dtype = dtype;
+        return requests(request, sizes);
+    });
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::host {
 

@@ -2,56 +2,47 @@
 
 #include <algorithm>
 
-#include "core/kernel/resolver/request_fields.h"
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::resolver {
 namespace {
 
-// Takes one part off the request.
-using Strip = void (*)(Request&);
+template <class R>
 struct Part {
     const char* name;
     bool present;
-    Strip strip;
+    void (*strip)(R& request);  // takes it off
 };
+template <class R>
+using Parts = std::vector<Part<R>>;
 
-std::vector<Part> parts_of(Kind kind, const Request& request) {
-    switch (kind) {
-        case Kind::normalization: {
-            const auto& r = static_cast<const NormalizationRequest&>(request);
-            return {{"bias", r.input_bias,
-                     [](Request& q) { static_cast<NormalizationRequest&>(q).input_bias = false; }},
-                    {"dropout", r.dropout > 0,
-                     [](Request& q) { static_cast<NormalizationRequest&>(q).dropout = 0.0; }},
-                    {"residual", r.residual,
-                     [](Request& q) { static_cast<NormalizationRequest&>(q).residual = false; }}};
-        }
-        case Kind::activation: {
-            const auto& r = static_cast<const ActivationRequest&>(request);
-            return {{"bias", r.input_bias,
-                     [](Request& q) { static_cast<ActivationRequest&>(q).input_bias = false; }},
-                    {"dropout", r.dropout > 0,
-                     [](Request& q) { static_cast<ActivationRequest&>(q).dropout = 0.0; }}};
-        }
-        case Kind::loss: {
-            const auto& r = static_cast<const LossRequest&>(request);
-            return {{"projection", r.projection, [](Request& q) {
-                         auto& loss = static_cast<LossRequest&>(q);
-                         loss.projection = loss.projection_bias = false;
-                         loss.width = 0;
-                         loss.may_overwrite_logits = loss.needs_grad;  // they are made for it alone
-                     }}};
-        }
-        case Kind::optimizer: {
-            const auto& r = static_cast<const OptimizerRequest&>(request);
-            return {
-                {"unscale", r.unscale, [](Request& q) { static_cast<OptimizerRequest&>(q).unscale = false; }},
-                {"clip", r.clip, [](Request& q) { static_cast<OptimizerRequest&>(q).clip = false; }}};
-        }
-        default:
-            return {};
-    }
+Parts<NormalizationRequest> parts_of(const NormalizationRequest& r) {
+    return {{"bias", r.input_bias, [](auto& q) { q.input_bias = false; }},
+            {"dropout", r.dropout > 0, [](auto& q) { q.dropout = 0.0; }},
+            {"residual", r.residual, [](auto& q) { q.residual = false; }}};
 }
+
+Parts<ActivationRequest> parts_of(const ActivationRequest& r) {
+    return {{"bias", r.input_bias, [](auto& q) { q.input_bias = false; }},
+            {"dropout", r.dropout > 0, [](auto& q) { q.dropout = 0.0; }}};
+}
+
+Parts<LossRequest> parts_of(const LossRequest& r) {
+    return {{"projection", r.projection, [](auto& q) {
+                 q.projection = q.projection_bias = false;
+                 q.width = 0;
+                 q.may_overwrite_logits = q.needs_grad;  // they are made for it alone
+             }}};
+}
+
+Parts<OptimizerRequest> parts_of(const OptimizerRequest& r) {
+    return {{"unscale", r.unscale, [](auto& q) { q.unscale = false; }},
+            {"clip", r.clip, [](auto& q) { q.clip = false; }}};
+}
+
+Parts<AttentionRequest> parts_of(const AttentionRequest&) { return {}; }
+Parts<PrecisionRequest> parts_of(const PrecisionRequest&) { return {}; }
+Parts<DataLoaderRequest> parts_of(const DataLoaderRequest&) { return {}; }
 
 // Is the work that stays with the component still one piece? In a chain the core can only take the first
 // parts; what it does to an activation stands on both sides of it.
@@ -63,26 +54,32 @@ bool allowed(Kind kind, unsigned taken, std::size_t count) {
     return true;
 }
 
-}  // namespace
-
-std::vector<Narrowing> narrowings(Kind kind, const std::shared_ptr<const Request>& request) {
-    auto parts = parts_of(kind, *request);
-    std::erase_if(parts, [](const Part& part) { return !part.present; });
+template <class R>
+std::vector<Narrowing> narrowings_of(const R& request) {
+    auto parts = parts_of(request);
+    std::erase_if(parts, [](const auto& part) { return !part.present; });
     std::vector<Narrowing> list;
     for (unsigned taken = 0; taken < 1U << parts.size(); ++taken) {
-        if (!allowed(kind, taken, parts.size())) continue;
-        Narrowing narrowing{{}, request};
-        const auto narrow = clone(kind, *request);
+        if (!allowed(kind_of<R>, taken, parts.size())) continue;
+        Composed names;
+        const auto narrow = std::make_shared<R>(request);
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if ((taken >> i & 1U) == 0) continue;
-            narrowing.parts.emplace_back(parts[i].name);
+            names.emplace_back(parts[i].name);
             parts[i].strip(*narrow);
         }
-        if (taken != 0) narrowing.request = narrow;
-        list.push_back(std::move(narrowing));
+        list.push_back({std::move(names), narrow});
     }
     std::stable_sort(list.begin(), list.end(),
                      [](const Narrowing& a, const Narrowing& b) { return a.parts.size() < b.parts.size(); });
+    return list;
+}
+
+}  // namespace
+
+std::vector<Narrowing> narrowings(Kind kind, const std::shared_ptr<const Request>& request) {
+    auto list = visit(kind, [&](auto traits) { return narrowings_of(traits.request(*request)); });
+    list.front().request = request;  // nothing taken off: the request as it is
     return list;
 }
 

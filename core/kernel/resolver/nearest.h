@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard::resolver {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/options.h>
-#include <switchyard/interfaces/request.h>
 #include <switchyard/interfaces/verdict.h>
 #include "core/kernel/config/layer_rule.h"
 #include "core/kernel/config/origin.h"

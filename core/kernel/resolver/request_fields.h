@@ -7,8 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <switchyard/interfaces/request.h>
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::resolver {
 

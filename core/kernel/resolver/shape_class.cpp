@@ -71,8 +71,7 @@ std::string shape_class(Kind kind, const Request& request) {
 }
 
 std::string not_measured_because(Kind kind, const Request& request) {
-    if (kind == Kind::precision || kind == Kind::data_loader)
-        return "a " + std::string(name(kind)) + " is not measured";
+    if (!facts_of(kind).measured) return "a " + std::string(name(kind)) + " is not measured";
     if (request.device != Device::cpu) return "measured on the CPU only";
     if (!is_floating(request.dtype) || size_of(request.dtype) < 2)
         return std::string(name(request.dtype)) + " is not measured";

@@ -77,6 +77,7 @@ public:
         : BindingBase(loaded, std::move(info)), handle_(create<Interface>(loaded, create_info())) {}
 
     Interface& interface() const { return *handle_; }
+    const auto& request() const { return KindTraits<kind_of<Interface>>::request(BindingBase::request()); }
 
 private:
     void* query(std::string_view interface_id) const override {

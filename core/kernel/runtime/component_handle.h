@@ -5,36 +5,14 @@
 #include <memory>
 #include <string>
 
-#include <switchyard/interfaces/activation.h>
-#include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/component.h>
-#include <switchyard/interfaces/data_loader.h>
-#include <switchyard/interfaces/loss.h>
-#include <switchyard/interfaces/normalization.h>
-#include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/plugin_abi.h>
-#include <switchyard/interfaces/precision.h>
 #include <switchyard/interfaces/verdict.h>
 
 namespace switchyard::host {
 
 struct LoadedComponent;  // plugin_library.h
-
-// Which kind an interface is the contract of.
-template <class Interface>
-inline constexpr Kind kind_of = Kind::attention;
-template <>
-inline constexpr Kind kind_of<Normalization> = Kind::normalization;
-template <>
-inline constexpr Kind kind_of<Activation> = Kind::activation;
-template <>
-inline constexpr Kind kind_of<Loss> = Kind::loss;
-template <>
-inline constexpr Kind kind_of<Optimizer> = Kind::optimizer;
-template <>
-inline constexpr Kind kind_of<Precision> = Kind::precision;
-template <>
-inline constexpr Kind kind_of<DataLoader> = Kind::data_loader;
 
 // Calls the plugin's `destroy`. What that throws is logged: there is nobody to tell.
 class Destroyer {

@@ -159,8 +159,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<BenchCase> attention_case(const BenchSettings& settings, const BenchShape& shape,
-                                          DType dtype) {
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::attention>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype) {
     return std::make_unique<AttentionCase>(settings, shape, dtype);
 }
 

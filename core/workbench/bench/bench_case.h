@@ -87,14 +87,15 @@ public:
 std::unique_ptr<BenchCase> make_case(const BenchSettings& settings, const BenchShape& shape, DType dtype);
 
 // By kind, for make_case.
-std::unique_ptr<BenchCase> attention_case(const BenchSettings& settings, const BenchShape& shape,
-                                          DType dtype);
-std::unique_ptr<BenchCase> normalization_case(const BenchSettings& settings, const BenchShape& shape,
-                                              DType dtype);
-std::unique_ptr<BenchCase> activation_case(const BenchSettings& settings, const BenchShape& shape,
-                                           DType dtype);
-std::unique_ptr<BenchCase> loss_case(const BenchSettings& settings, const BenchShape& shape, DType dtype);
-std::unique_ptr<BenchCase> optimizer_case(const BenchSettings& settings, const BenchShape& shape,
-                                          DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::attention>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::normalization>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::activation>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::loss>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::optimizer>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
 
 }  // namespace switchyard::compare

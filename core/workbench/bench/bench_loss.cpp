@@ -133,7 +133,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<BenchCase> loss_case(const BenchSettings& settings, const BenchShape& shape, DType dtype) {
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::loss>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype) {
     return std::make_unique<LossCase>(settings, shape, dtype);
 }
 

@@ -246,26 +246,18 @@ private:
 
 }  // namespace
 
-std::unique_ptr<BenchCase> optimizer_case(const BenchSettings& settings, const BenchShape& shape,
-                                          DType dtype) {
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::optimizer>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype) {
     return std::make_unique<OptimizerCase>(settings, shape, dtype);
 }
 
 std::unique_ptr<BenchCase> make_case(const BenchSettings& settings, const BenchShape& shape, DType dtype) {
-    switch (settings.kind) {
-        case Kind::attention:
-            return attention_case(settings, shape, dtype);
-        case Kind::normalization:
-            return normalization_case(settings, shape, dtype);
-        case Kind::activation:
-            return activation_case(settings, shape, dtype);
-        case Kind::loss:
-            return loss_case(settings, shape, dtype);
-        case Kind::optimizer:
-            return optimizer_case(settings, shape, dtype);
-        default:
+    return visit(settings.kind, [&]<class Traits>(Traits traits) -> std::unique_ptr<BenchCase> {
+        if constexpr (Traits::facts.measured)
+            return case_of(traits, settings, shape, dtype);
+        else
             throw std::invalid_argument("no bench for " + std::string(name(settings.kind)));
-    }
+    });
 }
 
 }  // namespace switchyard::compare

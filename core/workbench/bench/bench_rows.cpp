@@ -241,13 +241,13 @@ private:
 
 }  // namespace
 
-std::unique_ptr<BenchCase> normalization_case(const BenchSettings& settings, const BenchShape& shape,
-                                              DType dtype) {
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::normalization>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype) {
     return std::make_unique<NormalizationCase>(settings, shape, dtype);
 }
 
-std::unique_ptr<BenchCase> activation_case(const BenchSettings& settings, const BenchShape& shape,
-                                           DType dtype) {
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::activation>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype) {
     return std::make_unique<ActivationCase>(settings, shape, dtype);
 }
 

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/interfaces/request.h>
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 #include "core/workbench/bench/bench_shape.h"
 
 namespace switchyard::compare {

@@ -1,7 +1,7 @@
 #include "core/workbench/bench/bench_shape.h"
 
 #include <charconv>
-#include <sstream>
+#include <stdexcept>
 
 #include "core/kernel/base/printable.h"
 
@@ -117,19 +117,54 @@ std::string fill_tensors(const std::string& text, BenchShape& shape) {
     return "";
 }
 
-std::string fill(Kind kind, const std::string& text, BenchShape& shape) {
-    if (kind == Kind::optimizer) return fill_tensors(text, shape);
+// What `--shape` takes of a kind.
+struct ShapeForm {
+    std::string standard;
+    std::string help;
+    std::string (*fill_text)(const std::string& text, BenchShape& shape);  // returns what is wrong
+};
+
+// Of dimensions with commas between them.
+template <std::string (*fill)(const std::vector<std::int64_t>&, BenchShape&)>
+std::string fill_dimensions(const std::string& text, BenchShape& shape) {
     std::string error;
     const auto d = dimensions(text, ',', error);
-    if (!error.empty()) return error;
-    switch (kind) {
-        case Kind::attention:
-            return fill_attention(d, shape);
-        case Kind::loss:
-            return fill_loss(d, shape);
-        default:
-            return fill_rows(d, shape);
-    }
+    return error.empty() ? fill(d, shape) : error;
+}
+
+ShapeForm form_of(KindTraits<Kind::attention>) {
+    return {"4,12,512,64",
+            "B,H,N,D (batch, heads, length, head_dim) or B,H,K,N,M,D (with kv heads, queries, keys)",
+            fill_dimensions<fill_attention>};
+}
+
+ShapeForm form_of(KindTraits<Kind::normalization>) {
+    return {"4096,768", "ROWS,WIDTH", fill_dimensions<fill_rows>};
+}
+
+ShapeForm form_of(KindTraits<Kind::activation>) {
+    return {"4096,3072", "ROWS,WIDTH", fill_dimensions<fill_rows>};
+}
+
+ShapeForm form_of(KindTraits<Kind::loss>) {
+    return {"1024,30522", "ROWS,CLASSES or, with the output projection, ROWS,CLASSES,WIDTH",
+            fill_dimensions<fill_loss>};
+}
+
+ShapeForm form_of(KindTraits<Kind::optimizer>) {
+    return {"mini-gpt",
+            "bert-base, mini-gpt, or tensors as in 4096x768,12x768x768,768 ([COUNTx]ROWSxCOLUMNS)",
+            fill_tensors};
+}
+
+// Throws std::invalid_argument for a kind that is not timed on its own.
+ShapeForm form(Kind kind) {
+    return visit(kind, [&]<class Traits>(Traits traits) -> ShapeForm {
+        if constexpr (Traits::facts.measured)
+            return form_of(traits);
+        else
+            throw std::invalid_argument("there is no bench of " + std::string(name(kind)));
+    });
 }
 
 }  // namespace
@@ -147,7 +182,7 @@ std::int64_t BenchShape::values() const {
 ShapeResult parse_shape(Kind kind, const std::string& text) {
     BenchShape shape;
     shape.text = text;
-    std::string error = fill(kind, text, shape);
+    std::string error = form(kind).fill_text(text, shape);
     const double most = static_cast<double>(most_values);
     const double size = static_cast<double>(shape.batch) * static_cast<double>(shape.heads) *
                             static_cast<double>(shape.q_length + shape.kv_length) *
@@ -160,34 +195,8 @@ ShapeResult parse_shape(Kind kind, const std::string& text) {
                               " takes " + shape_help(kind)};
 }
 
-std::vector<std::string> default_shapes(Kind kind) {
-    switch (kind) {
-        case Kind::attention:
-            return {"4,12,512,64"};
-        case Kind::normalization:
-            return {"4096,768"};
-        case Kind::activation:
-            return {"4096,3072"};
-        case Kind::loss:
-            return {"1024,30522"};
-        case Kind::optimizer:
-            return {"mini-gpt"};
-        default:
-            return {};
-    }
-}
+std::vector<std::string> default_shapes(Kind kind) { return {form(kind).standard}; }
 
-std::string shape_help(Kind kind) {
-    switch (kind) {
-        case Kind::attention:
-            return "B,H,N,D (batch, heads, length, head_dim) or B,H,K,N,M,D (with kv heads, queries, keys)";
-        case Kind::loss:
-            return "ROWS,CLASSES or, with the output projection, ROWS,CLASSES,WIDTH";
-        case Kind::optimizer:
-            return "bert-base, mini-gpt, or tensors as in 4096x768,12x768x768,768 ([COUNTx]ROWSxCOLUMNS)";
-        default:
-            return "ROWS,WIDTH";
-    }
-}
+std::string shape_help(Kind kind) { return form(kind).help; }
 
 }  // namespace switchyard::compare

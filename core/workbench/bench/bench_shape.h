@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::compare {
 

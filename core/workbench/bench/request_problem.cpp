@@ -19,7 +19,7 @@ std::int64_t fitting(std::int64_t budget, std::int64_t each) {
     return std::max<std::int64_t>(budget / std::max<std::int64_t>(each, 1), 1);
 }
 
-void fill_attention(const AttentionRequest& request, RequestProblem& problem) {
+void fill(const AttentionRequest& request, RequestProblem& problem) {
     auto& settings = problem.settings;
     auto& shape = problem.shape;
     const auto masks = request.masks;
@@ -46,7 +46,7 @@ void fill_attention(const AttentionRequest& request, RequestProblem& problem) {
     if (masks.has(MaskKind::soft_cap)) settings.soft_cap = 30.0;
 }
 
-void fill_normalization(const NormalizationRequest& request, RequestProblem& problem) {
+void fill(const NormalizationRequest& request, RequestProblem& problem) {
     auto& settings = problem.settings;
     settings.norm = request.norm;
     settings.parameter_dtype = request.parameter_dtype;
@@ -58,7 +58,7 @@ void fill_normalization(const NormalizationRequest& request, RequestProblem& pro
     problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
 }
 
-void fill_activation(const ActivationRequest& request, RequestProblem& problem) {
+void fill(const ActivationRequest& request, RequestProblem& problem) {
     auto& settings = problem.settings;
     settings.activation = request.activation;
     settings.input_bias = request.input_bias;
@@ -67,7 +67,7 @@ void fill_activation(const ActivationRequest& request, RequestProblem& problem) 
     problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
 }
 
-void fill_loss(const LossRequest& request, RequestProblem& problem) {
+void fill(const LossRequest& request, RequestProblem& problem) {
     auto& settings = problem.settings;
     auto& shape = problem.shape;
     settings.label_smoothing = request.label_smoothing;
@@ -81,7 +81,7 @@ void fill_loss(const LossRequest& request, RequestProblem& problem) {
                      std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
 }
 
-void fill_optimizer(const OptimizerRequest& request, RequestProblem& problem) {
+void fill(const OptimizerRequest& request, RequestProblem& problem) {
     problem.pass = Pass::step;
     problem.settings.algorithm = request.algorithm;
     problem.settings.max_grad_norm = request.clip ? 1.0 : 0.0;
@@ -99,25 +99,12 @@ RequestProblem problem_of(Kind kind, const Request& request) {
     problem.settings.layout = request.layout;
     problem.dtype = request.dtype;
     problem.pass = request.needs_grad ? Pass::forward_backward : Pass::forward;
-    switch (kind) {
-        case Kind::attention:
-            fill_attention(static_cast<const AttentionRequest&>(request), problem);
-            break;
-        case Kind::normalization:
-            fill_normalization(static_cast<const NormalizationRequest&>(request), problem);
-            break;
-        case Kind::activation:
-            fill_activation(static_cast<const ActivationRequest&>(request), problem);
-            break;
-        case Kind::loss:
-            fill_loss(static_cast<const LossRequest&>(request), problem);
-            break;
-        case Kind::optimizer:
-            fill_optimizer(static_cast<const OptimizerRequest&>(request), problem);
-            break;
-        default:
+    visit(kind, [&]<class Traits>(Traits) {
+        if constexpr (Traits::facts.measured)
+            fill(Traits::request(request), problem);
+        else
             throw std::invalid_argument("a " + std::string(name(kind)) + " cannot be timed");
-    }
+    });
     return problem;
 }
 

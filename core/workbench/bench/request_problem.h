@@ -2,7 +2,7 @@
 // request's ranges, small enough for a second or two in all.
 #pragma once
 
-#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/kinds.h>
 #include "core/workbench/bench/bench_settings.h"
 #include "core/workbench/bench/bench_shape.h"
 

@@ -122,9 +122,8 @@ int run_overhead(const BenchOptions& options) {
                                             : read_bench_dtypes(options, Kind::attention);
     request.timing = read_bench_timing(options);
     std::vector<compare::BenchSettings> settings;
-    for (const Kind kind :
-         {Kind::attention, Kind::normalization, Kind::activation, Kind::loss, Kind::optimizer}) {
-        settings.push_back(read_bench_settings(options, kind));
+    for (const Kind kind : all_kinds) {
+        if (facts_of(kind).measured) settings.push_back(read_bench_settings(options, kind));
     }
     return Bench(options).overhead(std::move(request), settings);
 }

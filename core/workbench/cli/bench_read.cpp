@@ -16,9 +16,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const std::vector<Kind> kinds{Kind::attention, Kind::normalization, Kind::activation, Kind::loss,
-                              Kind::optimizer};
-
 template <class Enum>
 Enum read_name(const std::string& option, const std::string& text) {
     if (const auto value = parse<Enum>(text)) return *value;
@@ -44,7 +41,8 @@ std::string bad_dtype(const std::string& text) {
 
 Kind read_bench_kind(const std::string& text) {
     Words known;
-    for (const Kind kind : kinds) {
+    for (const Kind kind : all_kinds) {
+        if (!facts_of(kind).measured) continue;
         if (name(kind) == text) return kind;
         known.emplace_back(name(kind));
     }

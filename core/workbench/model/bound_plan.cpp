@@ -12,16 +12,14 @@ namespace switchyard::model {
 BoundPlan::BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host)
     : plan_(plan) {
     for (const auto& row : plan_.rows) {
-        const auto add = [&]<class Op>(std::type_identity<Op>) {
-            const auto op = std::make_shared<const Op>(bind<Op>(row, registry, host));
-            rows_.push_back({&row, op, &op->binding()});
-            return op;
-        };
-        if (row.use.kind == Kind::attention) add(std::type_identity<AttentionOp>());
-        if (row.use.kind == Kind::normalization) add(std::type_identity<NormalizationOp>());
-        if (row.use.kind == Kind::activation) add(std::type_identity<ActivationOp>());
-        if (row.use.kind == Kind::loss) add(std::type_identity<LossOp>());
-        if (row.use.kind == Kind::precision) precision_ = add(std::type_identity<PrecisionOp>());
+        visit(row.use.kind, [&]<class Traits>(Traits kind) {
+            using Op = decltype(operation_of(kind));
+            if constexpr (!std::is_void_v<Op>) {
+                const auto op = std::make_shared<const Op>(bind<Op>(row, registry, host));
+                rows_.push_back({&row, op, &op->binding()});
+                if constexpr (Traits::kind == Kind::precision) precision_ = op;
+            }
+        });
     }
     if (!precision_) throw std::logic_error("the plan has no precision policy");
 }

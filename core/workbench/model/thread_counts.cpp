@@ -9,6 +9,7 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/component_property.h>
+#include <switchyard/interfaces/data_loader.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
@@ -21,33 +22,15 @@ namespace {
 
 constexpr const char* silent = "it does not say that they are the same with any number of threads";
 
-template <class Interface>
-std::string ask(const host::LoadedComponent& loaded, host::BindingInfo info) {
-    const host::Binding<Interface> binding(loaded, std::move(info));
-    const char* const answer = static_cast<const host::BindingBase&>(binding).answer(thread_counts_property);
-    return answer == nullptr ? silent : answer;
-}
-
 // Empty: the bits are the same.
 std::string why_not(const resolver::PlanRow& row, const host::LoadedComponent& loaded, const HostInfo& host) {
     const auto& chosen = *row.chosen;
     const host::BindingInfo info{row.use.slot, chosen.request, chosen.variant, chosen.options, &host};
-    switch (row.use.kind) {
-        case Kind::attention:
-            return ask<Attention>(loaded, info);
-        case Kind::normalization:
-            return ask<Normalization>(loaded, info);
-        case Kind::activation:
-            return ask<Activation>(loaded, info);
-        case Kind::loss:
-            return ask<Loss>(loaded, info);
-        case Kind::optimizer:
-            return ask<Optimizer>(loaded, info);
-        case Kind::precision:
-            return ask<Precision>(loaded, info);
-        default:
-            return "";
-    }
+    return visit(row.use.kind, [&]<class Traits>(Traits) -> std::string {
+        const host::Binding<typename Traits::Interface> binding(loaded, info);
+        const char* const answer = binding.answer(thread_counts_property);
+        return answer == nullptr ? silent : answer;
+    });
 }
 
 std::string reason_of(const resolver::PlanRow& row, host::Registry& registry, const HostInfo& host) {

@@ -40,7 +40,7 @@ void describe(Call& call, const ActivationParams& params, const RowShape& shape,
 FusedActivation::FusedActivation(const CreateInfo& info)
     : Activation(info),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
-      on_cuda_(made_on_cuda<Activation>(Kind::activation, info)) {}
+      on_cuda_(made_on_cuda<Activation>(info)) {}
 
 Verdict FusedActivation::supports(const ActivationRequest& request, const HostInfo& host,
                                   const Options& options) {

@@ -187,7 +187,7 @@ FusedLoss::FusedLoss(const CreateInfo& info)
     : Loss(info),
       computes_in_(computes_in(*static_cast<const LossRequest*>(info.request))),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
-      on_cuda_(made_on_cuda<Loss>(Kind::loss, info)) {}
+      on_cuda_(made_on_cuda<Loss>(info)) {}
 
 Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& host, const Options& options) {
     Verdict verdict;

@@ -82,7 +82,7 @@ FusedNormalization::FusedNormalization(const CreateInfo& info, bool reduced)
       reduced_(reduced),
       computes_in_(computes_in(info.request->dtype, reduced)),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
-      on_cuda_(made_on_cuda<Normalization>(Kind::normalization, info)) {}
+      on_cuda_(made_on_cuda<Normalization>(info)) {}
 
 Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
                                      const Options& options) {

@@ -46,7 +46,7 @@ FusedOptimizer::FusedOptimizer(const CreateInfo& info)
       unscale_(optimizer_request(info).unscale),
       stochastic_(info.options.boolean("stochastic_rounding")),
       state_(algorithm_),
-      on_cuda_(fused::made_on_cuda<Optimizer>(Kind::optimizer, info)) {}
+      on_cuda_(fused::made_on_cuda<Optimizer>(info)) {}
 
 Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo& host,
                                  const Options& options) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/options.h>
-#include <switchyard/interfaces/types.h>
 
 namespace switchyard {
 

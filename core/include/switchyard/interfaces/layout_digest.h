@@ -5,17 +5,19 @@
 //
 // It belongs to abi 1. What is added later (new structs, new interfaces found through Component::query) gets
 // a digest of its own and does not come in here, so that adding something does not turn away the plugins that
-// exist.
+// exist. A new kind (kinds.h) does come in: until version 1.0, plugins are built again then.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/data_loader.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
@@ -44,6 +46,8 @@ inline constexpr InterfaceLayout interface_layouts[] = {
     {"DataLoader", "~ query start batches next position seek"},
     {"SampleSource", "~ size length get"},
 };
+static_assert(std::size(interface_layouts) == all_kinds.size() + 2,
+              "the functions of a kind's interface are missing above");
 
 // FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv).
 class LayoutDigest {
@@ -119,41 +123,22 @@ constexpr void digest_basics(LayoutDigest& digest) {
                                    offsetof(Tokens, max_seqlen), offsetof(Tokens, first_document)});
 }
 
+// Of the members, name and type in their order, from which their offsets follow.
 constexpr void digest_requests(LayoutDigest& digest) {
-    digest.type<Request>(
-        "Request", {offsetof(Request, dtype), offsetof(Request, device), offsetof(Request, layout),
-                    offsetof(Request, phase), offsetof(Request, needs_grad), offsetof(Request, deterministic),
-                    offsetof(Request, allow_reduced)});
-    using A = AttentionRequest;
-    digest.type<A>(
-        "AttentionRequest",
-        {offsetof(A, batch), offsetof(A, heads), offsetof(A, kv_heads), offsetof(A, q_length),
-         offsetof(A, kv_length), offsetof(A, head_dim), offsetof(A, v_head_dim), offsetof(A, masks),
-         offsetof(A, bias_gradient), offsetof(A, dropout), offsetof(A, paged_cache)});
-    using N = NormalizationRequest;
-    digest.type<N>(
-        "NormalizationRequest",
-        {offsetof(N, norm), offsetof(N, rows), offsetof(N, width), offsetof(N, parameter_dtype),
-         offsetof(N, affine_bias), offsetof(N, input_bias), offsetof(N, residual), offsetof(N, dropout)});
-    using V = ActivationRequest;
-    digest.type<V>("ActivationRequest", {offsetof(V, activation), offsetof(V, rows), offsetof(V, width),
-                                         offsetof(V, input_bias), offsetof(V, dropout)});
-    using L = LossRequest;
-    digest.type<L>("LossRequest",
-                   {offsetof(L, rows), offsetof(L, classes), offsetof(L, width), offsetof(L, projection),
-                    offsetof(L, projection_bias), offsetof(L, label_smoothing), offsetof(L, z_loss),
-                    offsetof(L, per_row), offsetof(L, may_overwrite_logits)});
-    using O = OptimizerRequest;
-    digest.type<O>("OptimizerRequest",
-                   {offsetof(O, algorithm), offsetof(O, gradient_dtype), offsetof(O, master_weights),
-                    offsetof(O, clip), offsetof(O, unscale), offsetof(O, parameters), offsetof(O, tensors)});
-    digest.type<PrecisionRequest>("PrecisionRequest", {offsetof(PrecisionRequest, loss_scaling)});
-    using D = DataLoaderRequest;
-    digest.type<D>("DataLoaderRequest",
-                   {offsetof(D, batch), offsetof(D, length), offsetof(D, labels_per_token)});
+    const auto add = [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); };
+    const Request common;
+    digest.type<Request>("Request");
+    Request::each_common_field(common, add);
+    for (const Kind kind : all_kinds) {
+        visit(kind, [&]<class Traits>(Traits) {
+            const typename Traits::Request request;
+            digest.type<typename Traits::Request>(Traits::request_name);
+            request.each_field(request, add);
+        });
+    }
 }
 
-constexpr void digest_attention(LayoutDigest& digest) {
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::attention>) {
     using I = AttentionInputs;
     digest.type<I>("AttentionInputs", {offsetof(I, q), offsetof(I, k), offsetof(I, v),
                                        offsetof(I, relative_bias), offsetof(I, dense_bias)});
@@ -180,7 +165,7 @@ constexpr void digest_attention(LayoutDigest& digest) {
                                   offsetof(C, lengths)});
 }
 
-constexpr void digest_normalization(LayoutDigest& digest) {
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::normalization>) {
     using I = NormalizationInputs;
     digest.type<I>("NormalizationInputs", {offsetof(I, x), offsetof(I, bias), offsetof(I, residual),
                                            offsetof(I, weight), offsetof(I, beta)});
@@ -197,7 +182,7 @@ constexpr void digest_normalization(LayoutDigest& digest) {
                                           offsetof(G, weight), offsetof(G, beta)});
 }
 
-constexpr void digest_activation_and_loss(LayoutDigest& digest) {
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::activation>) {
     digest.type<ActivationInputs>("ActivationInputs",
                                   {offsetof(ActivationInputs, x), offsetof(ActivationInputs, bias)});
     using A = ActivationParams;
@@ -206,6 +191,9 @@ constexpr void digest_activation_and_loss(LayoutDigest& digest) {
                                  {offsetof(ActivationNeeds, x), offsetof(ActivationNeeds, bias)});
     digest.type<ActivationGrads>("ActivationGrads",
                                  {offsetof(ActivationGrads, x), offsetof(ActivationGrads, bias)});
+}
+
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::loss>) {
     using I = LossInputs;
     digest.type<I>("LossInputs",
                    {offsetof(I, x), offsetof(I, weight), offsetof(I, bias), offsetof(I, targets)});
@@ -220,7 +208,7 @@ constexpr void digest_activation_and_loss(LayoutDigest& digest) {
                            {offsetof(LossGrads, x), offsetof(LossGrads, weight), offsetof(LossGrads, bias)});
 }
 
-constexpr void digest_optimizer(LayoutDigest& digest) {
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::optimizer>) {
     using P = Parameter;
     digest.type<P>("Parameter",
                    {offsetof(P, name), offsetof(P, value), offsetof(P, gradient), offsetof(P, master)});
@@ -240,7 +228,7 @@ constexpr void digest_optimizer(LayoutDigest& digest) {
     digest.type<T>("OptimizerState", {offsetof(T, algorithm), offsetof(T, step), offsetof(T, entries)});
 }
 
-constexpr void digest_precision_and_loader(LayoutDigest& digest) {
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::precision>) {
     digest.type<LinearSite>("LinearSite", {offsetof(LinearSite, name), offsetof(LinearSite, layer),
                                            offsetof(LinearSite, layers)});
     using I = LinearInputs;
@@ -252,6 +240,9 @@ constexpr void digest_precision_and_loader(LayoutDigest& digest) {
     using E = PrecisionState::Entry;
     digest.type<PrecisionState>("PrecisionState")
         .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
+}
+
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>) {
     using S = Sample;
     digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, token_type_ids), offsetof(S, target_ids),
                               offsetof(S, labels), offsetof(S, documents)});
@@ -274,11 +265,7 @@ constexpr std::uint64_t layout_digest() {
     digest_exports(digest);
     digest_basics(digest);
     digest_requests(digest);
-    digest_attention(digest);
-    digest_normalization(digest);
-    digest_activation_and_loss(digest);
-    digest_optimizer(digest);
-    digest_precision_and_loader(digest);
+    for (const Kind kind : all_kinds) visit(kind, [&](auto traits) { digest_calls(digest, traits); });
     for (const auto& [name, functions] : interface_layouts) digest.text(name).text(functions);
     return digest.value();
 }

@@ -1,6 +1,10 @@
 // What the core asks of a component before it calls it: pure metadata, no tensor, no device.
 // `supports(request, host, options)` answers with a Verdict; a component that said yes must then serve every
 // call within the request's ranges.
+//
+// Each request lists its own members once, in `each_field`, which calls f(name, member) for each in the order
+// in which they are declared; `r` is the request, const or not. What compares, describes or relaxes requests,
+// and the digest of their layout (layout_digest.h), take the members from there.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,13 @@ struct Request {
     bool needs_grad = false;
     bool deterministic = false;  // same input, same bits, run after run
     bool allow_reduced = false;  // may a component of Accuracy::reduced answer?
+
+    template <class R, class F>
+    static constexpr void each_common_field(R& r, F&& f) {
+        f("dtype", r.dtype), f("device", r.device), f("layout", r.layout), f("phase", r.phase),
+            f("needs_grad", r.needs_grad), f("deterministic", r.deterministic),
+            f("allow_reduced", r.allow_reduced);
+    }
 };
 
 // q_BHND, k_BKMD, v_BKMD (padded) or q_THD, k_SKD, v_SKD (packed); see attention.h.
@@ -37,6 +48,14 @@ struct AttentionRequest : Request {
     bool bias_gradient = false;  // gradient of the dense bias or of the relative-bias table
     double dropout = 0.0;
     bool paged_cache = false;  // k and v lie in pages (kv_cache.h)
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("batch", r.batch), f("heads", r.heads), f("kv_heads", r.kv_heads), f("q_length", r.q_length),
+            f("kv_length", r.kv_length), f("head_dim", r.head_dim), f("v_head_dim", r.v_head_dim),
+            f("masks", r.masks), f("bias_gradient", r.bias_gradient), f("dropout", r.dropout),
+            f("paged_cache", r.paged_cache);
+    }
 };
 
 // x [rows, width]; see normalization.h. The flags name the wide form norm(residual + dropout(x + bias)).
@@ -49,6 +68,13 @@ struct NormalizationRequest : Request {
     bool input_bias = false;  // x + bias
     bool residual = false;    // residual + ..., the sum is an output too
     double dropout = 0.0;
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("norm", r.norm), f("rows", r.rows), f("width", r.width), f("parameter_dtype", r.parameter_dtype),
+            f("affine_bias", r.affine_bias), f("input_bias", r.input_bias), f("residual", r.residual),
+            f("dropout", r.dropout);
+    }
 };
 
 // x [rows, width] (gated: [rows, 2 * width]); see activation.h.
@@ -58,6 +84,12 @@ struct ActivationRequest : Request {
     Range width = 1;  // of the output
     bool input_bias = false;
     double dropout = 0.0;
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("activation", r.activation), f("rows", r.rows), f("width", r.width), f("input_bias", r.input_bias),
+            f("dropout", r.dropout);
+    }
 };
 
 // logits [rows, classes], or hidden [rows, width] with the projection fused in; see loss.h.
@@ -71,6 +103,13 @@ struct LossRequest : Request {
     double z_loss = 0.0;
     bool per_row = false;               // losses of the rows, not their sum or mean
     bool may_overwrite_logits = false;  // calls may give up their logits: LossParams::may_overwrite_logits
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("rows", r.rows), f("classes", r.classes), f("width", r.width), f("projection", r.projection),
+            f("projection_bias", r.projection_bias), f("label_smoothing", r.label_smoothing),
+            f("z_loss", r.z_loss), f("per_row", r.per_row), f("may_overwrite_logits", r.may_overwrite_logits);
+    }
 };
 
 struct OptimizerRequest : Request {  // dtype: of the parameters
@@ -81,16 +120,33 @@ struct OptimizerRequest : Request {  // dtype: of the parameters
     bool unscale = false;         // division by the loss scale folded into the step
     std::int64_t parameters = 0;  // number of values, 0 if unknown
     std::int64_t tensors = 0;
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("algorithm", r.algorithm), f("gradient_dtype", r.gradient_dtype),
+            f("master_weights", r.master_weights), f("clip", r.clip), f("unscale", r.unscale),
+            f("parameters", r.parameters), f("tensors", r.tensors);
+    }
 };
 
 struct PrecisionRequest : Request {  // dtype: of the parameters as the model stores them
     bool loss_scaling = false;
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("loss_scaling", r.loss_scaling);
+    }
 };
 
 struct DataLoaderRequest : Request {
     Range batch = 1;
     Range length = 1;               // tokens of a sample
     bool labels_per_token = false;  // else per sample
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("batch", r.batch), f("length", r.length), f("labels_per_token", r.labels_per_token);
+    }
 };
 
 }  // namespace switchyard

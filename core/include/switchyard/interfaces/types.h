@@ -1,7 +1,6 @@
-// The vocabulary that every contract shares: component kinds, dtypes, devices, phases, layouts and how a
-// component says what it guarantees. No LibTorch here, so that configuration, discovery and planning stay
-// light;
-// <switchyard/interfaces/torch_types.h> converts to and from LibTorch's own types.
+// The vocabulary that every contract shares: dtypes, devices, phases, layouts and how a component says what
+// it guarantees (the kinds of components: kinds.h). No LibTorch here, so that configuration, discovery and
+// planning stay light; <switchyard/interfaces/torch_types.h> converts to and from LibTorch's own types.
 //
 // Every enumeration has exactly one spelling in text, the one used in TOML, in plugin.toml, in JSON output
 // and in messages:
@@ -16,17 +15,6 @@
 #include <string_view>
 
 namespace switchyard {
-
-// What a component does. One slot of the configuration for each kind.
-enum class Kind : std::uint8_t {
-    attention,
-    normalization,
-    activation,
-    loss,
-    optimizer,
-    precision,
-    data_loader
-};
 
 // Element types. fp8 formats are the OCP ones (OFP8 1.0, 2023): e4m3fn has no infinity, e5m2 follows IEEE
 // 754.
@@ -112,9 +100,6 @@ enum class MaskKind : std::uint8_t {
 
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> names{};
-template <>
-inline constexpr std::array<std::string_view, 7> names<Kind>{
-    "attention", "normalization", "activation", "loss", "optimizer", "precision", "data_loader"};
 template <>
 inline constexpr std::array<std::string_view, 11> names<DType>{
     "float32", "float64", "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2",

@@ -56,8 +56,7 @@ OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& 
 }
 
 void check_gradient(TomlTable& table, const ComponentManifest& component) {
-    const bool has_gradient = component.kind != Kind::optimizer && component.kind != Kind::data_loader;
-    if (!has_gradient && component.gradient != GradientMode::none) {
+    if (!facts_of(component.kind).gradient && component.gradient != GradientMode::none) {
         table.conflict(*table.find("gradient"), "gradient",
                        "an " + std::string(name(component.kind)) + " is not differentiated", "leave it out");
     }
@@ -86,7 +85,7 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Tom
     component.id = table.text("id", a_name);
     component.summary = table.text("summary", a_line);
     component.variants = table.list("variants", a_name);
-    const bool may_lack_gradient = component.kind == Kind::optimizer || component.kind == Kind::data_loader;
+    const bool may_lack_gradient = !facts_of(component.kind).gradient;
     component.gradient =
         table
             .choice<GradientMode>(

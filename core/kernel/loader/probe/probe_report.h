@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/verdict.h>
 #include "core/kernel/loader/probe/mapped_files.h"
 

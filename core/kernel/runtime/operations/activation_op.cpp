@@ -46,12 +46,9 @@ struct ActivationTraits {
     }
 };
 
-const ActivationRequest& request_of(const host::BindingBase& binding) {
-    return static_cast<const ActivationRequest&>(binding.request());
-}
-
-void check(const host::BindingBase& binding, const ActivationInputs& in, const ActivationParams& params) {
-    const ActivationRequest& request = request_of(binding);
+void check(const host::Binding<Activation>& binding, const ActivationInputs& in,
+           const ActivationParams& params) {
+    const ActivationRequest& request = binding.request();
     require_tensor(binding, "x", in.x);
     require(binding, in.x.dim() >= 1, "x must be [..., width], got a scalar");
     require(binding, params.activation == request.activation, "the activation is ", name(params.activation),
@@ -70,7 +67,7 @@ void check(const host::BindingBase& binding, const ActivationInputs& in, const A
 
 at::Tensor call_component(const std::shared_ptr<host::Binding<Activation>>& binding,
                           const ActivationInputs& inputs, const ActivationParams& params) {
-    const ActivationRequest& request = request_of(*binding);
+    const ActivationRequest& request = binding->request();
     require(*binding, !inputs.bias.defined() || request.input_bias,
             "a bias is given, bound for calls without it");
     require(*binding, !params.dropout.active() || request.dropout > 0.0, "dropout is ", params.dropout.p,
@@ -90,7 +87,7 @@ at::Tensor call_component(const std::shared_ptr<host::Binding<Activation>>& bind
 ActivationOp::ActivationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                            const resolver::Composed& composed)
     : binding_(std::make_shared<host::Binding<Activation>>(loaded, std::move(info))) {
-    check_binding(*binding_, composed, {"bias", "dropout"}, request_of(*binding_).dropout);
+    check_binding(*binding_, composed, {"bias", "dropout"}, binding_->request().dropout);
     compose_bias_ = has_part(composed, "bias");
     compose_dropout_ = has_part(composed, "dropout");
 }

@@ -68,15 +68,11 @@ struct AttentionTraits {
     }
 };
 
-const AttentionRequest& request_of(const host::BindingBase& binding) {
-    return static_cast<const AttentionRequest&>(binding.request());
-}
-
 struct Sizes {
     std::int64_t batch, heads, kv_heads, queries, keys, head_dim, v_head_dim;
 };
 
-Sizes padded_sizes(const host::BindingBase& binding, const AttentionInputs& in) {
+Sizes padded_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in) {
     const auto q = in.q.sizes(), k = in.k.sizes(), v = in.v.sizes();
     require(binding, q.size() == 4 && k.size() == 4 && v.size() == 4,
             "q, k and v must be [batch, heads, length, head_dim] in the padded layout, got ", q, ", ", k,
@@ -87,7 +83,8 @@ Sizes padded_sizes(const host::BindingBase& binding, const AttentionInputs& in) 
     return {q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
 }
 
-Sizes packed_sizes(const host::BindingBase& binding, const AttentionInputs& in, const AttentionMask& mask) {
+Sizes packed_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in,
+                   const AttentionMask& mask) {
     const auto q = in.q.sizes(), k = in.k.sizes(), v = in.v.sizes();
     require(binding, q.size() == 3 && k.size() == 3 && v.size() == 3,
             "q, k and v must be [total, heads, head_dim] in the packed layout, got ", q, ", ", k, " and ", v);
@@ -101,7 +98,7 @@ Sizes packed_sizes(const host::BindingBase& binding, const AttentionInputs& in, 
     return {sequences, q[1], k[1], mask.max_seqlen_q, mask.max_seqlen_k, q[2], v[2]};
 }
 
-Sizes paged_sizes(const host::BindingBase& binding, const AttentionInputs& in,
+Sizes paged_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in,
                   const AttentionParams& params) {
     const auto q = in.q.sizes(), k = params.pages->k_pages.sizes(), v = params.pages->v_pages.sizes();
     const bool packed = params.layout == Layout::packed;
@@ -115,12 +112,11 @@ Sizes paged_sizes(const host::BindingBase& binding, const AttentionInputs& in,
     require_lengths(binding, "lengths of the paged cache", params.pages->lengths, sequences,
                     params.pages->block_table.size(1) * k[1]);
     // How many keys there are stands in a tensor that may lie on a device: not a reason to wait for it.
-    return {
-        sequences, q[1], k[2], packed ? params.mask.max_seqlen_q : q[2], request_of(binding).kv_length.min,
-        q.back(),  v[3]};
+    return {sequences, q[1], k[2], packed ? params.mask.max_seqlen_q : q[2], binding.request().kv_length.min,
+            q.back(),  v[3]};
 }
 
-void check_sizes(const host::BindingBase& binding, const AttentionRequest& request, const Sizes& s,
+void check_sizes(const host::Binding<Attention>& binding, const AttentionRequest& request, const Sizes& s,
                  std::int64_t k_head_dim) {
     require(binding, s.kv_heads > 0 && s.heads % s.kv_heads == 0, "heads (", s.heads,
             ") must be a multiple of kv heads (", s.kv_heads, ")");
@@ -135,8 +131,8 @@ void check_sizes(const host::BindingBase& binding, const AttentionRequest& reque
     require_within(binding, "v_head_dim", s.v_head_dim, request.v_head_dim);
 }
 
-void check_mask(const host::BindingBase& binding, const AttentionInputs& in, const AttentionParams& params,
-                const Sizes& s) {
+void check_mask(const host::Binding<Attention>& binding, const AttentionInputs& in,
+                const AttentionParams& params, const Sizes& s) {
     const AttentionMask& mask = params.mask;
     if (mask.kinds.has(MaskKind::key_lengths))
         require_lengths(binding, "key_lengths", mask.key_lengths, s.batch, s.keys);
@@ -177,8 +173,9 @@ std::string text_of(MaskSet kinds) {
     return text.empty() ? "none" : text;
 }
 
-void check(const host::BindingBase& binding, const AttentionInputs& in, const AttentionParams& params) {
-    const AttentionRequest& request = request_of(binding);
+void check(const host::Binding<Attention>& binding, const AttentionInputs& in,
+           const AttentionParams& params) {
+    const AttentionRequest& request = binding.request();
     require_tensor(binding, "q", in.q);
     require(binding, params.layout == request.layout, "the layout is ", name(params.layout), ", bound for ",
             name(request.layout));
@@ -203,8 +200,8 @@ void check(const host::BindingBase& binding, const AttentionInputs& in, const At
     check_mask(binding, in, params, sizes);
 }
 
-void check_result(const host::BindingBase& binding, const AttentionInputs& in, const AttentionParams& params,
-                  const AttentionOutputs& made) {
+void check_result(const host::Binding<Attention>& binding, const AttentionInputs& in,
+                  const AttentionParams& params, const AttentionOutputs& made) {
     const auto q = in.q.sizes();
     const std::int64_t v_head_dim =
         params.pages != nullptr ? params.pages->v_pages.size(3) : in.v.sizes().back();
@@ -232,7 +229,7 @@ void check_result(const host::BindingBase& binding, const AttentionInputs& in, c
 AttentionOp::AttentionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                          const resolver::Composed& composed)
     : binding_(std::make_shared<host::Binding<Attention>>(loaded, std::move(info))) {
-    check_binding(*binding_, composed, {}, request_of(*binding_).dropout);
+    check_binding(*binding_, composed, {}, binding_->request().dropout);
 }
 
 AttentionOutputs AttentionOp::operator()(const AttentionInputs& inputs, const AttentionParams& params) const {

@@ -61,12 +61,8 @@ struct LossTraits {
     static std::uint64_t versions(const Params&) { return 0; }
 };
 
-const LossRequest& request_of(const host::BindingBase& binding) {
-    return static_cast<const LossRequest&>(binding.request());
-}
-
 // On the CPU, where they can be read without waiting.
-void check_targets(const host::BindingBase& binding, const at::Tensor& targets, std::int64_t classes,
+void check_targets(const host::Binding<Loss>& binding, const at::Tensor& targets, std::int64_t classes,
                    std::int64_t ignore) {
     if (!targets.is_cpu() || !targets.is_contiguous()) return;
     const auto* const values = targets.const_data_ptr<std::int64_t>();
@@ -79,7 +75,7 @@ void check_targets(const host::BindingBase& binding, const at::Tensor& targets, 
     }
 }
 
-void check_projection(const host::BindingBase& binding, const LossInputs& in) {
+void check_projection(const host::Binding<Loss>& binding, const LossInputs& in) {
     if (!in.weight.defined()) {
         require(binding, !in.bias.defined(), "a bias is given without the weight of a projection");
         return;
@@ -94,8 +90,8 @@ void check_projection(const host::BindingBase& binding, const LossInputs& in) {
     }
 }
 
-void check(const host::BindingBase& binding, const LossInputs& in, const LossParams& params) {
-    const LossRequest& request = request_of(binding);
+void check(const host::Binding<Loss>& binding, const LossInputs& in, const LossParams& params) {
+    const LossRequest& request = binding.request();
     require_tensor(binding, "x", in.x);
     require(binding, in.x.dim() == 2, "x must be [rows, classes], or [rows, width] with a projection, got ",
             in.x.sizes());
@@ -121,7 +117,7 @@ void check(const host::BindingBase& binding, const LossInputs& in, const LossPar
 
 LossOutputs call_component(const std::shared_ptr<host::Binding<Loss>>& binding, const LossInputs& inputs,
                            const LossParams& params) {
-    const LossRequest& request = request_of(*binding);
+    const LossRequest& request = binding->request();
     require(*binding, inputs.weight.defined() == request.projection,
             request.projection ? "bound for a fused projection, called without its weight"
                                : "bound for logits, called with the weight of a projection");
@@ -154,7 +150,7 @@ LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& param
     check(*binding_, inputs, params);
     if (!compose_projection_ || !inputs.weight.defined()) return call_component(binding_, inputs, params);
     LossParams own = params;
-    own.may_overwrite_logits = request_of(*binding_).may_overwrite_logits;  // nobody else knows them
+    own.may_overwrite_logits = binding_->request().may_overwrite_logits;  // nobody else knows them
     const auto x = reference::without_ignored(inputs.x, inputs.targets, params.ignore_index);
     return call_component(binding_,
                           {reference::linear(x, inputs.weight, inputs.bias), {}, {}, inputs.targets}, own);

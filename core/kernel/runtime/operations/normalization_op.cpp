@@ -57,20 +57,16 @@ struct NormalizationTraits {
     }
 };
 
-const NormalizationRequest& request_of(const host::BindingBase& binding) {
-    return static_cast<const NormalizationRequest&>(binding.request());
-}
-
-void check_row(const host::BindingBase& binding, const char* what, const at::Tensor& row,
+void check_row(const host::Binding<Normalization>& binding, const char* what, const at::Tensor& row,
                const at::Tensor& x) {
     if (!row.defined() || (row.dim() == 1 && row.size(0) == x.size(-1))) [[likely]]
         return;
     refuse(binding, what, " must be [", x.size(-1), "], the width of x ", x.sizes(), ", got ", row.sizes());
 }
 
-void check(const host::BindingBase& binding, const NormalizationInputs& in,
+void check(const host::Binding<Normalization>& binding, const NormalizationInputs& in,
            const NormalizationParams& params) {
-    const NormalizationRequest& request = request_of(binding);
+    const NormalizationRequest& request = binding.request();
     require_tensor(binding, "x", in.x);
     require(binding, in.x.dim() >= 1, "x must be [..., width], got a scalar");
     require(binding, params.norm == request.norm, "the norm is ", name(params.norm), ", bound for ",
@@ -93,9 +89,9 @@ void check(const host::BindingBase& binding, const NormalizationInputs& in,
 }
 
 // Is what is left for the component what it is bound for?
-void check_parts(const host::BindingBase& binding, const NormalizationInputs& in,
+void check_parts(const host::Binding<Normalization>& binding, const NormalizationInputs& in,
                  const NormalizationParams& params) {
-    const NormalizationRequest& request = request_of(binding);
+    const NormalizationRequest& request = binding.request();
     require(binding, !in.bias.defined() || request.input_bias, "a bias is given, bound for calls without it");
     require(binding, !in.residual.defined() || request.residual,
             "a residual is given, bound for calls without it");
@@ -127,7 +123,7 @@ NormalizationOutputs call_component(const std::shared_ptr<host::Binding<Normaliz
 NormalizationOp::NormalizationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                                  const resolver::Composed& composed)
     : binding_(std::make_shared<host::Binding<Normalization>>(loaded, std::move(info))) {
-    check_binding(*binding_, composed, {"bias", "dropout", "residual"}, request_of(*binding_).dropout);
+    check_binding(*binding_, composed, {"bias", "dropout", "residual"}, binding_->request().dropout);
     compose_residual_ = has_part(composed, "residual");
     compose_dropout_ = compose_residual_ || has_part(composed, "dropout");
     compose_bias_ = compose_dropout_ || has_part(composed, "bias");

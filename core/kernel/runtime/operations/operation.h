@@ -4,6 +4,7 @@
 #include <memory>
 #include <variant>
 
+#include <switchyard/interfaces/kinds.h>
 #include "core/kernel/runtime/operations/activation_op.h"
 #include "core/kernel/runtime/operations/attention_op.h"
 #include "core/kernel/runtime/operations/loss_op.h"
@@ -11,6 +12,15 @@
 #include "core/kernel/runtime/operations/precision_op.h"
 
 namespace switchyard::model {
+
+// By kind, for its type alone; void: training calls it, not the model.
+AttentionOp operation_of(KindTraits<Kind::attention>);
+NormalizationOp operation_of(KindTraits<Kind::normalization>);
+ActivationOp operation_of(KindTraits<Kind::activation>);
+LossOp operation_of(KindTraits<Kind::loss>);
+PrecisionOp operation_of(KindTraits<Kind::precision>);
+void operation_of(KindTraits<Kind::optimizer>);
+void operation_of(KindTraits<Kind::data_loader>);
 
 // std::monostate: none.
 using Operation = std::variant<std::monostate, std::shared_ptr<const AttentionOp>,

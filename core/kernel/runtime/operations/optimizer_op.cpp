@@ -66,7 +66,7 @@ void raise_version(const at::Tensor& tensor) {
     if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
 }
 
-void tell_step(const host::BindingBase& binding, const std::vector<ParameterGroup>& groups) {
+void tell_step(const host::Binding<Optimizer>& binding, const std::vector<ParameterGroup>& groups) {
     for (const ParameterGroup& group : groups) {
         for (const Parameter& parameter : group.parameters) {
             if (!parameter.gradient.defined()) continue;
@@ -78,10 +78,6 @@ void tell_step(const host::BindingBase& binding, const std::vector<ParameterGrou
             host::tell_observer(call);
         }
     }
-}
-
-const OptimizerRequest& request_of(const host::BindingBase& binding) {
-    return static_cast<const OptimizerRequest&>(binding.request());
 }
 
 }  // namespace
@@ -133,10 +129,10 @@ bool OptimizerOp::prepare(const std::vector<ParameterGroup>& groups, const StepP
 StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
     const c10::AutoGradMode no_grad(false);
     const bool scaled = params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
-    require(*binding_, params.max_grad_norm <= 0.0 || compose_clip_ || request_of(*binding_).clip,
+    require(*binding_, params.max_grad_norm <= 0.0 || compose_clip_ || binding_->request().clip,
             "max_grad_norm is ", params.max_grad_norm, ", bound for steps without clipping");
-    require(*binding_, !scaled || compose_unscale_ || request_of(*binding_).unscale,
-            "gradients are scaled by ", params.grad_scale, ", bound for steps without unscaling");
+    require(*binding_, !scaled || compose_unscale_ || binding_->request().unscale, "gradients are scaled by ",
+            params.grad_scale, ", bound for steps without unscaling");
     StepParams rest = params;
     if (compose_unscale_) {
         rest.grad_scale = 1.0;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include <switchyard/interfaces/kinds.h>
 #include "core/kernel/base/printable.h"
 
 namespace switchyard::compare {
 namespace {
 
-constexpr Kind by_bare_name[] = {Kind::attention, Kind::normalization, Kind::activation, Kind::loss,
-                                 Kind::optimizer};
 constexpr const char* expected =
     "expected attention=, normalization=, activation=, loss=, optimizer= or precision= with a backend";
 
@@ -25,7 +24,9 @@ std::string read_stack(const std::string& text, ArmSpec& arm) {
         const auto equals = part.find('=');
         if (part.empty()) return std::string("a part is empty; ") + expected;
         if (equals == std::string::npos && start == 0) {
-            for (const auto kind : by_bare_name) backends[kind] = part;
+            for (const auto kind : all_kinds) {
+                if (facts_of(kind).measured) backends[kind] = part;
+            }
         } else {
             const auto kind = parse<Kind>(part.substr(0, equals));
             if (equals == std::string::npos || !kind || !named_in_stacks(*kind) || equals + 1 == part.size())

@@ -8,28 +8,43 @@
 #include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
 #include <switchyard/conformance/verify.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::conformance {
 
-std::vector<OperationCase> attention_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<OperationCase> normalization_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<OperationCase> activation_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<OperationCase> loss_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<OperationCase> listed_cases(KindTraits<Kind::attention>, const Facts& facts,
+                                        const VerifyOptions& options);
+std::vector<OperationCase> listed_cases(KindTraits<Kind::normalization>, const Facts& facts,
+                                        const VerifyOptions& options);
+std::vector<OperationCase> listed_cases(KindTraits<Kind::activation>, const Facts& facts,
+                                        const VerifyOptions& options);
+std::vector<OperationCase> listed_cases(KindTraits<Kind::loss>, const Facts& facts,
+                                        const VerifyOptions& options);
 
 // One case by chance.
-OperationCase drawn_attention(Draw& draw, const Facts& facts, const VerifyOptions& options);
-OperationCase drawn_normalization(Draw& draw, const Facts& facts, const VerifyOptions& options);
-OperationCase drawn_activation(Draw& draw, const Facts& facts, const VerifyOptions& options);
-OperationCase drawn_loss(Draw& draw, const Facts& facts, const VerifyOptions& options);
+OperationCase drawn_case(KindTraits<Kind::attention>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options);
+OperationCase drawn_case(KindTraits<Kind::normalization>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options);
+OperationCase drawn_case(KindTraits<Kind::activation>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options);
+OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options);
 
 // Kinds whose calls are no map from tensors to tensors find their faults themselves.
-std::vector<FreeCase> optimizer_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<FreeCase> precision_cases(const Facts& facts, const VerifyOptions& options);
-std::vector<FreeCase> data_loader_cases(const Facts& facts, const VerifyOptions& options);
+std::vector<FreeCase> listed_cases(KindTraits<Kind::optimizer>, const Facts& facts,
+                                   const VerifyOptions& options);
+std::vector<FreeCase> listed_cases(KindTraits<Kind::precision>, const Facts& facts,
+                                   const VerifyOptions& options);
+std::vector<FreeCase> listed_cases(KindTraits<Kind::data_loader>, const Facts& facts,
+                                   const VerifyOptions& options);
 
-FreeCase drawn_optimizer(Draw& draw, const Facts& facts, const VerifyOptions& options);
-FreeCase drawn_precision(Draw& draw, const Facts& facts, const VerifyOptions& options);
-FreeCase drawn_data_loader(Draw& draw, const Facts& facts, const VerifyOptions& options);
+FreeCase drawn_case(KindTraits<Kind::optimizer>, Draw& draw, const Facts& facts,
+                    const VerifyOptions& options);
+FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts& facts,
+                    const VerifyOptions& options);
+FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& facts,
+                    const VerifyOptions& options);
 
 // "f32", "bf16", ...: how dtypes stand in names of cases.
 const char* short_name(DType dtype);

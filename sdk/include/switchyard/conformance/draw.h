@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::conformance {
 

@@ -23,51 +23,14 @@
 #include <type_traits>
 
 #include <switchyard/interfaces/fingerprint.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/plugin_abi.h>
 
 namespace switchyard::sdk {
 
-template <Kind kind>
-struct Contract;
-template <>
-struct Contract<Kind::attention> {
-    using Interface = Attention;
-    using Request = AttentionRequest;
-};
-template <>
-struct Contract<Kind::normalization> {
-    using Interface = Normalization;
-    using Request = NormalizationRequest;
-};
-template <>
-struct Contract<Kind::activation> {
-    using Interface = Activation;
-    using Request = ActivationRequest;
-};
-template <>
-struct Contract<Kind::loss> {
-    using Interface = Loss;
-    using Request = LossRequest;
-};
-template <>
-struct Contract<Kind::optimizer> {
-    using Interface = Optimizer;
-    using Request = OptimizerRequest;
-};
-template <>
-struct Contract<Kind::precision> {
-    using Interface = Precision;
-    using Request = PrecisionRequest;
-};
-template <>
-struct Contract<Kind::data_loader> {
-    using Interface = DataLoader;
-    using Request = DataLoaderRequest;
-};
-
 template <Kind kind, class Class>
 void call_supports(const SwitchyardSupports* arguments) {
-    const auto& request = *static_cast<const typename Contract<kind>::Request*>(arguments->request);
+    const auto& request = KindTraits<kind>::request(*static_cast<const Request*>(arguments->request));
     const auto& host = *static_cast<const HostInfo*>(arguments->host);
     const auto& options = *static_cast<const Options*>(arguments->options);
     auto& verdict = *static_cast<Verdict*>(arguments->verdict);
@@ -80,8 +43,8 @@ void call_supports(const SwitchyardSupports* arguments) {
 
 template <Kind kind, class Class>
 constexpr SwitchyardComponent component(const char* id) {
-    using Interface = typename Contract<kind>::Interface;
-    using Request = typename Contract<kind>::Request;
+    using Interface = typename KindTraits<kind>::Interface;
+    using Request = typename KindTraits<kind>::Request;
     static_assert(std::derived_from<Class, Interface>,
                   "the class must derive publicly from the interface of its kind");
     static_assert(!std::is_abstract_v<Class>, "the class leaves a function of its interface without a body");

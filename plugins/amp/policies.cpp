@@ -1,12 +1,7 @@
 #include "policies.h"
 
-#include <ATen/Context.h>
-
-#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/sdk/name_pattern.h>
 #include <switchyard/sdk/serves.h>
-
-#include "products.h"
 
 namespace switchyard {
 namespace {
@@ -29,43 +24,12 @@ void require_capability(Verdict& verdict, const PrecisionRequest& request, const
             std::to_string(least) + " or more " + why, device->compute_capability);
 }
 
-// Products in TF32 while it lives; the setting is the process's.
-class Tf32 {
-public:
-    Tf32() : before_(at::globalContext().allowTF32CuBLAS()) { at::globalContext().setAllowTF32CuBLAS(true); }
-    ~Tf32() { at::globalContext().setAllowTF32CuBLAS(before_); }
-    Tf32(const Tf32&) = delete;
-    Tf32& operator=(const Tf32&) = delete;
-
-private:
-    bool before_;
-};
-
 LossScaler::Settings scaling_of(const Options& options) {
     return {options.number("init_scale"), options.number("growth_factor"), options.number("backoff_factor"),
             options.integer("growth_interval")};
 }
 
 }  // namespace
-
-AmpPolicy::AmpPolicy(const CreateInfo& info)
-    : Precision(info),
-      fixed_order_(info.request->deterministic && info.device() == Device::cpu && has_fixed_order()),
-      linear_(fixed_order_) {}
-
-const char* AmpPolicy::thread_counts() const {
-    return fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512";
-}
-
-at::Tensor AmpPolicy::linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) {
-    executed();
-    return linear_.forward(inputs, to_scalar_type(compute(OpClass::linear, site.name)), saved);
-}
-
-LinearGrads AmpPolicy::linear_backward(const LinearSite&, const Saved& saved, const at::Tensor& grad_y,
-                                       const LinearNeeds& needs) {
-    return linear_.backward(saved, grad_y, needs);
-}
 
 Verdict AmpFp32::supports(const PrecisionRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
@@ -85,17 +49,6 @@ Verdict AmpTf32::supports(const PrecisionRequest& request, const HostInfo& host,
             "take fp32 or bf16 on a CPU");
     require_capability(verdict, request, host, 80, "for TensorFloat-32");
     return verdict;
-}
-
-at::Tensor AmpTf32::linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) {
-    const Tf32 tf32;
-    return AmpPolicy::linear(inputs, site, saved);
-}
-
-LinearGrads AmpTf32::linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                     const LinearNeeds& needs) {
-    const Tf32 tf32;
-    return AmpPolicy::linear_backward(site, saved, grad_y, needs);
 }
 
 AmpLow::AmpLow(const CreateInfo& info, DType low)

@@ -11,7 +11,7 @@
 // The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32
 // copies would tell it nothing more.
 //
-// Whatever the dtype, parameters are cast once a step; gradients come in the dtype of their parameters.
+// Whatever the dtype, the core casts parameters once a step; gradients come in the dtype of their parameters.
 #pragma once
 
 #include <optional>
@@ -23,37 +23,21 @@
 #include <switchyard/interfaces/precision.h>
 #include <switchyard/interfaces/verdict.h>
 
-#include "cast_linear.h"
 #include "loss_scaler.h"
 
 namespace switchyard {
 
 class AmpPolicy : public Precision {
 public:
-    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
-    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                const LinearNeeds& needs) override;
-    void begin_step() override { linear_.forget(); }
-    void end_step() override { linear_.forget(); }
+    using Precision::Precision;
     void* query(std::string_view id) override {
-        return component_property(id, {{graph_capture_property, ""},
-                                       {computes_in_property, linear_.computed_in()},
-                                       {thread_counts_property, thread_counts()}});
+        return component_property(id, {{graph_capture_property, ""}, {thread_counts_property, ""}});
     }
-
-protected:
-    explicit AmpPolicy(const CreateInfo& info);
-
-private:
-    const char* thread_counts() const;
-
-    bool fixed_order_;
-    CastLinear linear_;
 };
 
 class AmpFp32 final : public AmpPolicy {
 public:
-    explicit AmpFp32(const CreateInfo& info) : AmpPolicy(info) {}
+    using AmpPolicy::AmpPolicy;
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
     DType compute(OpClass, const std::string&) const override { return DType::float32; }
@@ -61,13 +45,11 @@ public:
 
 class AmpTf32 final : public AmpPolicy {
 public:
-    explicit AmpTf32(const CreateInfo& info) : AmpPolicy(info) {}
+    using AmpPolicy::AmpPolicy;
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::float32; }
     DType compute(OpClass, const std::string&) const override { return DType::float32; }
-    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
-    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                const LinearNeeds& needs) override;
+    bool tf32(const std::string&) const override { return true; }
 };
 
 // Parameters in float32; linear layers, attention, activation and what the loss reads in `low` but where
@@ -116,7 +98,7 @@ private:
 
 class AmpBf16Pure final : public AmpPolicy {
 public:
-    explicit AmpBf16Pure(const CreateInfo& info) : AmpPolicy(info) {}
+    using AmpPolicy::AmpPolicy;
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::bfloat16; }
     DType compute(OpClass, const std::string&) const override { return DType::bfloat16; }

@@ -2,15 +2,12 @@
 
 #include <ATen/TensorOperators.h>
 
-#include <switchyard/sdk/bias_gradient.h>
-
 #include "product.h"
 
 namespace switchyard {
 namespace {
 
 using fp8::Format;
-using fp8::Grouping;
 using fp8::Role;
 using fp8::Scaled;
 
@@ -31,19 +28,7 @@ std::int64_t count_rows(const LinearInputs& inputs) {
 }
 
 bool is_whole(const LinearInputs& inputs) {
-    return fp8::is_whole(count_rows(inputs)) && fp8::is_whole(inputs.weight.size(0)) &&
-           fp8::is_whole(inputs.weight.size(1));
-}
-
-// Both matrices' scales hold for the rows and for the columns alike.
-bool turns(Grouping grouping) { return grouping == Grouping::tensor || grouping == Grouping::square; }
-
-// saved.integers of a layer that was multiplied in float8; those of a layer in bfloat16 are PlainLinear's
-// two.
-enum : std::size_t { x_dtype, bias_dtype, x_grouping, x_integers };
-
-at::ScalarType dtype_of(const Saved& saved, std::size_t which) {
-    return static_cast<at::ScalarType>(saved.integers[which]);
+    return fp8::is_whole(count_rows(inputs), inputs.weight.size(1), inputs.weight.size(0));
 }
 
 }  // namespace
@@ -73,16 +58,11 @@ void* Fp8Policy::query(std::string_view id) {
               follows ? "scales follow magnitudes that the host takes over after each step; the "
                         "recipes current and blockwise do not"
                       : ""},
-             {computes_in_property, computed_in_}});
-}
-
-void Fp8Policy::forget() {
-    weights_.clear();
-    plain_.forget();
+             {thread_counts_property, ""}});
 }
 
 void Fp8Policy::begin_step() {
-    forget();
+    weights_.clear();
     history_.begin_step();
 }
 
@@ -102,12 +82,6 @@ const char* Fp8Policy::why_not(const LinearInputs& inputs, const LinearSite& sit
     return empty || fp8::intensity(rows, in, out) < min_intensity_ ? "bfloat16_small" : nullptr;
 }
 
-at::Tensor Fp8Policy::in_bfloat16(const char* why, const LinearInputs& inputs, Saved* saved) {
-    executed(why);
-    computed_in_ = nullptr;
-    return plain_.forward(inputs, saved);
-}
-
 void Fp8Policy::record(const LinearSite& site, Role role, const at::Tensor& amax) {
     if (recipe_ == Recipe::delayed && !recompute_) history_.record(site.name, role, amax);
 }
@@ -117,13 +91,13 @@ Scaled Fp8Policy::cast(const at::Tensor& x, Role role, const LinearSite& site) {
     const auto format = role == Role::gradient ? Format::e5m2 : Format::e4m3;
     switch (recipe_) {
         case Recipe::delayed:
-            return fp8::quantize(x, format, Grouping::tensor, history_.scale(site.name, role, x.device()));
+            return fp8::quantize(x, format, ScaleGroup::tensor, history_.scale(site.name, role, x.device()));
         case Recipe::current:
-            return fp8::quantize(x, format, rows_ ? Grouping::row : Grouping::tensor);
+            return fp8::quantize(x, format, rows_ ? ScaleGroup::row : ScaleGroup::tensor);
         case Recipe::blockwise:
             break;
     }
-    return fp8::quantize(x, format, role == Role::weight ? Grouping::square : Grouping::strip);
+    return fp8::quantize(x, format, role == Role::weight ? ScaleGroup::square : ScaleGroup::strip);
 }
 
 Fp8Policy::Weight& Fp8Policy::weight(const at::Tensor& weight_OI, const LinearSite& site) {
@@ -139,76 +113,55 @@ Fp8Policy::Weight& Fp8Policy::weight(const at::Tensor& weight_OI, const LinearSi
     return kept;
 }
 
-const Scaled& Fp8Policy::transposed_weight(const at::Tensor& weight_OI, const LinearSite& site) {
+const LinearOperand& Fp8Policy::transposed_weight(const at::Tensor& weight_OI, const LinearSite& site) {
     Weight& kept = weight(weight_OI, site);
     if (!kept.by_columns.values.defined()) {
-        kept.by_columns = turns(kept.by_rows.grouping) ? fp8::transposed(kept.by_rows)
-                                                       : cast(kept.source.t(), Role::weight, site);
+        const LinearOperand& by_rows = kept.by_rows.operand;
+        kept.by_columns = fp8::turns(by_rows.group) ? fp8::transposed(by_rows)
+                                                    : cast(kept.source.t(), Role::weight, site).operand;
     }
     return kept.by_columns;
 }
 
 // x in one byte a value. Where its scales are those of rows, the transpose is kept, which the weight's
 // gradient needs.
-void Fp8Policy::keep(const LinearInputs& inputs, const Scaled& x, const LinearSite& site, Saved& saved) {
-    const Scaled kept = turns(x.grouping) ? x : cast(fp8::rows_of(inputs.x.detach()).t(), Role::x, site);
-    saved.input(inputs.weight);
-    saved.extra(kept.values);
-    saved.extra(kept.inverse);
-    saved.integers.resize(x_integers);
-    saved.integers[x_dtype] = static_cast<std::int64_t>(inputs.x.scalar_type());
-    saved.integers[bias_dtype] =
-        inputs.bias.defined() ? static_cast<std::int64_t>(inputs.bias.scalar_type()) : -1;
-    saved.integers[x_grouping] = static_cast<std::int64_t>(kept.grouping);
+LinearOperand Fp8Policy::kept(const at::Tensor& x_RI, const LinearOperand& cast_RI, const LinearSite& site) {
+    return fp8::turns(cast_RI.group) ? cast_RI : cast(x_RI.t(), Role::x, site).operand;
 }
 
-at::Tensor Fp8Policy::linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) {
-    if (const char* why = why_not(inputs, site)) return in_bfloat16(why, inputs, saved);
-    const Scaled x = cast(fp8::rows_of(inputs.x.detach()), Role::x, site);
+bool Fp8Policy::quantize(const LinearInputs& inputs, const LinearSite& site, bool for_gradient,
+                         QuantizedInputs& made) {
+    if (const char* why = why_not(inputs, site)) return executed(why), false;
+    const at::Tensor x_RI = inputs.x.detach().reshape({-1, inputs.x.size(-1)});
+    const Scaled x = cast(x_RI, Role::x, site);
     const Scaled& weight_OI = weight(inputs.weight, site).by_rows;
-    if (hides_non_finite(x) || hides_non_finite(weight_OI))
-        return in_bfloat16("bfloat16_not_finite", inputs, saved);
+    if (hides_non_finite(x) || hides_non_finite(weight_OI)) return executed("bfloat16_not_finite"), false;
     executed(is_whole(inputs) ? "float8" : "float8_padded");
-    computed_in_ = x.amax.is_cuda() ? nullptr : "E4M3 as fp32";
-    at::Tensor y_RO = fp8::product(x, weight_OI, true);
-    if (inputs.bias.defined()) y_RO = y_RO + inputs.bias.detach();
-    if (saved != nullptr) {
+    made = {x.operand, weight_OI.operand, {}};
+    if (for_gradient) {
         record(site, Role::x, x.amax);
         record(site, Role::weight, weight_OI.amax);
-        keep(inputs, x, site, *saved);
+        made.kept_x = kept(x_RI, x.operand, site);
     }
-    auto sizes = inputs.x.sizes().vec();
-    sizes.back() = inputs.weight.size(0);
-    return y_RO.to(at::kBFloat16).reshape(sizes);
+    return true;
 }
 
-LinearGrads Fp8Policy::linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                       const LinearNeeds& needs) {
-    computed_in_ = nullptr;
-    if (saved.integers.size() != x_integers) return plain_.backward(saved, grad_y, needs);
-    const at::Tensor& weight_OI = saved[0];
-    const at::Tensor grad_RO = fp8::rows_of(grad_y);
+QuantizedGradients Fp8Policy::quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                                const LinearOperand& kept_x, const LinearSite& site,
+                                                const LinearNeeds& needs) {
     const Scaled grad = cast(grad_RO, Role::gradient, site);
     record(site, Role::gradient, grad.amax);
-    if (!grad.amax.is_cuda()) computed_in_ = "E5M2 as fp32";
-    LinearGrads grads;
+    QuantizedGradients made;
     if (needs.x) {
-        auto sizes = grad_y.sizes().vec();
-        sizes.back() = weight_OI.size(1);
-        grads.x = fp8::product(grad, transposed_weight(weight_OI, site), false)
-                      .reshape(sizes)
-                      .to(dtype_of(saved, x_dtype));
+        made.grad = grad.operand;
+        made.weight = transposed_weight(weight_OI, site);
     }
     if (needs.weight) {
-        const auto grouping = static_cast<Grouping>(saved.integers[x_grouping]);
-        const Scaled x{saved[1], saved[2], {}, grouping};
-        const Scaled x_IR = turns(grouping) ? fp8::transposed(x) : x;
-        const Scaled grad_OR =
-            turns(grad.grouping) ? fp8::transposed(grad) : cast(grad_RO.t(), Role::gradient, site);
-        grads.weight = fp8::product(grad_OR, x_IR, false).to(weight_OI.scalar_type());
+        made.grad_t = fp8::turns(grad.operand.group) ? fp8::transposed(grad.operand)
+                                                     : cast(grad_RO.t(), Role::gradient, site).operand;
+        made.kept_x = fp8::turns(kept_x.group) ? fp8::transposed(kept_x) : kept_x;
     }
-    if (needs.bias) grads.bias = bias_gradient(grad_RO, dtype_of(saved, bias_dtype));
-    return grads;
+    return made;
 }
 
 }  // namespace switchyard

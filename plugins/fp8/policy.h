@@ -6,8 +6,8 @@
 //     blockwise  the same for 1 x 128 values of x and of gradients and for 128 x 128 of weights, powers of
 //                two (DeepSeek-V3, arXiv:2412.19437, section 3.3)
 //
-// Parameters stay in float32 and are cast once a step, for both directions. What ran is reported as variant:
-// float8, or why not.
+// Parameters stay in float32 and are cast once a step, for both directions. What was decided is reported as
+// variant: float8, or why not. Products are scaled_linear.h's.
 #pragma once
 
 #include <string>
@@ -21,7 +21,6 @@
 
 #include "amax_history.h"
 #include "float8.h"
-#include "plain_linear.h"
 #include "selection.h"
 
 namespace switchyard {
@@ -37,14 +36,16 @@ public:
     // float8.
     DType compute(OpClass op, const std::string& layer) const override;
 
-    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
-    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                const LinearNeeds& needs) override;
+    bool quantize(const LinearInputs& inputs, const LinearSite& site, bool for_gradient,
+                  QuantizedInputs& made) override;
+    QuantizedGradients quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                         const LinearOperand& kept_x, const LinearSite& site,
+                                         const LinearNeeds& needs) override;
 
     void* query(std::string_view id) override;
 
     void begin_step() override;
-    void end_step() override { forget(); }
+    void end_step() override { weights_.clear(); }
     void set_recompute(bool recompute) override { recompute_ = recompute; }
     // Takes the step's magnitudes over: here and not in end_step, which also ends steps that were given up.
     void update(bool found_inf) override;
@@ -57,27 +58,24 @@ private:
     struct Weight {
         at::Tensor source;  // keeps the memory from being somebody else's
         std::int64_t version = 0;
-        fp8::Scaled by_rows, by_columns;
+        fp8::Scaled by_rows;
+        LinearOperand by_columns;
     };
 
     const char* why_not(const LinearInputs& inputs, const LinearSite& site) const;
-    at::Tensor in_bfloat16(const char* why, const LinearInputs& inputs, Saved* saved);
     fp8::Scaled cast(const at::Tensor& x, fp8::Role role, const LinearSite& site);
     Weight& weight(const at::Tensor& weight, const LinearSite& site);
-    const fp8::Scaled& transposed_weight(const at::Tensor& weight, const LinearSite& site);
+    const LinearOperand& transposed_weight(const at::Tensor& weight, const LinearSite& site);
     void record(const LinearSite& site, fp8::Role role, const at::Tensor& amax);
-    void keep(const LinearInputs& inputs, const fp8::Scaled& x, const LinearSite& site, Saved& saved);
-    void forget();
+    LinearOperand kept(const at::Tensor& x_RI, const LinearOperand& cast_RI, const LinearSite& site);
 
     Recipe recipe_;
     bool rows_;  // a scale for each row
     double min_intensity_;
     fp8::Keep keep_;
     fp8::AmaxHistory history_;
-    fp8::PlainLinear plain_;
     std::unordered_map<std::string, Weight> weights_;  // by site
     bool recompute_ = false;
-    const char* computed_in_ = nullptr;  // in the last call; nullptr: as LibTorch's products are seen
 };
 
 }  // namespace switchyard

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "float8.h"
+#include <switchyard/interfaces/linear.h>
 
 namespace switchyard::fp8 {
 
@@ -11,11 +11,13 @@ namespace switchyard::fp8 {
 // (cuBLAS 13 documentation, "8-bit Floating Point Data Types Usage"). Others are filled up with zeros inside
 // `product`.
 constexpr std::int64_t granule = 16;
-constexpr bool is_whole(std::int64_t size) { return size % granule == 0; }
+constexpr bool is_whole(std::int64_t rows, std::int64_t in, std::int64_t out) {
+    return rows % granule == 0 && in % granule == 0 && out % granule == 0;
+}
 
 // a [M, K] times b [N, K] transposed: [M, N]. On a CPU in float32: decoded, multiplied, and summed in
 // float32. On a device in bfloat16, by at::_scaled_mm;
 // `fast` lets it sum with fewer bits there, as TransformerEngine does in forward and not in backward.
-at::Tensor product(const Scaled& a, const Scaled& b, bool fast);
+at::Tensor product(const LinearOperand& a, const LinearOperand& b, bool fast);
 
 }  // namespace switchyard::fp8

@@ -3,12 +3,12 @@
 #include <switchyard/sdk/serves.h>
 
 #include "policy.h"
+#include "scaled_linear.h"
 
 namespace switchyard {
 namespace {
 
-void judge_device(Verdict& verdict, const PrecisionRequest& request, const HostInfo& host,
-                  const Options& options) {
+void judge_device(Verdict& verdict, const Request& request, const HostInfo& host) {
     require_device(verdict, request, host);
     const auto* device = host.first(Device::cuda);
     if (device != nullptr)
@@ -17,8 +17,6 @@ void judge_device(Verdict& verdict, const PrecisionRequest& request, const HostI
     REQUIRE(verdict, SWITCHYARD_PLUGIN_CUDA == 1 || host.described, Code::Library, "cuda",
             "a plugin built with nvcc", "built without",
             "build it where nvcc is found: `./dev build` says what it looked for");
-    REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
-            "true (no device has run this yet)", "false", "set precision.options.fp8.untried_device = true");
 }
 
 }  // namespace
@@ -37,7 +35,10 @@ Verdict Fp8Policy::supports(const PrecisionRequest& request, const HostInfo& hos
             Code::Option, "scale",
             "tensor with recipe " + options.string("recipe") + "; row goes with recipe current alone", "row");
     if (request.device == Device::cuda) {
-        judge_device(verdict, request, host, options);
+        judge_device(verdict, request, host);
+        REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
+                "true (no device has run this yet)", "false",
+                "set precision.options.fp8.untried_device = true");
         return verdict;
     }
     REQUIRE(
@@ -45,6 +46,25 @@ Verdict Fp8Policy::supports(const PrecisionRequest& request, const HostInfo& hos
         "true on a cpu, which has no products in float8: there the same numbers are computed as a reference, "
         "slower than in float32",
         "false", "set precision.options.fp8.cpu_reference = true, or take amp/bf16");
+    return verdict;
+}
+
+Verdict ScaledLinear::supports(const LinearRequest& request, const HostInfo& host, const Options&,
+                               std::string_view variant) {
+    Verdict verdict;
+    REQUIRE(verdict, request.weight_format == WeightFormat::scaled, Code::DType, "weight_format",
+            "scaled (operands in float8, as the precision policy fp8 makes them)",
+            name(request.weight_format));
+    REQUIRE(verdict, request.dtype == DType::float8_e4m3fn, Code::DType, "dtype", "float8_e4m3fn",
+            name(request.dtype));
+    REQUIRE(verdict, request.weight_dtype == DType::float8_e4m3fn, Code::DType, "weight_dtype",
+            "float8_e4m3fn", name(request.weight_dtype));
+    REQUIRE(verdict, request.output_dtype == DType::bfloat16, Code::DType, "output_dtype", "bfloat16",
+            name(request.output_dtype));
+    REQUIRE(verdict, variant.empty(), Code::Variant, "variant", "none: sizes and operands decide what runs",
+            variant);
+    // The policy that makes such operands is asked for by name on a device.
+    if (request.device == Device::cuda) judge_device(verdict, request, host);
     return verdict;
 }
 

@@ -1,6 +1,5 @@
 #include "precision.h"
 
-#include <switchyard/reference/linear.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
@@ -13,11 +12,6 @@ Verdict NaivePrecision::supports(const PrecisionRequest& request, const HostInfo
     REQUIRE(verdict, !request.loss_scaling, Code::Option, "loss_scaling",
             "false (float32 needs no loss scale)", "true");
     return verdict;
-}
-
-at::Tensor NaivePrecision::linear(const LinearInputs& inputs, const LinearSite&, Saved*) {
-    executed();
-    return reference::linear(inputs.x.to(at::kFloat), inputs.weight, inputs.bias);
 }
 
 }  // namespace switchyard

@@ -8,8 +8,13 @@
 namespace switchyard::conformance {
 
 std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, const std::string& asked,
-                                     const Facts& facts) {
+                                     const Facts& facts, int times) {
     if (executed.empty()) return Fault{"not_counted", "", "the call returned without calling executed()"};
+    if (times > 0 && executed.size() != static_cast<std::size_t>(times)) {
+        return Fault{"not_counted", "",
+                     "executed() was called " + std::to_string(executed.size()) + " times, expected " +
+                         std::to_string(times)};
+    }
     for (const std::string& variant : executed) {
         const auto& declared = facts.variants;
         const bool known = declared.empty()
@@ -32,13 +37,8 @@ void Findings::compare(const std::string& what, const at::Tensor& found, Yardsti
     if (judgement.kind == Judgement::Kind::too_far) add(code, what + ": " + judgement.detail);
 }
 
-void Findings::take(const Report& report) {
-    worst_ = std::max(worst_, report.worst_ratio);
-    faults_.insert(faults_.end(), report.faults.begin(), report.faults.end());
-}
-
-void Findings::check_executed(Binding& binding) {
-    if (auto fault = wrong_execution(binding.take_executed(), component_.variant, facts_))
+void Findings::check_executed(Binding& binding, int times) {
+    if (auto fault = wrong_execution(binding.take_executed(), component_.variant, facts_, times))
         faults_.push_back(std::move(*fault));
 }
 

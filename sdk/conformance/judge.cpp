@@ -82,7 +82,8 @@ private:
     }
 
     void check_executed() {
-        if (auto fault = wrong_execution(binding_.take_executed(), variant_, facts_))
+        const auto executed = binding_.take_executed();
+        if (auto fault = wrong_execution(executed, variant_, facts_, operation_.executions))
             faults_.push_back(std::move(*fault));
     }
 
@@ -133,6 +134,7 @@ private:
         const bool kernel = facts_.gradient == GradientMode::kernel && train;
         Saved saved;
         const Tensors inputs = own_inputs();
+        binding_.take_executed();  // what calls in between have left
         found.outputs = operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr);
         check_executed();
         if (!kernel) return found;
@@ -151,6 +153,7 @@ private:
             if (operation_.needs[i] && leaves[i].defined()) wanted[i] = leaves[i] = leaf(leaves[i]);
         }
         Outcome found;
+        binding_.take_executed();
         found.outputs = operation_.forward(binding_.interface(), leaves, nullptr);
         check_executed();
         if (interleave) disturb();
@@ -251,7 +254,7 @@ private:
                             expected.output_errors[i],
                             factor(2.0, request_.dtype),
                             {},
-                            0.0,
+                            operation_.output_roundoff,
                             facts_.accuracy_bound},
                            "wrong_output");
         }

@@ -1,9 +1,10 @@
-// Cases of precision policies: the linear layer in their way, and what they say and keep beside it.
+// Cases of precision policies: what they say, scale and keep, and the operands that those which compute
+// linear layers in a float8 type make of them.
 #include <algorithm>
 
 #include <switchyard/conformance/cases.h>
-#include <switchyard/conformance/precision_linear.h>
 #include <switchyard/conformance/precision_policy_checks.h>
+#include <switchyard/conformance/precision_quantize_checks.h>
 #include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::conformance {
@@ -11,54 +12,41 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-class Specs {
-public:
-    explicit Specs(LinearSpec base) : base_(std::move(base)) {}
-
-    void add_all() {
-        with("plain", [](LinearSpec&) {});
-        with("stored_x", [](LinearSpec& s) { s.stored_x = true; });
-        with("loss_scaling", [](LinearSpec& s) { s.loss_scaling = true; });
-        for (const Sizes& rows : {Sizes{}, Sizes{0}, Sizes{1}, Sizes{7}, Sizes{130}, Sizes{2, 3, 4}})
-            with("shape", [&](LinearSpec& s) { s.rows = rows; });
-        for (const std::int64_t in : {1, 7, 129, 1000}) with("in", [&](LinearSpec& s) { s.in = in; });
-        for (const std::int64_t out : {1, 7, 129}) with("out", [&](LinearSpec& s) { s.out = out; });
-        // Past the sizes at which products are cut up and summed in pieces.
-        with("long", [](LinearSpec& s) { s.rows = {1090}, s.in = 1100, s.out = 66, s.threads = 2; });
-        with("long", [](LinearSpec& s) { s.rows = {70}, s.in = 66, s.out = 1100; });
-        for (const Placement placement :
-             {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
-            const std::string how = name(placement);
-            with("stride/x_" + how, [&](LinearSpec& s) { s.x = placement; });
-            with("stride/gradient_" + how, [&](LinearSpec& s) { s.gradient = placement; });
-            if (placement == Placement::expanded) continue;
-            with("stride/weight_" + how, [&](LinearSpec& s) { s.weight = placement; });
-        }
-        with("eval", [](LinearSpec& s) { s.needs = false; });
-        with("deterministic", [](LinearSpec& s) { s.deterministic = true; });
-        with("threads", [](LinearSpec& s) { s.rows = {130}, s.in = 300, s.out = 257, s.threads = 2; });
-        with("infinity", [](LinearSpec& s) { s.infinity = true; });
-        with("in_turn", [](LinearSpec& s) { s.also_rows = {130}; });
-        with("in_turn", [](LinearSpec& s) { s.rows = {130}, s.also_rows = {2, 5}; });
-        for (const char* only : {"x", "weight", "bias"}) {
-            if (base_.bias || std::string(only) != "bias")
-                with("needs", [&](LinearSpec& s) { s.only = only; });
-        }
-    }
-
-    std::vector<LinearSpec> all;
-
-private:
-    template <class Change>
-    void with(const std::string& family, Change change) {
-        LinearSpec spec = base_;
+std::vector<QuantizeSpec> quantize_specs(DType dtype) {
+    std::vector<QuantizeSpec> all;
+    const auto with = [&](const std::string& family, auto change) {
+        QuantizeSpec spec;
         spec.family = family;
+        spec.dtype = dtype;
         change(spec);
         all.push_back(spec);
+    };
+    with("plain", [](QuantizeSpec&) {});
+    with("stored_x", [](QuantizeSpec& s) { s.stored_x = true; });
+    with("loss_scaling", [](QuantizeSpec& s) { s.loss_scaling = true; });
+    for (const Sizes& rows : {Sizes{}, Sizes{0}, Sizes{1}, Sizes{7}, Sizes{130}, Sizes{2, 3, 4}})
+        with("shape", [&](QuantizeSpec& s) { s.rows = rows; });
+    for (const std::int64_t in : {1, 7, 129, 1000}) with("in", [&](QuantizeSpec& s) { s.in = in; });
+    for (const std::int64_t out : {1, 7, 129}) with("out", [&](QuantizeSpec& s) { s.out = out; });
+    // Several blocks of values in every direction.
+    with("blocks", [](QuantizeSpec& s) { s.rows = {130}, s.in = 300, s.out = 257; });
+    with("zeros", [](QuantizeSpec& s) { s.magnitude = 0.0; });
+    with("small", [](QuantizeSpec& s) { s.magnitude = 1e-4; });
+    with("large", [](QuantizeSpec& s) { s.magnitude = 1e4; });
+    for (const Placement placement :
+         {Placement::permuted, Placement::sliced, Placement::stepped, Placement::expanded}) {
+        const std::string how = name(placement);
+        with("stride/x_" + how, [&](QuantizeSpec& s) { s.x = placement; });
+        with("stride/gradient_" + how, [&](QuantizeSpec& s) { s.gradient = placement; });
+        if (placement == Placement::expanded) continue;
+        with("stride/weight_" + how, [&](QuantizeSpec& s) { s.weight = placement; });
     }
-
-    LinearSpec base_;
-};
+    with("eval", [](QuantizeSpec& s) { s.needs = false; });
+    with("infinity", [](QuantizeSpec& s) { s.infinity = true; });
+    with("nan", [](QuantizeSpec& s) { s.nan = true; });
+    for (const char* only : {"x", "weight"}) with("needs", [&](QuantizeSpec& s) { s.only = only; });
+    return all;
+}
 
 std::shared_ptr<PrecisionRequest> request_of(DType dtype, const VerifyOptions& options) {
     auto request = std::make_shared<PrecisionRequest>();
@@ -69,14 +57,14 @@ std::shared_ptr<PrecisionRequest> request_of(DType dtype, const VerifyOptions& o
     return request;
 }
 
-FreeCase make_case(const LinearSpec& spec, const VerifyOptions& options) {
+FreeCase make_case(const QuantizeSpec& spec, const VerifyOptions& options) {
     auto request = request_of(spec.dtype, options);
     request->phase = spec.needs ? Phase::train : Phase::eval;
     request->needs_grad = spec.needs;
-    request->deterministic = spec.deterministic;
     request->loss_scaling = spec.loss_scaling;
-    return {name_of(spec), request,
-            [spec, request, &options](Findings& findings) { run_linear(spec, request, options, findings); }};
+    return {name_of(spec), request, [spec, request, &options](Findings& findings) {
+                run_quantize(spec, request, options, findings);
+            }};
 }
 
 void add_policy_cases(std::vector<FreeCase>& cases, DType dtype, const VerifyOptions& options) {
@@ -106,39 +94,23 @@ void add_policy_cases(std::vector<FreeCase>& cases, DType dtype, const VerifyOpt
 
 }  // namespace
 
-std::vector<FreeCase> listed_cases(KindTraits<Kind::precision>, const Facts& facts,
-                                   const VerifyOptions& options) {
+std::vector<FreeCase> listed_cases(KindTraits<Kind::precision>, const Facts&, const VerifyOptions& options) {
     std::vector<FreeCase> cases;
     for (const DType dtype : options.dtypes) {
-        for (const bool bias : {false, true}) {
-            LinearSpec base;
-            base.dtype = dtype;
-            base.bias = bias;
-            Specs specs(base);
-            specs.add_all();
-            for (LinearSpec& spec : specs.all) {
-                const bool forward_only = !has_gradient(facts);
-                if (forward_only && !spec.only.empty()) continue;
-                spec.needs = spec.needs && !forward_only;
-                cases.push_back(make_case(spec, options));
-            }
-        }
+        for (const QuantizeSpec& spec : quantize_specs(dtype)) cases.push_back(make_case(spec, options));
         add_policy_cases(cases, dtype, options);
     }
     return cases;
 }
 
-FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts& facts,
-                    const VerifyOptions& options) {
-    LinearSpec spec;
+FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts&, const VerifyOptions& options) {
+    QuantizeSpec spec;
     spec.family = draw.family();
     spec.dtype = draw.one_of(options.dtypes);
-    spec.bias = draw.chance(0.5);
     spec.in = draw.size(1, 1500);
     spec.out = draw.size(1, 1500);
     const std::int64_t rows = draw.size(1, std::clamp<std::int64_t>(2000000 / (spec.in * spec.out), 1, 300));
-    spec.rows = draw.special(0.4) ? std::vector<std::int64_t>{draw.between(1, 3), rows}
-                                  : std::vector<std::int64_t>{rows};
+    spec.rows = draw.special(0.4) ? Sizes{draw.between(1, 3), rows} : Sizes{rows};
     const auto placement = [&] {
         return draw.special(0.25) ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
                                   : Placement::dense;
@@ -148,9 +120,7 @@ FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts& facts,
     spec.gradient = placement();
     spec.stored_x = draw.special(0.2);
     spec.loss_scaling = draw.special(0.2);
-    spec.needs = has_gradient(facts) && !draw.special(0.2);
-    spec.deterministic = draw.special(0.15);
-    if (draw.special(0.2)) spec.threads = 2;
+    spec.needs = !draw.special(0.2);
     if (spec.needs && draw.special(0.2)) spec.only = draw.chance(0.5) ? "x" : "weight";
     return make_case(spec, options);
 }

@@ -8,88 +8,58 @@
 #include <ATen/TensorOperators.h>
 #include <c10/core/GradMode.h>
 
-#include <switchyard/conformance/differentiate.h>
-#include <switchyard/conformance/precision_linear.h>
-#include <switchyard/reference/linear.h>
+#include <switchyard/conformance/precision_quantize_checks.h>
+#include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::conformance {
 namespace {
 
-// Legend:  R rows  I in  O out
 constexpr std::int64_t rows = 6, in = 40, out = 24;
-const LinearSite checked_site{"decoder.0.feed_forward.up", 0, 2};
 
-struct Call {
-    at::Tensor x, grad_y, y, grad_weight;  // grad_weight undefined where the component has no gradients
-};
-
-// A policy with one linear layer.
+// A policy, and one linear layer where it quantizes.
 class Subject {
 public:
-    Subject(const PolicyCase& one, const Findings& findings)
-        : one_(one),
-          gradient_(findings.facts().gradient),
-          binding_(findings.component(), one.request),
-          dtypes_(dtypes_of(policy(), checked_site)) {
-        weight_OI =
-            place(bell({out, in}, one.seed + 1) * 0.3, dtypes_.stored, one.device, Placement::dense, 0.0);
-        bias_O = place(bell({out}, one.seed + 2), dtypes_.stored, one.device, Placement::dense, 0.0);
-        if (gradient_ == GradientMode::differentiable) weight_OI.requires_grad_();
+    Subject(const PolicyCase& one, Findings& findings)
+        : one_(one), findings_(findings), binding_(findings.component(), one.request) {
+        const auto stored = to_scalar_type(policy().storage(OpClass::linear, quantized_site.name));
+        weight_OI = place(bell({out, in}, one.seed + 1) * 0.3, stored, one.device, Placement::dense, 0.0);
     }
 
     Precision& policy() const { return *static_cast<Precision*>(binding_.interface()); }
-    Binding& binding() { return binding_; }
-    at::ScalarType computed() const { return dtypes_.computed; }
+    bool quantizes() const { return conformance::quantizes(policy()); }
 
-    Call train(std::int64_t number) {
-        Call call = data_of(number);
-        const LinearInputs inputs{call.x, weight_OI, bias_O};
-        if (gradient_ == GradientMode::differentiable) {
-            const at::AutoGradMode with_grad(true);
-            call.y = policy().linear(inputs, checked_site, nullptr);
-            call.grad_weight = differentiate({call.y}, {call.grad_y}, {weight_OI})[0];
-            return call;
-        }
-        const at::NoGradGuard no_grad;
-        const bool kernel = gradient_ == GradientMode::kernel;
-        Saved saved;
-        call.y = policy().linear(inputs, checked_site, kernel ? &saved : nullptr);
-        if (kernel)
-            call.grad_weight =
-                policy().linear_backward(checked_site, saved, call.grad_y, {true, true, true}).weight;
-        return call;
+    LayerData data(std::int64_t number) const {
+        const auto seed = one_.seed + 10 + 2 * static_cast<std::uint64_t>(number);
+        const auto placed = [&](const at::Tensor& values) {
+            return place(values, at::kBFloat16, one_.device, Placement::dense, 0.0);
+        };
+        return {placed(bell({rows, in}, seed)), weight_OI, placed(bell({rows, out}, seed + 1))};
     }
 
-    at::Tensor forward(std::int64_t number) {
-        const at::NoGradGuard no_grad;
-        return policy().linear({data_of(number).x, weight_OI, bias_O}, checked_site, nullptr);
+    // The operands of forward and backward.
+    Quantized train(std::int64_t number) {
+        Quantized made = quantize(binding_, data(number), true, findings_);
+        if (!made.refused) add_gradients(binding_, data(number), {}, made);
+        return made;
     }
+    Quantized forward(std::int64_t number) { return quantize(binding_, data(number), false, findings_); }
 
     // A step of two micro-batches.
     void step(std::int64_t number, bool found_inf) {
         policy().begin_step();
-        train(2 * number);
-        train(2 * number + 1);
+        for (const std::int64_t micro_batch : {2 * number, 2 * number + 1}) {
+            if (quantizes()) train(micro_batch);
+        }
         policy().end_step();
         policy().update(found_inf);
     }
 
-    at::Tensor weight_OI, bias_O;
+    at::Tensor weight_OI;
 
 private:
-    Call data_of(std::int64_t number) const {
-        const auto seed = one_.seed + 10 + 2 * static_cast<std::uint64_t>(number);
-        Call call;
-        call.x = place(bell({rows, in}, seed), dtypes_.computed, one_.device, Placement::dense, 0.0);
-        call.grad_y =
-            place(bell({rows, out}, seed + 1), dtypes_.computed, one_.device, Placement::dense, 0.0);
-        return call;
-    }
-
     const PolicyCase& one_;
-    GradientMode gradient_;
+    Findings& findings_;
     Binding binding_;
-    LinearDtypes dtypes_;
 };
 
 // Every class's dtypes at some layers, in words.
@@ -118,35 +88,6 @@ void expect_same(const std::map<std::string, std::string>& before,
         if (now.at(key) == dtype) continue;
         return findings.add("wrong_policy", key + " is " + dtype + " first, and " + now.at(key) + " " + when);
     }
-}
-
-// Values by the oracle; the reference in the policy's dtype says how far they may be.
-void compare(const std::string& what, const at::Tensor& found, const at::Tensor& oracle,
-             const at::Tensor& reference, double factor, double roundoff, Findings& findings) {
-    if (!found.defined() || found.sizes() != oracle.sizes())
-        return findings.add("missing_output", what + " is undefined or of another shape");
-    findings.compare(what, found.detach().cpu(),
-                     {oracle, spread_of(reference, oracle), factor, {}, roundoff, 0.0}, "stale_state");
-}
-
-void compare(const std::string& when, const Call& call, const Subject& subject, Findings& findings) {
-    const at::NoGradGuard no_grad;
-    const auto plain = [](const at::Tensor& tensor, at::ScalarType type) {
-        return tensor.detach().cpu().to(type);
-    };
-    const auto own = subject.computed() == at::kDouble ? at::kFloat : subject.computed();
-    const auto y_in = [&](at::ScalarType type) {
-        return reference::linear(plain(call.x, type), plain(subject.weight_OI, type),
-                                 plain(subject.bias_O, type));
-    };
-    const auto gradient_in = [&](at::ScalarType type) {
-        return plain(call.grad_y, type).t().matmul(plain(call.x, type));
-    };
-    const double roundoff = unit_roundoff(subject.computed());
-    compare(when + "y", call.y, y_in(at::kDouble), y_in(own), 2.0, roundoff, findings);
-    if (!call.grad_weight.defined()) return;
-    compare(when + "gradient of weight", call.grad_weight, gradient_in(at::kDouble), gradient_in(own), 3.0,
-            roundoff, findings);
 }
 
 using Entries = std::map<std::string, at::Tensor>;
@@ -192,7 +133,6 @@ void check_declared(const PolicyCase& one, Findings& findings) {
     expect_same(before, declared(other.policy(), findings), "from another component of the same request",
                 findings);
     subject.step(0, false);
-    findings.check_executed(subject.binding());
     expect_same(before, declared(subject.policy(), findings), "after a step", findings);
     subject.step(1, true);
     expect_same(before, declared(subject.policy(), findings), "after a step with a non-finite gradient",
@@ -230,38 +170,46 @@ void check_loss_scale(const PolicyCase& one, Findings& findings) {
 
 void check_steps(const PolicyCase& one, Findings& findings) {
     Subject subject(one, findings);
+    if (!subject.quantizes()) return;
+    const auto check = [&](std::int64_t number, const std::string& when) {
+        const Quantized made = subject.train(number);
+        if (made.refused) return;
+        check_inputs(when, subject.data(number), made, "stale_state", findings);
+        check_gradients(when, subject.data(number), {}, made, "stale_state", findings);
+    };
     for (std::int64_t step = 0; step < 3 && !findings.any(); ++step) {
         subject.policy().begin_step();
         for (std::int64_t micro_batch = 0; micro_batch < 2; ++micro_batch) {
-            const std::string when = "step " + std::to_string(step + 1) + ", micro-batch " +
-                                     std::to_string(micro_batch + 1) + ": ";
-            compare(when, subject.train(2 * step + micro_batch), subject, findings);
+            check(2 * step + micro_batch, "step " + std::to_string(step + 1) + ", micro-batch " +
+                                              std::to_string(micro_batch + 1) + ": ");
         }
         subject.policy().end_step();
         subject.policy().update(false);
         const at::NoGradGuard no_grad;
         // The second time past autograd's version counter, as an optimizer's kernel writes.
         (step == 0 ? subject.weight_OI : subject.weight_OI.variable_data()).mul_(-0.5);
-        (step == 0 ? subject.bias_O : subject.bias_O.variable_data()).add_(1.0);
     }
-    compare("after the steps: ", subject.train(7), subject, findings);
+    subject.policy().begin_step();
+    check(7, "in a fourth step: ");
+    subject.policy().end_step();
 }
 
 void check_recompute(const PolicyCase& one, Findings& findings) {
     Subject subject(one, findings);
     subject.step(0, false);
     subject.policy().begin_step();
-    const at::Tensor first = subject.forward(5);
+    Quantized first, again;
+    if (subject.quantizes()) first = subject.train(5);
     const Entries before = entries_of(subject.policy().state(), findings);
     subject.policy().set_recompute(true);
-    const at::Tensor again = subject.forward(5);
+    if (subject.quantizes()) again = subject.train(5);
     const Entries after = entries_of(subject.policy().state(), findings);
     subject.policy().set_recompute(false);
     subject.policy().end_step();
-    if (!again.equal(first))
-        findings.add("wrong_policy", "a recomputed linear call gives other bits than the first");
+    if (!same_bits(first, again))
+        findings.add("wrong_policy", "operands of a recomputed call have other bits than the first's");
     const std::string changed = difference(after, before);
-    if (!changed.empty()) findings.add("wrong_policy", "a recomputed linear call: " + changed);
+    if (!changed.empty()) findings.add("wrong_policy", "a recomputed call: " + changed);
 }
 
 void check_policy_state(const PolicyCase& one, Findings& findings) {
@@ -280,8 +228,8 @@ void check_policy_state(const PolicyCase& one, Findings& findings) {
             return findings.add("wrong_state", when + "loss_scale is " + text_of(scale) +
                                                    ", that of the first is " + text_of(expected));
         }
-        if (!second.forward(50).equal(first.forward(50)))
-            return findings.add("wrong_state", when + "linear gives other bits than the first component's");
+        if (first.quantizes() && !same_bits(second.forward(50), first.forward(50)))
+            return findings.add("wrong_state", when + "operands have other bits than the first component's");
         for (Subject* one_of_both : {&first, &second}) one_of_both->step(step, step == 5);
     }
     const std::string state = difference(entries_of(second.policy().state(), findings),

@@ -56,7 +56,11 @@ TEST_CASE("every bench prints JSON that fits its schema, with plausible numbers"
          "--label-smoothing", "0.1"},
         {"loss", "--shape", "32,50", "--dtype", "float32,bfloat16", "--in-place"},
         {"loss", "--shape", "32,50,16", "--dtype", "float32", "--pass", "forward_backward"},
-        {"optimizer", "--shape", "3x16x16,7", "--clip", "1"}};
+        {"optimizer", "--shape", "3x16x16,7", "--clip", "1"},
+        {"linear", "--shape", "48,32,40", "--dtype", "float32,bfloat16", "--bias", "--pass",
+         "forward,backward,forward_backward", "--backends", "naive,torch"},
+        {"linear", "--shape", "3,40,72", "--dtype", "bfloat16", "--parameter-dtype", "bfloat16", "--backends",
+         "naive,torch"}};
     for (const Words& kind : kinds) {
         INFO(kind[0] << " " << kind[2]);
         const auto json = run_json(quick(kind));
@@ -89,6 +93,39 @@ TEST_CASE("rows name what really ran, and speedups are over the base") {
     CHECK(json["rows"][1]["variant"] == "math");
     CHECK(json["rows"][1]["base"] == "naive");
     CHECK(json["rows"][1]["causal"] == true);
+}
+
+TEST_CASE("a linear layer is set against products, one of few rows against reading its weight") {
+    const auto first_row = [](const std::string& shape, const std::string& pass) {
+        return run_json(quick({"linear", "--shape", shape, "--dtype", "float32", "--pass", pass, "--backends",
+                               "naive", "--base", "naive"}))["rows"][0];
+    };
+    const auto flops = [](const nlohmann::json& row) {
+        return row["gflops"].get<double>() * row["ms"]["median"].get<double>() * 1e6;
+    };
+    const auto bytes = [](const nlohmann::json& row) {
+        return row["gbytes_per_second"].get<double>() * row["ms"]["median"].get<double>() * 1e6;
+    };
+    const auto forward = first_row("24,32,40", "forward");
+    CHECK(flops(forward) == Approx(2.0 * 24 * 32 * 40));
+    CHECK(bytes(forward) == Approx(4.0 * (24 * 32 + 32 * 40 + 24 * 40)));
+    CHECK(flops(first_row("24,32,40", "backward")) == Approx(4.0 * 24 * 32 * 40));
+    CHECK(flops(first_row("24,32,40", "forward_backward")) == Approx(6.0 * 24 * 32 * 40));
+    const Words words{"--dtype", "float32", "--pass", "forward", "--backends", "naive", "--base", "naive"};
+    const auto shown = [&](const std::string& shape) {
+        Words all{"linear", "--shape", shape};
+        all.insert(all.end(), words.begin(), words.end());
+        return run(quick(all)).out;
+    };
+    CHECK_THAT(shown("24,32,40"), contains("of peak"));
+    CHECK_THAT(shown("1,32,40"), contains("of read"));
+}
+
+TEST_CASE("of a large linear layer a part is checked") {
+    const auto row = run_json(quick({"linear", "--shape", "1100,1024,1030", "--dtype", "float32", "--pass",
+                                     "forward_backward", "--bias", "--backends", "torch"}))["rows"][0];
+    CHECK(row["status"] == "ok");
+    CHECK(row["error_part"] == "1018 of 1100 rows, 953 of 1030 outputs");
 }
 
 TEST_CASE("the table holds what the JSON holds, in 110 columns") {
@@ -161,6 +198,15 @@ TEST_CASE("what cannot be meant is one message and code 2, before anything runs"
         {{"bench", "attention", "--shape", "8,x,512,64"},
          "error: --shape 8,x,512,64: 'x' is not a whole number; attention takes"},
         {{"bench", "attention", "--shape", "8,0,512,64"}, "a dimension must be 1 or more, not 0"},
+        {{"bench", "linear", "--shape", "2048,768"},
+         "error: --shape 2048,768: 2 numbers; linear takes ROWS,IN,OUT\n"},
+        {{"bench", "linear", "--pass", "step"},
+         "error: --pass step: linear has the passes forward, backward and forward_backward\n"},
+        {{"bench", "linear", "--norm", "rms_norm"},
+         "error: --norm is for bench normalization, activation, loss, overhead; bench linear has no use"},
+        {{"bench", "loss", "--bias"},
+         "error: --bias is for bench normalization, activation, linear, overhead; bench loss has no use"},
+        {{"bench", "liner"}, "error: there is no bench of \"liner\"; did you mean linear?\n"},
         {{"bench", "attention", "--dtype", "float23"},
          "error: --dtype float23: expected one of float32, float64, bfloat16, float16; did you mean "
          "float32?\n"},

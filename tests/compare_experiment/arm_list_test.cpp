@@ -61,10 +61,16 @@ TEST_CASE("a stack of backends is an arm") {
     CHECK(names_of(list) == Words{"torch+precision=torch/bf16", "attention=flash", "attention=flash #2"});
     CHECK(list.arms[0].overrides == Words{"attention.backend=torch", "normalization.backend=torch",
                                           "activation.backend=torch", "loss.backend=torch",
-                                          "optimizer.backend=torch", "precision.backend=torch/bf16"});
+                                          "optimizer.backend=torch", "precision.backend=torch/bf16",
+                                          "linear.backend=torch"});
     CHECK(list.arms[1].overrides == Words{"attention.backend=flash"});
+    CHECK(list_arms({{}, {"naive+linear=gemm", "linear=gemm"}, {}}, {}).arms[0].overrides.back() ==
+          "linear.backend=gemm");
+    CHECK(list_arms({{}, {"naive", "linear=gemm"}, {}}, {}).arms[1].overrides ==
+          Words{"linear.backend=gemm"});
     const std::string expected =
-        "expected attention=, normalization=, activation=, loss=, optimizer= or precision= with a backend";
+        "expected attention=, normalization=, activation=, loss=, optimizer=, precision= or linear= with a "
+        "backend";
     CHECK(list_arms({{}, {"torch+fp32", "attention=", "", "torch+data_loader=torch"}, {}}, {}).problems ==
           Words{"--stacks 'torch+fp32': 'fp32' is none of these: " + expected,
                 "--stacks 'attention=': 'attention=' is none of these: " + expected,

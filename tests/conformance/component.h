@@ -36,6 +36,6 @@ inline conformance::ComponentUnderTest under_test(const LocalComponent& sample,
 
 // One component a kind, each in the file of its name.
 extern const LocalComponent attention_entry, normalization_entry, activation_entry, loss_entry,
-    optimizer_entry, data_loader_entry, precision_entry;
+    optimizer_entry, data_loader_entry, precision_entry, linear_entry;
 
 }  // namespace switchyard::test

@@ -35,8 +35,9 @@ std::vector<std::string> names_of(const test::LocalComponent& sample, VerifyOpti
 }  // namespace
 
 TEST_CASE("right components pass what is drawn") {
-    for (const auto* sample : {&test::attention_entry, &test::normalization_entry, &test::activation_entry,
-                               &test::loss_entry, &test::optimizer_entry}) {
+    for (const auto* sample :
+         {&test::attention_entry, &test::normalization_entry, &test::activation_entry, &test::loss_entry,
+          &test::optimizer_entry, &test::linear_entry, &test::precision_entry}) {
         const Report report = conformance::verify(test::under_test(*sample), drawing(40, 3));
         INFO(test::codes_of(report));
         CHECK(report.faults.empty());
@@ -185,6 +186,11 @@ TEST_CASE("mutants are caught by drawn cases alone") {
         {test::optimizer_entry, "first_eps_for_all"},
         {test::optimizer_entry, "ignores_scale_tensor"},
         {test::optimizer_entry, "zero_weight_is_nan"},
+        {test::linear_entry, "bias_not_in_last_row"},
+        {test::linear_entry, "last_column_past_1024"},
+        {test::linear_entry, "odd_past_64_rows"},
+        {test::linear_entry, "prepares_once"},
+        {test::precision_entry, "weight_not_turned"},
     };
     for (const auto& [sample, mutation] : all) {
         VerifyOptions options = drawing(300);

@@ -1,21 +1,22 @@
 // A right precision policy - and, with a mutation, one that is wrong in one way. Of float32 parameters it
-// computes linear layers, attention and activations in bfloat16, casting weights once a step; other
-// parameters it takes as they are. Where it is asked to, it scales the loss.
+// computes linear layers in float8 by present scales (of each matrix, or of each row), quantizing weights
+// once a step, attention and activations in bfloat16; other parameters it takes as they are. Where it is
+// asked to, it scales the loss.
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <c10/core/GradMode.h>
 
 #include <switchyard/interfaces/precision.h>
-#include <switchyard/interfaces/torch_types.h>
 
 #include "component.h"
 
 namespace switchyard::test {
 namespace {
+
+// Legend:  R rows  I in  O out
 
 class PrecisionSample final : public Precision {
 public:
@@ -32,18 +33,22 @@ public:
 
     DType compute(OpClass op, const std::string&) const override {
         if (is("declaration_changes") && calls_ > 0 && op == OpClass::loss) return DType::float16;
-        const bool low = op == OpClass::linear || op == OpClass::attention || op == OpClass::activation;
-        return low && request_.dtype == DType::float32 ? DType::bfloat16 : request_.dtype;
+        if (request_.dtype != DType::float32) return request_.dtype;
+        if (op == OpClass::linear) return DType::float8_e4m3fn;
+        const bool low = op == OpClass::attention || op == OpClass::activation;
+        return low ? DType::bfloat16 : DType::float32;
     }
 
-    at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) override;
-    LinearGrads linear_backward(const LinearSite& site, const Saved& saved, const at::Tensor& grad_y,
-                                const LinearNeeds& needs) override;
+    bool quantize(const LinearInputs& inputs, const LinearSite& site, bool for_gradient,
+                  QuantizedInputs& made) override;
+    QuantizedGradients quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                         const LinearOperand& kept_x, const LinearSite& site,
+                                         const LinearNeeds& needs) override;
 
     void begin_step() override { in_step_ = true; }
     void end_step() override {
         in_step_ = false;
-        if (!is("keeps_casts_over_steps")) casts_.clear();
+        if (!is("keeps_weights_over_steps")) weights_.clear();
     }
     void set_recompute(bool recompute) override { recompute_ = recompute; }
     double loss_scale() const override { return scale_; }
@@ -53,9 +58,8 @@ public:
 
 private:
     bool is(const char* name) const { return mutation_.is(name); }
-    at::ScalarType computed() const { return to_scalar_type(compute(OpClass::linear, "")); }
-    at::Tensor cast(const at::Tensor& weight);
-    at::Tensor multiply(at::Tensor x, const at::Tensor& weight) const;
+    LinearOperand cast(const at::Tensor& x, bool gradient) const;
+    LinearOperand weight(const at::Tensor& weight_OI);
 
     Mutation mutation_;
     PrecisionRequest request_;
@@ -63,68 +67,76 @@ private:
     std::int64_t clean_ = 0;  // steps since the last non-finite gradient
     std::int64_t calls_ = 0;
     bool in_step_ = false, recompute_ = false;
-    at::Tensor last_x_;
-    std::map<const void*, std::pair<at::Tensor, at::Tensor>> casts_;  // the weight, kept alive, and its cast
+    LinearOperand last_x_;
+    std::map<const void*, std::pair<at::Tensor, LinearOperand>> weights_;  // with the source, kept alive
 };
 
-at::Tensor PrecisionSample::cast(const at::Tensor& weight) {
-    if (!in_step_ && !is("keeps_casts_over_steps")) return weight.to(computed());
-    auto& [source, kept] = casts_[weight.unsafeGetTensorImpl()];
-    if (!kept.defined()) source = weight, kept = weight.to(computed(), false, true);
+// x [rows, columns].
+LinearOperand PrecisionSample::cast(const at::Tensor& x, bool gradient) const {
+    const bool by_row = is("by_row");  // right, too
+    const at::Tensor wide = x.to(at::kFloat), finite = wide.nan_to_num(0.0, 0.0, 0.0);
+    const double largest = gradient ? 57344.0 : 448.0;
+    const at::Tensor amax = wide.numel() == 0 ? at::scalar_tensor(0.0, wide.options())
+                            : by_row          ? finite.abs().amax({1}, true)
+                                              : finite.abs().amax();
+    at::Tensor scale = (largest / amax).masked_fill(amax.eq(0.0), 1.0);
+    if (by_row && wide.numel() == 0) scale = scale.expand({x.size(0), 1}).contiguous();
+    if (is("scales_to_nothing")) scale = scale * 1e-6;
+    at::Tensor scaled = (wide * scale).clamp(-largest, largest);
+    if (!is("hides_infinity")) scaled = scaled.masked_fill(wide.isfinite().logical_not(), 0.0 / 0.0);
+    LinearOperand made{scaled.to(gradient ? at::kFloat8_e5m2 : at::kFloat8_e4m3fn), scale.reciprocal(),
+                       by_row ? ScaleGroup::row : ScaleGroup::tensor};
+    if (is("float32_values")) made.values = scaled;
+    if (is("scale_instead_of_inverse")) made.inverse_scale = scale;
+    if (is("scale_of_one_dimension")) made.inverse_scale = made.inverse_scale.reshape({-1});
+    return made;
+}
+
+LinearOperand PrecisionSample::weight(const at::Tensor& weight_OI) {
+    if (!in_step_ && !is("keeps_weights_over_steps")) return cast(weight_OI, false);
+    auto& [source, kept] = weights_[weight_OI.const_data_ptr()];
+    if (!source.defined()) source = weight_OI, kept = cast(weight_OI, false);
     return kept;
 }
 
-at::Tensor PrecisionSample::multiply(at::Tensor x, const at::Tensor& weight) const {
-    if (is("transposes_weight")) return x.matmul(weight.reshape({weight.size(1), weight.size(0)}));
-    if (is("assumes_dense")) x = x.as_strided(x.sizes(), x.contiguous().strides());
-    if (is("reads_before") && x.storage_offset() > 0)
-        x = x + x.as_strided({1}, {1}, x.storage_offset() - 1).to(x.scalar_type()) * 0.0;
-    return x.matmul(weight.t());
-}
-
-at::Tensor PrecisionSample::linear(const LinearInputs& inputs, const LinearSite&, Saved* saved) {
-    const at::NoGradGuard no_grad;
+bool PrecisionSample::quantize(const LinearInputs& inputs, const LinearSite&, bool for_gradient,
+                               QuantizedInputs& made) {
     if (is("throws_on_vector") && inputs.x.dim() == 1) throw std::runtime_error("x has one dimension");
     if (is("changes_input") && inputs.x.numel() > 0) inputs.x.mul_(0.5);
-    const at::Tensor x =
-        is("computes_low") ? inputs.x.to(at::kFloat).to(computed()) : inputs.x.to(computed());
-    at::Tensor y = multiply(x, cast(inputs.weight));
-    if (inputs.bias.defined() && !is("ignores_bias"))
-        y = y + cast(inputs.bias) * (is("bias_twice") ? 2.0 : 1.0);
-    if (is("hides_infinity")) y = y.clamp(-1e4, 1e4);
-    if (is("nondeterministic")) y = y * (1.0 + 0.25 * static_cast<double>(calls_ % 3));
-    if (is("returns_float32")) y = y.to(at::kFloat);
-    if (is("recompute_differs") && recompute_) y = y * 1.5;
+    if (!is("not_counted")) executed(is("undeclared_variant") ? "fast" : "");
+    if (is("counted_twice")) executed();
+    if (is("refuses_infinity") && !inputs.x.isfinite().all().item<bool>()) return false;  // right, too
+    at::Tensor x = inputs.x;
+    if (is("assumes_dense")) x = x.as_strided(x.sizes(), x.contiguous().strides());
+    const at::Tensor x_RI = x.reshape({x.numel() / x.size(-1), x.size(-1)});
+    made.x = cast(x_RI, false);
+    made.weight = weight(inputs.weight);
+    if (for_gradient) made.kept_x = last_x_ = cast(x_RI.t().contiguous(), false);
+    if (is("nondeterministic"))
+        made.x.inverse_scale = made.x.inverse_scale * (1.0 + 0.001 * static_cast<double>(calls_));
+    if (is("recompute_differs") && recompute_) made.x.inverse_scale = made.x.inverse_scale * 1.001;
     if (!recompute_ || is("recompute_advances")) ++calls_;
-    last_x_ = inputs.x;
-    if (saved != nullptr) {
-        is("marks_copy_as_input") ? saved->input(inputs.x.clone()) : saved->input(inputs.x);
-        saved->input(inputs.weight);
-        saved->input(inputs.bias);
-    }
-    if (!is("not_counted")) executed();
-    return y;
+    return true;
 }
 
-LinearGrads PrecisionSample::linear_backward(const LinearSite&, const Saved& saved, const at::Tensor& grad_y,
-                                             const LinearNeeds& needs) {
-    const at::NoGradGuard no_grad;
-    const at::Tensor& x = is("stale_state") ? last_x_ : saved[0];
-    const at::Tensor& weight = saved[1];
+QuantizedGradients PrecisionSample::quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                                      const LinearOperand& kept_x, const LinearSite&,
+                                                      const LinearNeeds& needs) {
+    QuantizedGradients made;
     const double factor = is("leaves_gradients_scaled") ? scale_ : 1.0;
-    const at::Tensor grad = grad_y.to(computed()) * factor;
-    at::Tensor grad_rows = grad.reshape({-1, grad.size(-1)});
-    at::Tensor x_rows = x.to(computed()).reshape({grad_rows.size(0), x.size(-1)});
-    LinearGrads made;
-    if (needs.x) made.x = grad.matmul(weight.to(computed())).to(x.scalar_type());
-    if (is("weight_gradient_of_first_rows") && x.dim() > 1)
-        grad_rows = grad_rows.narrow(0, 0, x.size(-2)), x_rows = x_rows.narrow(0, 0, x.size(-2));
-    if (needs.weight && !is("weight_gradient_missing")) made.weight = grad_rows.t().matmul(x_rows);
-    if (made.weight.defined() && !is("gradient_as_computed"))
-        made.weight = made.weight.to(weight.scalar_type());
-    if (needs.bias)
-        made.bias =
-            (is("bias_gradient_mean") ? grad_rows.mean(0) : grad_rows.sum(0)).to(saved[2].scalar_type());
+    const at::Tensor grad = grad_RO.to(at::kFloat) * factor;
+    if (needs.x) {
+        made.grad = cast(grad, true);
+        made.weight = cast(is("weight_not_turned") ? weight_OI : weight_OI.t().contiguous(), false);
+        if (is("view_of_gradient")) {  // right, too
+            made.grad = cast(grad.t().contiguous(), true);
+            made.grad.values = made.grad.values.t();
+        }
+    }
+    if (needs.weight && !is("gradient_missing")) {
+        made.grad_t = cast(grad.t().contiguous(), true);
+        made.kept_x = is("x_of_last_call") ? last_x_ : kept_x;
+    }
     return made;
 }
 

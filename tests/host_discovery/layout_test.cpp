@@ -62,8 +62,9 @@ TEST_CASE("the listed order of virtual functions is that of the vtables") {
     CHECK(slot_of(&Optimizer::load) == listed("Optimizer", "load"));
     CHECK(slot_of(&Precision::storage) == listed("Precision", "storage"));
     CHECK(slot_of(&Precision::compute) == listed("Precision", "compute"));
-    CHECK(slot_of(&Precision::linear) == listed("Precision", "linear"));
-    CHECK(slot_of(&Precision::linear_backward) == listed("Precision", "linear_backward"));
+    CHECK(slot_of(&Precision::tf32) == listed("Precision", "tf32"));
+    CHECK(slot_of(&Precision::quantize) == listed("Precision", "quantize"));
+    CHECK(slot_of(&Precision::quantize_gradient) == listed("Precision", "quantize_gradient"));
     CHECK(slot_of(&Precision::begin_step) == listed("Precision", "begin_step"));
     CHECK(slot_of(&Precision::end_step) == listed("Precision", "end_step"));
     CHECK(slot_of(&Precision::set_recompute) == listed("Precision", "set_recompute"));
@@ -76,6 +77,10 @@ TEST_CASE("the listed order of virtual functions is that of the vtables") {
     CHECK(slot_of(&DataLoader::next) == listed("DataLoader", "next"));
     CHECK(slot_of(&DataLoader::position) == listed("DataLoader", "position"));
     CHECK(slot_of(&DataLoader::seek) == listed("DataLoader", "seek"));
+    CHECK(slot_of(&Linear::forward) == listed("Linear", "forward"));
+    CHECK(slot_of(&Linear::input_gradient) == listed("Linear", "input_gradient"));
+    CHECK(slot_of(&Linear::weight_gradient) == listed("Linear", "weight_gradient"));
+    CHECK(slot_of(&Linear::prepare) == listed("Linear", "prepare"));
     CHECK(slot_of(&SampleSource::size) == listed("SampleSource", "size"));
     CHECK(slot_of(&SampleSource::length) == listed("SampleSource", "length"));
     CHECK(slot_of(&SampleSource::get) == listed("SampleSource", "get"));
@@ -86,8 +91,9 @@ TEST_CASE("no listed function is missing from the check above") {
     CHECK(functions_of("Component") == 1);
     CHECK(functions_of("Attention") == 3);
     CHECK(functions_of("Optimizer") == 5);
-    CHECK(functions_of("Precision") == 12);
+    CHECK(functions_of("Precision") == 13);
     CHECK(functions_of("DataLoader") == 6);
+    CHECK(functions_of("Linear") == 5);
     CHECK(functions_of("SampleSource") == 3);
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("each mistake is told with its place, and nothing is written") {
         {head + "init_header = \"x.h\"\n" + component, "init_header: stands without init"},
         {head + "[[component]]\nkind = \"atention\"\n",
          "plugin.toml:7:8: error: component[0].kind: is the string \"atention\"; expected one of "
-         "attention, normalization, activation, loss, optimizer, precision, data_loader; did you mean "
+         "attention, normalization, activation, loss, optimizer, precision, data_loader, linear; did you mean "
          "attention?"},
         {head + "[[component]]\nkind = \"loss\"\n",
          "plugin.toml:6:1: error: component[0].gradient: is missing; expected one of kernel, differentiable, "

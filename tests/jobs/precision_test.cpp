@@ -99,8 +99,12 @@ TEST_CASE("a policy is seen where it computes, not where it is configured") {
     const TinyJob job;
     for (const Policy& policy :
          {Policy{"torch/fp32", "fp32", "fp32", "fp32"}, Policy{"amp/bf16", "bf16", "bf16", "fp32"},
-          // A CPU multiplies float16 numbers in float32.
-          Policy{"amp/fp16", "fp32", "fp16", "fp32", {"--set", "precision.loss_scaling=true"}}}) {
+          // gemm multiplies float16 numbers in float32.
+          Policy{"amp/fp16",
+                 "fp32",
+                 "fp16",
+                 "fp32",
+                 {"--set", "precision.loss_scaling=true", "--set", "linear.backend=gemm"}}}) {
         INFO(policy.backend);
         Words more{"--set", "precision.backend=" + policy.backend};
         more.insert(more.end(), policy.more.begin(), policy.more.end());

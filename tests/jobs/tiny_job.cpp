@@ -91,6 +91,9 @@ backend = "torch"
 [activation]
 backend = "torch"
 
+[linear]
+backend = ["torch", "scaled"]
+
 [loss]
 backend = "torch"
 

@@ -98,7 +98,7 @@ std::map<std::string, at::Tensor> gradients_of(const Model& model) {
 }  // namespace
 
 config::Config configured(const std::string& backend, Layout layout, std::vector<std::string> overrides) {
-    for (const char* slot : {"attention", "normalization", "activation", "loss"})
+    for (const char* slot : {"attention", "normalization", "activation", "loss", "linear"})
         overrides.push_back(std::string(slot) + ".backend=" + backend);
     overrides.emplace_back(backend == "torch" ? "precision.backend=torch/fp32"
                                               : "precision.backend=naive/reference");
@@ -202,7 +202,7 @@ Outputs run(Model& model, const FixtureCase& fixture) {
     }
     if (model.parameters.find("pooler.weight") != nullptr) {
         const auto& bert = dynamic_cast<const model::Bert&>(*model.model);
-        outputs.pooled = bert.pool(bert.hidden(context, batch), batch.source.tokens);
+        outputs.pooled = bert.pool(context.phase, bert.hidden(context, batch), batch.source.tokens);
     }
     return outputs;
 }

@@ -90,15 +90,19 @@ TEST_CASE("an encoder asks for attention over all lengths that its batches can h
 TEST_CASE("an encoder's slots are all there, once for equal layers") {
     const auto uses = outline(bert);
     CHECK(slots(uses, Phase::train) ==
-          std::set<std::string>{"attention encoder.0-5", "normalization encoder.0-5",
-                                "normalization.embedding encoder", "activation encoder.0-5",
-                                "activation.head model", "normalization.head encoder", "loss model",
-                                "optimizer model", "data_loader model"});
+          std::set<std::string>{
+              "attention encoder.0-5", "normalization encoder.0-5", "normalization.embedding encoder",
+              "activation encoder.0-5", "activation.head model", "normalization.head encoder", "loss model",
+              "linear.attention.q,k,v,out encoder.0-5", "linear.feed_forward.in encoder.0-5",
+              "linear.feed_forward.out encoder.0-5", "linear.masked_lm.dense model", "linear.lm_head model",
+              "optimizer model", "data_loader model"});
     CHECK(slots(uses, Phase::eval) ==
           std::set<std::string>{"attention encoder.0-5", "normalization encoder.0-5",
                                 "normalization.embedding encoder", "activation encoder.0-5",
                                 "activation.head model", "normalization.head encoder", "loss model",
-                                "data_loader model"});
+                                "linear.attention.q,k,v,out encoder.0-5",
+                                "linear.feed_forward.in encoder.0-5", "linear.feed_forward.out encoder.0-5",
+                                "linear.masked_lm.dense model", "linear.lm_head model", "data_loader model"});
     CHECK(find(uses, "attention", Phase::train, "encoder.0-5").layer_ids.size() == 6);
 }
 
@@ -165,6 +169,8 @@ max_length = 512
     CHECK(slots(uses, Phase::decode) ==
           std::set<std::string>{"attention decoder.0-3", "normalization decoder.0-3",
                                 "normalization.first decoder.0", "normalization.final decoder",
+                                "linear.attention.q,out decoder.0-3", "linear.attention.k,v decoder.0-3",
+                                "linear.feed_forward.in decoder.0-3", "linear.feed_forward.out decoder.0-3",
                                 "activation decoder.0-3"});
     const auto& first = request<NormalizationRequest>(uses, "normalization.first", Phase::train, "decoder.0");
     CHECK_FALSE(first.residual);
@@ -250,6 +256,42 @@ TEST_CASE(
     uses = model::outline(config, dtypes);
     CHECK(request<AttentionRequest>(uses, "attention", Phase::train, "encoder.0-5").dtype == DType::float16);
     CHECK(request<OptimizerRequest>(uses, "optimizer", Phase::train, "model").dtype == DType::float32);
+}
+
+TEST_CASE("linear layers of one module that are asked for alike are one use") {
+    const auto uses = outline(bert + "min_length = 16\n");
+    std::vector<std::string> slots;
+    for (const auto& use : uses)
+        if (use.kind == Kind::linear && use.phase == Phase::train)
+            slots.push_back(use.layers + " " + use.slot);
+    CHECK(slots == std::vector<std::string>{"encoder.0-5 linear.attention.q,k,v,out",
+                                            "encoder.0-5 linear.feed_forward.in",
+                                            "encoder.0-5 linear.feed_forward.out",
+                                            "model linear.lm_head", "model linear.masked_lm.dense"});
+    const auto& in = request<LinearRequest>(uses, "linear.feed_forward.in", Phase::train, "encoder.0-5");
+    CHECK((in.in == 384 && in.out == 1536 && in.bias && in.needs_grad));
+    CHECK((in.rows.min == 16 && in.rows.max == 32 * 128));
+    CHECK((in.dtype == DType::float32 && in.output_dtype == DType::float32 && !in.tf32));
+}
+
+TEST_CASE("a linear layer has the numbers that the policy says, by its name") {
+    const auto config = loaded(bert);
+    const model::Dtypes dtypes{[](OpClass op, const std::string& layer) {
+                                   if (op != OpClass::linear) return DType::float32;
+                                   if (layer == "encoder.2.attention.out") return DType::bfloat16;
+                                   return layer.starts_with("encoder.") ? DType::float8_e4m3fn
+                                                                        : DType::float32;
+                               },
+                               [](OpClass, const std::string&) { return DType::float32; },
+                               [](const std::string& layer) { return layer == "masked_lm.dense"; }};
+    const auto uses = model::outline(config, dtypes);
+    const auto& scaled = request<LinearRequest>(uses, "linear.feed_forward.in", Phase::train, "encoder.0-5");
+    CHECK((scaled.weight_format == WeightFormat::scaled && scaled.dtype == DType::float8_e4m3fn));
+    CHECK(scaled.output_dtype == DType::bfloat16);
+    const auto& dense = request<LinearRequest>(uses, "linear.attention.out", Phase::train, "encoder.2");
+    CHECK((dense.weight_format == WeightFormat::dense && dense.dtype == DType::bfloat16));
+    CHECK(request<LinearRequest>(uses, "linear.masked_lm.dense", Phase::train, "model").tf32);
+    CHECK_FALSE(request<LinearRequest>(uses, "linear.lm_head", Phase::train, "model").tf32);
 }
 
 TEST_CASE("the optimizer is asked for what the step needs") {

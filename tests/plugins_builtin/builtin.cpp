@@ -11,7 +11,8 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"amp", "chunked", "flash", "fp8", "fused", "naive", "optim8bit", "torch"};
+constexpr std::array plugins = {"amp",  "chunked", "flash",     "fp8",  "fused",
+                                "gemm", "naive",   "optim8bit", "torch"};
 
 host::Registry& registry() {
     static host::Registry found([] {

@@ -10,9 +10,11 @@
 
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/component_property.h>
+#include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/precision.h>
+#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/sdk/cpu/tile_product.h>
 
 #include <switchyard_test.h>
@@ -34,8 +36,8 @@ std::string in_tiles(at::ScalarType type) {
     return type == at::kFloat ? "fp32" : "bf16, fp32 sums";
 }
 
-void call_linear(Precision& policy, std::int64_t size) {
-    policy.linear({at::randn({size, size}), at::randn({size, size}), {}}, {}, nullptr);
+void call_linear(Linear& linear, std::int64_t size, at::ScalarType type) {
+    linear.forward({at::randn({size, size}).to(type)}, {{at::randn({size, size}).to(type)}}, {});
 }
 
 }  // namespace
@@ -46,31 +48,62 @@ TEST_CASE("a question that nobody knows has no answer") {
         CHECK(asked(*test::make<Optimizer>(plugin, plugin, request), "weather.1") == "nothing");
 }
 
-TEST_CASE("amp says what its tiles multiply in, and nothing where LibTorch multiplied") {
-    const PrecisionRequest request;
-    for (const auto& [id, type] : {std::pair("fp32", at::kFloat), {"bf16", at::kBFloat16}}) {
-        INFO(id);
-        const auto policy = test::make<Precision>("amp", id, request);
-        CHECK(computed_in(*policy) == "nothing");
-        call_linear(*policy, 64);
-        CHECK(computed_in(*policy) == in_tiles(type));
-        call_linear(*policy, 8);
-        CHECK(computed_in(*policy) == "nothing");
+TEST_CASE("gemm says what its tiles multiply in, and nothing where LibTorch multiplied") {
+    for (const DType dtype : {DType::float32, DType::bfloat16}) {
+        INFO(name(dtype));
+        const auto type = to_scalar_type(dtype);
+        LinearRequest request;
+        request.dtype = request.weight_dtype = request.output_dtype = dtype;
+        const auto linear = test::make<Linear>("gemm", "gemm", request);
+        CHECK(computed_in(*linear) == "nothing");
+        call_linear(*linear, 64, type);
+        CHECK(computed_in(*linear) == in_tiles(type));
+        call_linear(*linear, 8, type);
+        CHECK(computed_in(*linear) == "nothing");
     }
 }
 
-TEST_CASE("fp8 says it of layers in float8, and nothing of those that are left in bfloat16") {
-    const PrecisionRequest request;
-    Options options;
-    options.set("cpu_reference", true);
-    options.set("min_intensity", 0.0);
-    const auto policy = test::make<Precision>("fp8", "fp8", request, "", options);
-    const LinearSite inside{"encoder.1.attention.q", 1, 3}, first{"encoder.0.attention.q", 0, 3};
-    const LinearInputs inputs{at::randn({16, 16}), at::randn({16, 16}), {}};
-    policy->linear(inputs, inside, nullptr);
-    CHECK(computed_in(*policy) == "E4M3 as fp32");
-    policy->linear(inputs, first, nullptr);
-    CHECK(computed_in(*policy) == "nothing");
+TEST_CASE("fp8 says it of products in float8, and nothing of those that are left in bfloat16") {
+    LinearRequest request;
+    request.dtype = request.weight_dtype = DType::float8_e4m3fn;
+    request.output_dtype = DType::bfloat16;
+    request.weight_format = WeightFormat::scaled;
+    const auto linear = test::make<Linear>("fp8", "scaled", request);
+    const auto operand = [](at::ScalarType type) {
+        return LinearOperand{at::randn({16, 16}).to(type), at::ones({})};
+    };
+    const auto values = operand(at::kFloat8_e4m3fn), gradient = operand(at::kFloat8_e5m2);
+    linear->forward(values, {values}, {});
+    CHECK(computed_in(*linear) == "E4M3 as fp32");
+    linear->input_gradient(gradient, {values});
+    CHECK(computed_in(*linear) == "E5M2 as fp32");
+    call_linear(*linear, 16, at::kBFloat16);
+    CHECK(computed_in(*linear) == "nothing");
+    linear->weight_gradient(gradient, values);
+    CHECK(computed_in(*linear) == "E5M2 as fp32");
+}
+
+TEST_CASE(
+    "policies multiply nothing, so their bits are the same on any number of threads; products say whose") {
+    PrecisionRequest policy;
+    policy.deterministic = true;
+    for (const auto& [plugin, id] : {std::pair("amp", "fp32"),
+                                     {"amp", "bf16"},
+                                     {"torch", "fp32"},
+                                     {"torch", "bf16"},
+                                     {"naive", "reference"}}) {
+        INFO(plugin << "/" << id);
+        CHECK(asked(*test::make<Precision>(plugin, id, policy), thread_counts_property).empty());
+        CHECK(computed_in(*test::make<Precision>(plugin, id, policy)) == "nothing");
+    }
+    LinearRequest request;
+    const std::string libtorch = "linear layers are LibTorch's products on a processor without AVX-512";
+    CHECK(asked(*test::make<Linear>("gemm", "gemm", request), thread_counts_property) == libtorch);
+    request.deterministic = true;
+    CHECK(asked(*test::make<Linear>("gemm", "gemm", request), thread_counts_property) ==
+          (tiles::multiplies(at::kFloat) ? "" : libtorch));
+    for (const char* plugin : {"torch", "naive"})
+        CHECK(asked(*test::make<Linear>(plugin, plugin, request), thread_counts_property) == "nothing");
 }
 
 TEST_CASE("fused computes in float32 whatever it stores, but for statistics of low precision") {
@@ -114,6 +147,9 @@ TEST_CASE("whether steps can be captured is answered with yes or with the reason
         CHECK(asked(*test::make<Attention>(plugin, plugin, request), graph_capture_property) ==
               "lengths of packed sequences are read on the host");
     }
+    const LinearRequest linear;
+    CHECK(asked(*test::make<Linear>("torch", "torch", linear), graph_capture_property).empty());
+    CHECK(asked(*test::make<Linear>("naive", "naive", linear), graph_capture_property) == "nothing");
     PrecisionRequest scaled;
     CHECK(asked(*test::make<Precision>("amp", "fp16", scaled), graph_capture_property).empty());
     scaled.loss_scaling = true;

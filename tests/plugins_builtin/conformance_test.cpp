@@ -32,10 +32,12 @@ TEST_CASE("every component is what its contract says, in every dtype that it ser
         INFO(name(loaded.manifest->kind) << " " << report.component);
         CHECK(faults(report) == "");
         const Kind kind = loaded.manifest->kind;
-        CHECK(report.cases > (kind == Kind::precision ? 60 : 100));
+        CHECK(report.cases > (kind == Kind::precision ? 30 : 100));
         // torch's optimizers are those that LibTorch has: neither Lion nor LAMB nor Muon. The policies store
-        // float32, and scale no loss. flash and fused have no float64.
-        if (kind != Kind::optimizer && kind != Kind::precision) CHECK(report.skipped < report.cases / 2);
+        // float32, and scale no loss. flash and fused have no float64. Who multiplies dense operands does not
+        // serve scaled ones.
+        if (kind != Kind::optimizer && kind != Kind::precision && kind != Kind::linear)
+            CHECK(report.skipped < report.cases / 2);
     }
 }
 

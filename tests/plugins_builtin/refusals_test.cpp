@@ -12,6 +12,19 @@ using switchyard::test::h100;
 using switchyard::test::laptop;
 using switchyard::test::refusals;
 
+namespace {
+
+// As the policy fp8 asks.
+LinearRequest scaled_request() {
+    LinearRequest request;
+    request.dtype = request.weight_dtype = DType::float8_e4m3fn;
+    request.output_dtype = DType::bfloat16;
+    request.weight_format = WeightFormat::scaled;
+    return request;
+}
+
+}  // namespace
+
 TEST_CASE("every component serves a plain request on the CPU") {
     for (const auto& loaded : test::all_components()) {
         if (test::needs_a_device(loaded)) continue;
@@ -25,8 +38,9 @@ TEST_CASE("every component serves a plain request on the CPU") {
         PrecisionRequest precision;
         if (loaded.manifest->id == "bf16_pure") precision.dtype = DType::bfloat16;
         const DataLoaderRequest data_loader;
-        const Request* requests[] = {&attention, &normalization, &activation, &loss,
-                                     &optimizer, &precision,     &data_loader};
+        const LinearRequest linear = loaded.manifest->id == "scaled" ? scaled_request() : LinearRequest();
+        const Request* requests[] = {&attention, &normalization, &activation,  &loss,
+                                     &optimizer, &precision,     &data_loader, &linear};
         CHECK(refusals(loaded, *requests[static_cast<int>(loaded.manifest->kind)]) == "");
     }
 }
@@ -53,6 +67,36 @@ TEST_CASE("precision policies say which parameters, range and device they need")
     request.device = Device::cuda;
     for (const char* id : {"fp32", "tf32", "bf16", "fp16"})
         CHECK(refusals(component(Kind::precision, "amp", id), request, h100()) == "");
+}
+
+TEST_CASE("linear layers are dense, in one dtype, and on the CPU where tiles are") {
+    const auto of = [](const char* plugin, const LinearRequest& request, const HostInfo& host = laptop()) {
+        return refusals(component(Kind::linear, plugin, plugin), request, host);
+    };
+    const std::string scaled =
+        "weight_format: expected dense (operands without scales), got scaled\n"
+        "output_dtype: expected the dtype of x, float8_e4m3fn, got bfloat16";
+    CHECK(of("gemm", scaled_request()) ==
+          "dtype: expected float32, bfloat16 or float16, got float8_e4m3fn\n" + scaled);
+    CHECK(of("torch", scaled_request()) ==
+          "dtype: expected float32, float64, bfloat16 or float16, got float8_e4m3fn\n" + scaled);
+    CHECK(of("naive", scaled_request()) == "");
+    LinearRequest request;
+    request.output_dtype = DType::bfloat16;
+    for (const char* plugin : {"gemm", "torch", "naive"})
+        CHECK(of(plugin, request) == "output_dtype: expected the dtype of x, float32, got bfloat16");
+    request.dtype = request.weight_dtype = request.output_dtype = DType::float64;
+    CHECK(of("gemm", request) == "dtype: expected float32, bfloat16 or float16, got float64");
+    for (const char* plugin : {"torch", "naive"}) CHECK(of(plugin, request) == "");
+    request.dtype = request.weight_dtype = request.output_dtype = DType::float32;
+    request.device = Device::cuda;
+    CHECK(of("gemm", request, h100()) == "device: expected cpu, got cuda");
+    for (const char* plugin : {"torch", "naive"}) CHECK(of(plugin, request, h100()) == "");
+    auto on_device = scaled_request();
+    on_device.device = Device::cuda;
+    CHECK(of("naive", on_device, h100()) == "device: expected cpu with scaled operands, got cuda");
+    CHECK(refusals(component(Kind::linear, "gemm", "gemm"), LinearRequest(), laptop(), "tiles") ==
+          "variant: expected none: whether a product goes in tiles is decided by its sizes, got tiles");
 }
 
 TEST_CASE("flash's kernels for a device must be asked for until a device has run them") {

@@ -18,6 +18,7 @@
 
 #include <switchyard_test.h>
 
+using namespace switchyard;
 using namespace switchyard::fp8;
 
 namespace {
@@ -54,10 +55,10 @@ bool same_codes(const at::Tensor& found, const at::Tensor& expected) {
 template <class Code>
 void check(const at::Tensor& x, float scale, std::int64_t threads, Format format) {
     const auto given = at::scalar_tensor(scale, at::kFloat);
-    const auto expected = quantize(x.view({1, -1}), format, Grouping::tensor, given);
+    const auto expected = quantize(x.view({1, -1}), format, ScaleGroup::tensor, given);
     const Found found = x.scalar_type() == at::kFloat ? run<Code, float>(x, scale, threads)
                                                       : run<Code, std::uint16_t>(x, scale, threads);
-    CHECK(same_codes(found.codes.narrow(0, 0, x.numel()), expected.values.view({-1})));
+    CHECK(same_codes(found.codes.narrow(0, 0, x.numel()), expected.operand.values.view({-1})));
     CHECK(found.codes[-1].item<int>() == 0xAA);
     const float amax = expected.amax.item<float>();
     CHECK((found.amax == amax || (std::isnan(found.amax) && std::isnan(amax))));

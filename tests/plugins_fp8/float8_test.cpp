@@ -9,6 +9,8 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
+#include <switchyard/reference/linear.h>
+
 #include "fixture.h"
 #include "float8.h"
 
@@ -21,10 +23,10 @@ namespace {
 
 Format format_of(const std::string& name) { return name.ends_with("e4m3") ? Format::e4m3 : Format::e5m2; }
 
-Grouping grouping_of(const std::string& name) {
-    if (name.starts_with("quantize/tensor")) return Grouping::tensor;
-    if (name.starts_with("quantize/row")) return Grouping::row;
-    return name.starts_with("quantize/strip") ? Grouping::strip : Grouping::square;
+ScaleGroup group_of(const std::string& name) {
+    if (name.starts_with("quantize/tensor")) return ScaleGroup::tensor;
+    if (name.starts_with("quantize/row")) return ScaleGroup::row;
+    return name.starts_with("quantize/strip") ? ScaleGroup::strip : ScaleGroup::square;
 }
 
 // Codes of the same values: any NaN is as good as any other.
@@ -45,6 +47,8 @@ test::FixtureCase fixture(const std::string& name) {
     }
     throw std::runtime_error("the fixture has no case " + name);
 }
+
+at::Tensor decoded(const Scaled& x) { return reference::unscaled(x.operand); }
 
 at::Tensor every_bfloat16() {
     return at::arange(65536, at::kInt).to(at::kShort).view(at::kBFloat16).to(at::kFloat);
@@ -79,8 +83,8 @@ TEST_CASE("what each of the 256 codes means is what ml_dtypes says") {
     for (const std::string name : {"e4m3", "e5m2"}) {
         INFO(name);
         const auto codes = at::arange(256, at::kInt).to(at::kByte).view({1, 256});
-        const Scaled all{codes.view(scalar_type(format_of(name))), at::ones({}), {}, Grouping::tensor};
-        const auto values = fixture(name)["values"], found = decode(all).view({256});
+        const LinearOperand all{codes.view(scalar_type(format_of(name))), at::ones({})};
+        const auto values = fixture(name)["values"], found = reference::unscaled(all).view({256});
         CHECK(found.isnan().equal(values.isnan()));
         CHECK(equal_bits(at::where(values.isnan(), 0.0F, found), at::where(values.isnan(), 0.0F, values)));
         CHECK(values.masked_select(values.isfinite()).max().item<float>() == largest(format_of(name)));
@@ -95,9 +99,9 @@ TEST_CASE("scaled casts have the bits of a simulation in numpy, whatever shares 
         const auto format = format_of(one.name);
         const auto codes = one["codes"];
         const auto x = one["x"].narrow(0, 0, codes.size(0));
-        const auto found = quantize(x, format, grouping_of(one.name));
-        CHECK(same_codes(found.values, codes, format));
-        CHECK(equal_bits(found.inverse, one["inverse"]));
+        const auto found = quantize(x, format, group_of(one.name));
+        CHECK(same_codes(found.operand.values, codes, format));
+        CHECK(equal_bits(found.operand.inverse_scale, one["inverse"]));
         CHECK(equal_bits(found.amax, x.abs().max()));
         ++cases;
     }
@@ -108,21 +112,24 @@ TEST_CASE("a group that holds infinity or NaN says so by its scale, and no other
     auto x = at::ones({2, 256});
     for (const float bad : {INFINITY, NAN}) {
         x[1][130] = bad;
-        CHECK(std::isnan(quantize(x, Format::e4m3, Grouping::tensor).inverse.item<float>()));
-        CHECK(decode(quantize(x, Format::e4m3, Grouping::row)).isnan().sum(1).equal(at::tensor({0L, 256L})));
+        CHECK(std::isnan(quantize(x, Format::e4m3, ScaleGroup::tensor).operand.inverse_scale.item<float>()));
         CHECK(
-            decode(quantize(x, Format::e5m2, Grouping::strip)).isnan().sum(1).equal(at::tensor({0L, 128L})));
-        CHECK(decode(quantize(x, Format::e4m3, Grouping::square))
+            decoded(quantize(x, Format::e4m3, ScaleGroup::row)).isnan().sum(1).equal(at::tensor({0L, 256L})));
+        CHECK(decoded(quantize(x, Format::e5m2, ScaleGroup::strip))
+                  .isnan()
+                  .sum(1)
+                  .equal(at::tensor({0L, 128L})));
+        CHECK(decoded(quantize(x, Format::e4m3, ScaleGroup::square))
                   .isnan()
                   .sum(1)
                   .equal(at::tensor({128L, 128L})));
-        CHECK_FALSE(std::isfinite(quantize(x, Format::e4m3, Grouping::strip).amax.item<float>()));
+        CHECK_FALSE(std::isfinite(quantize(x, Format::e4m3, ScaleGroup::strip).amax.item<float>()));
     }
 }
 
 TEST_CASE("with a scale given, what does not fit is the largest value") {
     const auto x = at::tensor({1.0F, -1000.0F, 3.0F}).view({1, 3});
-    const auto cast = quantize(x, Format::e4m3, Grouping::tensor, at::scalar_tensor(2.0F, at::kFloat));
-    CHECK(decode(cast).equal(at::tensor({1.0F, -224.0F, 3.0F}).view({1, 3})));
+    const auto cast = quantize(x, Format::e4m3, ScaleGroup::tensor, at::scalar_tensor(2.0F, at::kFloat));
+    CHECK(decoded(cast).equal(at::tensor({1.0F, -224.0F, 3.0F}).view({1, 3})));
     CHECK(cast.amax.item<float>() == 1000.0F);
 }

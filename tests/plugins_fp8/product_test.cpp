@@ -7,8 +7,13 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 
+#include <switchyard/reference/linear.h>
+
+#include "float8.h"
+
 #include <switchyard_test.h>
 
+using namespace switchyard;
 using namespace switchyard::fp8;
 
 namespace {
@@ -22,7 +27,7 @@ Rounding rounding_of(Format format) {
     return format == Format::e4m3 ? Rounding{0x1p-4, 0x1p-10} : Rounding{0x1p-3, 0x1p-17};
 }
 
-at::Tensor in_float64(const Scaled& x) { return decode(x).to(at::kDouble); }
+at::Tensor in_float64(const LinearOperand& x) { return reference::unscaled(x).to(at::kDouble); }
 
 struct Sizes {
     std::int64_t m, n, k;
@@ -31,13 +36,13 @@ struct Sizes {
 }  // namespace
 
 TEST_CASE("a product is that of the decoded matrices but for the rounding of float32 sums") {
-    const auto [first, second] =
-        GENERATE(std::pair(Grouping::tensor, Grouping::tensor), std::pair(Grouping::row, Grouping::row),
-                 std::pair(Grouping::strip, Grouping::square), std::pair(Grouping::strip, Grouping::strip));
+    const auto [first, second] = GENERATE(
+        std::pair(ScaleGroup::tensor, ScaleGroup::tensor), std::pair(ScaleGroup::row, ScaleGroup::row),
+        std::pair(ScaleGroup::strip, ScaleGroup::square), std::pair(ScaleGroup::strip, ScaleGroup::strip));
     for (const Sizes s : {Sizes{1, 1, 1}, Sizes{16, 32, 48}, Sizes{7, 129, 130}, Sizes{130, 17, 300}}) {
         INFO(s.m << " x " << s.n << " x " << s.k);
-        const auto a = quantize(at::randn({s.m, s.k}), Format::e5m2, first);
-        const auto b = quantize(at::randn({s.n, s.k}), Format::e4m3, second);
+        const auto a = quantize(at::randn({s.m, s.k}), Format::e5m2, first).operand;
+        const auto b = quantize(at::randn({s.n, s.k}), Format::e4m3, second).operand;
         const auto y = product(a, b, false);
         const auto exact = at::mm(in_float64(a), in_float64(b).t());
         const auto sizes = at::mm(in_float64(a).abs(), in_float64(b).abs().t());
@@ -51,15 +56,16 @@ TEST_CASE("a product is that of the decoded matrices but for the rounding of flo
 TEST_CASE("each value is off by half a step of its format, and a product by what follows from that") {
     const at::Tensor x = at::randn({40, 200}), w = at::randn({24, 200});
     for (const Format format : {Format::e4m3, Format::e5m2}) {
-        const auto a = quantize(x, format, Grouping::row), b = quantize(w, Format::e4m3, Grouping::row);
-        const auto bound = [](const at::Tensor& plain, const Scaled& cast, Format of) {
+        const auto a = quantize(x, format, ScaleGroup::row).operand;
+        const auto b = quantize(w, Format::e4m3, ScaleGroup::row).operand;
+        const auto bound = [](const at::Tensor& plain, const LinearOperand& cast, Format of) {
             const auto [relative, absolute] = rounding_of(of);
             // The float32 product with the scale and the way back round, too.
-            return plain.abs() * (relative + 0x1p-21) + cast.inverse * absolute;
+            return plain.abs() * (relative + 0x1p-21) + cast.inverse_scale * absolute;
         };
         const auto off_x = bound(x, a, format), off_w = bound(w, b, Format::e4m3);
-        CHECK((decode(a) - x).abs().le(off_x).all().item<bool>());
-        CHECK((decode(b) - w).abs().le(off_w).all().item<bool>());
+        CHECK((reference::unscaled(a) - x).abs().le(off_x).all().item<bool>());
+        CHECK((reference::unscaled(b) - w).abs().le(off_w).all().item<bool>());
         const auto wide = [](const at::Tensor& t) { return t.abs().to(at::kDouble); };
         const auto allowed =
             at::mm(wide(off_x), (wide(w) + wide(off_w)).t()) + at::mm(wide(x), wide(off_w).t());
@@ -70,10 +76,11 @@ TEST_CASE("each value is off by half a step of its format, and a product by what
 
 TEST_CASE("a transposed matrix has its own scales") {
     const at::Tensor x = at::randn({140, 200});
-    for (const Grouping grouping : {Grouping::tensor, Grouping::square}) {
-        const auto turned = transposed(quantize(x, Format::e4m3, grouping));
-        CHECK(decode(turned).equal(decode(quantize(x.t(), Format::e4m3, grouping))));
+    for (const ScaleGroup group : {ScaleGroup::tensor, ScaleGroup::square}) {
+        const auto turned = transposed(quantize(x, Format::e4m3, group).operand);
+        const auto cast = quantize(x.t(), Format::e4m3, group).operand;
+        CHECK(reference::unscaled(turned).equal(reference::unscaled(cast)));
     }
-    CHECK_THROWS_WITH(transposed(quantize(x, Format::e4m3, Grouping::row)),
+    CHECK_THROWS_WITH(transposed(quantize(x, Format::e4m3, ScaleGroup::row).operand),
                       "fp8: scales of rows are not those of columns");
 }

@@ -67,3 +67,27 @@ TEST_CASE("parameters are float32, losses are not scaled, rows have scales with 
     options.set("recipe", std::string("current"));
     CHECK(refusals({}, options, test::laptop()) == "");
 }
+
+TEST_CASE("products in float8 want operands with scales, and on a device what they take") {
+    const auto loaded = test::component(Kind::linear, "fp8", "scaled");
+    LinearRequest request;
+    CHECK(test::refusals(loaded, request, test::laptop(), "float8") ==
+          "weight_format: expected scaled (operands in float8, as the precision policy fp8 makes them), got "
+          "dense\n"
+          "dtype: expected float8_e4m3fn, got float32\n"
+          "weight_dtype: expected float8_e4m3fn, got float32\n"
+          "output_dtype: expected bfloat16, got float32\n"
+          "variant: expected none: sizes and operands decide what runs, got float8");
+    request.weight_format = WeightFormat::scaled;
+    request.dtype = request.weight_dtype = DType::float8_e4m3fn;
+    request.output_dtype = DType::bfloat16;
+    CHECK(test::refusals(loaded, request) == "");
+    request.device = Device::cuda;
+    CHECK(test::refusals(loaded, request, test::h100()) == "");
+    CHECK(test::refusals(loaded, request, test::laptop()) ==
+          "device: expected cpu, or cuda on a host that has such a device, got cuda");
+    HostInfo ampere = test::h100();
+    ampere.devices.front().compute_capability = 80;
+    CHECK(test::refusals(loaded, request, ampere) ==
+          "compute_capability: expected 90 (Hopper's products in float8), got 80");
+}

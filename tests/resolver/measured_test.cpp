@@ -190,6 +190,53 @@ TEST_CASE("a class is what decides which kernel is fastest, and no more") {
     CHECK(changed([](auto& r) { r.dropout = 0.1; }) == changed([](auto& r) { r.dropout = 0.2; }));
 }
 
+TEST_CASE("of a linear layer the sizes of the weight count as they are, rows by powers of two") {
+    LinearRequest base;
+    base.rows = {1, 2000};
+    base.in = 768;
+    base.out = 3000;
+    base.bias = true;
+    const auto of = [](const LinearRequest& request) { return shape_class(Kind::linear, request); };
+    CHECK(of(base) ==
+          "linear float32 cpu padded train, rows 2048, in 768, out 3000, weight_dtype float32, "
+          "output_dtype float32, weight_format dense, bias");
+    const auto changed = [&](auto change) {
+        auto request = base;
+        change(request);
+        return of(request);
+    };
+    CHECK(changed([](auto& r) { r.rows = {1, 2048}; }) == of(base));
+    for (const auto& text : {changed([](auto& r) { r.rows = 2049; }), changed([](auto& r) { r.in = 769; }),
+                             changed([](auto& r) { r.out = 3001; }), changed([](auto& r) { r.bias = false; }),
+                             changed([](auto& r) { r.needs_grad = true; }),
+                             changed([](auto& r) { r.output_dtype = DType::bfloat16; })})
+        CHECK(text != of(base));
+}
+
+TEST_CASE("linear layers are measured where the bench can tell what is right") {
+    const auto why = [](auto change) {
+        LinearRequest request;
+        change(request);
+        return not_measured_because(Kind::linear, request);
+    };
+    CHECK(why([](auto&) {}) == "");
+    CHECK(why([](auto& r) {
+              r.dtype = r.weight_dtype = DType::bfloat16;
+              r.output_dtype = DType::float32;
+          }) == "");
+    CHECK(why([](auto& r) {
+              r.weight_format = WeightFormat::scaled;
+              r.dtype = r.weight_dtype = DType::float8_e4m3fn;
+              r.output_dtype = DType::bfloat16;
+          }) == "products of scaled operands are not measured");
+    CHECK(why([](auto& r) { r.out = 0; }) == "a layer without values is not measured");
+    CHECK(why([](auto& r) { r.output_dtype = DType::bfloat16; }) ==
+          "products of several dtypes are not measured");
+    CHECK(why([](auto& r) { r.weight_dtype = DType::bfloat16; }) ==
+          "products of several dtypes are not measured");
+    CHECK(why([](auto& r) { r.device = Device::cuda; }) == "measured on the CPU only");
+}
+
 TEST_CASE("a measurement is read back as it was written; what is none is told") {
     auto chunked = timed("chunked", 4.25);
     chunked.options = R"({"chunk_size":256})";

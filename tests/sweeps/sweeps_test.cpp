@@ -84,6 +84,10 @@ TEST_CASE("400 drawn activations of every component are as near to float64 as th
     sweep_drawn(Kind::activation, 400);
 }
 
+TEST_CASE("400 drawn linear layers of every component are as near to float64 as the reference") {
+    sweep_drawn(Kind::linear, 400);
+}
+
 TEST_CASE("400 drawn losses of every component are as near to float64 as the reference") {
     sweep_drawn(Kind::loss, 400);
 }

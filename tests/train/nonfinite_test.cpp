@@ -53,7 +53,7 @@ std::vector<std::string> overrides(const std::vector<std::string>& more) {
                                     "precision.backend=torch/fp32",
                                     "runtime.auto=priority"};
     for (const std::string slot :
-         {"attention", "normalization", "activation", "loss", "optimizer", "data_loader"})
+         {"attention", "normalization", "activation", "loss", "linear", "optimizer", "data_loader"})
         all.push_back(slot + ".backend=torch");
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -225,7 +225,6 @@ TEST_CASE("a trace names a parameter that is not finite where it is used first")
     const auto result = job.run();
     CHECK(result.numerics);
     CHECK(result.error ==
-          "step 1: encoder.0.attention.k: linear (torch/fp32), forward input weight: 1 NaN of 64 values, "
-          "float32 "
-          "[8, 8]");
+          "step 1: encoder.0.attention.k: linear (torch/torch), forward input weight: 1 NaN of 64 values, "
+          "float32 [8, 8]");
 }

@@ -29,7 +29,7 @@ host::Registry& registry() {
         host::DiscoveryOptions options;
         options.run_probes = false;
         const auto folder = build_dir() / "lib/switchyard/plugins";
-        for (const char* name : {"amp", "chunked", "flash", "fp8", "fused", "naive", "optim8bit", "torch"})
+        for (const char* name : {"amp", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"})
             options.path.entries.push_back(
                 {(folder / ("lib" + std::string(name) + ".so")).string(), "test", true});
         return host::discover(options, this_host());

@@ -187,7 +187,7 @@ std::vector<std::string> overrides(const std::vector<std::string>& more, const s
                                  "data_loader.shuffle=false",
                                  "precision.backend=torch/fp32",
                                  "runtime.auto=priority"};
-    for (const std::string slot : {"attention", "normalization", "activation", "loss"})
+    for (const std::string slot : {"attention", "normalization", "activation", "loss", "linear"})
         all.push_back(slot + ".backend=" + backend);
     all.insert(all.end(), more.begin(), more.end());
     return all;

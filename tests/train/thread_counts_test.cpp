@@ -74,6 +74,7 @@ Sets with(Sets sets, const std::string& attention, const std::string& rest, cons
     for (const std::string slot : {"normalization", "activation", "loss", "optimizer"})
         sets.push_back(slot + ".backend=" + rest);
     sets.push_back("precision.backend=" + precision);
+    sets.push_back(std::string("linear.backend=") + (rest == "torch" ? "torch" : "gemm"));
     return sets;
 }
 
@@ -158,8 +159,10 @@ TEST_CASE("the plan of a deterministic run names the slots whose bits depend on 
     auto slots = named(sets);
     std::sort(slots.begin(), slots.end());
     slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
-    CHECK(slots == std::vector<std::string>{"activation", "attention", "loss", "normalization",
-                                            "normalization.embedding", "optimizer", "precision"});
+    CHECK(slots == std::vector<std::string>{"activation", "attention", "linear.attention.q,k,v,out",
+                                            "linear.classifier", "linear.feed_forward.in",
+                                            "linear.feed_forward.out", "linear.pooler", "loss",
+                                            "normalization", "normalization.embedding", "optimizer"});
     auto promised_nothing = sets;
     for (auto& one : promised_nothing) {
         if (one == "run.deterministic=true") one = "run.deterministic=false";

@@ -1,6 +1,8 @@
 #include "core/kernel/base/executed_text.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "core/kernel/base/joined.h"
 
@@ -9,8 +11,12 @@ namespace switchyard::base {
 std::string executed_text(const Json& executed) {
     std::string text;
     if (!executed.is_object()) return text;
-    for (const auto& [slot, rows] : executed.items()) {
-        std::set<std::string> names;
+    std::vector<std::pair<std::string, std::set<std::string>>> slots;
+    for (const auto& [full_slot, rows] : executed.items()) {
+        // A model has many linear layers: which one each component multiplied is told in the plan.
+        const std::string slot = full_slot.starts_with("linear.") ? "linear" : full_slot;
+        if (slots.empty() || slots.back().first != slot) slots.push_back({slot, {}});
+        auto& names = slots.back().second;
         for (const auto& row : rows.is_array() ? rows : Json::array()) {
             const auto phase = text_of(row, "phase");
             if (!row.is_object() || (row.contains("phase") && phase != "train")) continue;
@@ -20,8 +26,9 @@ std::string executed_text(const Json& executed) {
             if (!variant.empty()) name += "@" + variant;
             if (!name.empty()) names.insert(name);
         }
-        if (!names.empty()) add_item(text, slot + " " + joined(names, " + "));
     }
+    for (const auto& [slot, names] : slots)
+        if (!names.empty()) add_item(text, slot + " " + joined(names, " + "));
     return text;
 }
 

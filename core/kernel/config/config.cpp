@@ -35,11 +35,12 @@ LayerConfig Config::layer(const LayerId& id) const {
     here.attention = attention;
     here.normalization = normalization;
     here.activation = activation;
+    here.linear = linear;
     for (const auto& rule : layers) {
         if (!std::ranges::binary_search(rule.layers, id)) continue;
         for (const auto& assignment : rule.values) apply(here, assignment);
     }
-    return {here.model, here.attention, here.normalization, here.activation};
+    return {here.model, here.attention, here.normalization, here.activation, here.linear};
 }
 
 std::vector<LayerId> Config::layer_ids() const {

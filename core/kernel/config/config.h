@@ -31,6 +31,7 @@ struct Config {
     AttentionConfig attention;
     NormalizationConfig normalization;
     ActivationConfig activation;
+    LinearConfig linear;
     LossConfig loss;
     OptimizerConfig optimizer;
     PrecisionConfig precision;

@@ -2,8 +2,8 @@
 //
 //     [[layer]]
 //     match = "encoder.0-3,11"       # encoder|decoder . numbers, ranges or *;  "*" alone: every layer
-//     attention.backend = "naive"    # any key of attention, normalization and activation, and those of
-//     model.window = 128             # [model] that a layer can have for itself (docs/config.md marks them)
+//     attention.backend = "naive"    # any key of attention, normalization, activation and linear, and
+//     model.window = 128             # those of [model] that a layer can have for itself (docs/config.md)
 //
 // Rules are applied in the order in which they are written; a later one wins.
 #pragma once
@@ -52,6 +52,7 @@ struct LayerConfig {
     AttentionConfig attention;
     NormalizationConfig normalization;
     ActivationConfig activation;
+    LinearConfig linear;
     bool operator==(const LayerConfig&) const = default;
 };
 

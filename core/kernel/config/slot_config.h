@@ -1,4 +1,4 @@
-// The seven slots: who computes. One section of the TOML for each component kind, all with these three keys:
+// The eight slots: who computes. One section of the TOML for each component kind, all with these three keys:
 //
 //     [attention]
 //     backend = "flash"              # [plugin/]component[@variant], an ordered list of them, or "auto"
@@ -41,6 +41,10 @@ struct NormalizationConfig : SlotConfig {
 
 struct ActivationConfig : SlotConfig {
     bool operator==(const ActivationConfig&) const = default;
+};
+
+struct LinearConfig : SlotConfig {
+    bool operator==(const LinearConfig&) const = default;
 };
 
 struct LossConfig : SlotConfig {

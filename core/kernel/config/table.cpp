@@ -133,7 +133,7 @@ Section batch_section() {
     return rows.section;
 }
 
-// What all slots have. Attention, normalization and activation may differ from layer to layer.
+// What all slots have.
 template <auto Slot>
 Rows<Slot> slot(Kind kind, std::string_view help) {
     Rows<Slot> rows{{name(kind), help, {}}};
@@ -214,6 +214,7 @@ std::vector<Section> make_sections() {
                                      "Who normalizes, with the residual sum and dropout before it.")
             .section,
         slot<&Config::activation>(Kind::activation, "Who computes the feed-forward's activation.").section,
+        slot<&Config::linear>(Kind::linear, "Who multiplies the matrices of linear layers.").section,
         loss_section(),
         optimizer_section(),
         precision_section(),

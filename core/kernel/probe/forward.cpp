@@ -10,6 +10,7 @@
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/data_loader.h>
+#include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
@@ -74,10 +75,21 @@ std::string run(Optimizer& optimizer, const OptimizerRequest& request) {
     return {};
 }
 
-std::string run(Precision& precision, const PrecisionRequest& request) {
-    const at::Tensor x = at::ones({2, 8}, to_scalar_type(precision.compute(OpClass::linear, "probe")));
-    const at::Tensor weight = at::ones({8, 8}, to_scalar_type(request.dtype));
-    return shape_problem("its output", precision.linear({x, weight, {}}, {"probe", 0, 1}, nullptr), {2, 8});
+std::string run(Precision& precision, const PrecisionRequest&) {
+    precision.begin_step();
+    for (std::size_t i = 0; i < names<OpClass>.size(); ++i)
+        precision.compute(static_cast<OpClass>(i), "probe"),
+            precision.storage(static_cast<OpClass>(i), "probe");
+    precision.end_step();
+    return {};
+}
+
+std::string run(Linear& linear, const LinearRequest& request) {
+    const auto dtype = to_scalar_type(request.dtype);
+    const at::Tensor x_RI = at::ones({request.rows.min, request.in}, dtype);
+    const at::Tensor weight_OI = at::ones({request.out, request.in}, dtype);
+    return shape_problem("its output", linear.forward({x_RI}, {{weight_OI}}, {}),
+                         {request.rows.min, request.out});
 }
 
 class ThreeSamples final : public SampleSource {

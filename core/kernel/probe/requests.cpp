@@ -47,6 +47,12 @@ void fill(OptimizerRequest& request, const Sizes& sizes) {
 
 void fill(PrecisionRequest&, const Sizes&) {}
 
+void fill(LinearRequest& request, const Sizes& sizes) {
+    request.rows = sizes.rows();
+    request.in = request.out = sizes.width();
+    request.weight_dtype = request.output_dtype = request.dtype;
+}
+
 void fill(DataLoaderRequest& request, const Sizes& sizes) {
     request.batch = sizes.batch;
     request.length = Range(1, sizes.length);

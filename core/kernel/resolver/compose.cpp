@@ -43,6 +43,7 @@ Parts<OptimizerRequest> parts_of(const OptimizerRequest& r) {
 Parts<AttentionRequest> parts_of(const AttentionRequest&) { return {}; }
 Parts<PrecisionRequest> parts_of(const PrecisionRequest&) { return {}; }
 Parts<DataLoaderRequest> parts_of(const DataLoaderRequest&) { return {}; }
+Parts<LinearRequest> parts_of(const LinearRequest&) { return {}; }
 
 // Is the work that stays with the component still one piece? In a chain the core can only take the first
 // parts; what it does to an activation stands on both sides of it.

@@ -12,9 +12,9 @@
 
 namespace switchyard::resolver {
 
-// Requests for which the same candidate is the fastest, in words: dtypes, masks, head_dim and widths as they
-// are, dropout and the like as on or off, batch, heads, rows and lengths (the largest of a range) rounded up
-// to a power of two.
+// Requests for which the same candidate is the fastest, in words: dtypes, masks, head_dim, widths, in and out
+// as they are, dropout and the like as on or off, batch, heads, rows and lengths (the largest of a range)
+// rounded up to a power of two.
 // "attention float32 cpu padded train, needs_grad, batch 32, heads 16, head groups of 1, q_length 512, ..."
 std::string shape_class(Kind kind, const Request& request);
 

@@ -5,6 +5,7 @@
 // described.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,14 @@ struct SlotUse {
     std::shared_ptr<const Request> request;  // of the type of `kind`
     config::SlotConfig config;               // after [[layer]] rules
     config::Origin origin;                   // of the `backend` in it
+    // The slots that this use stands for where it is of several that are alike ("linear.attention.q", ...);
+    // empty: `slot` alone.
+    std::vector<std::string> members{};
+
+    bool stands_for(std::string_view name) const {
+        return members.empty() ? slot == name
+                               : std::find(members.begin(), members.end(), name) != members.end();
+    }
 };
 
 // Parts of a wide operation that the core does around a component that serves a narrower one only. In the

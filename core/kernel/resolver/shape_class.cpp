@@ -14,7 +14,8 @@ std::int64_t power_of_two(std::int64_t value) {
 
 // Kernels are written for some of them: 64 is not like 63.
 bool counts_as_it_is(std::string_view field) {
-    return field == "head_dim" || field == "v_head_dim" || field == "width";
+    return field == "head_dim" || field == "v_head_dim" || field == "width" || field == "in" ||
+           field == "out";
 }
 
 // Empty: off, or no part of the class.
@@ -24,8 +25,10 @@ std::string text_of(const Field& field) {
     if (const auto* real = std::get_if<double>(&field.value)) return *real > 0.0 ? name : "";
     if (const auto* masks = std::get_if<MaskSet>(&field.value))
         return masks->empty() ? "" : name + " " + to_text(field.value);
-    if (const auto* whole = std::get_if<std::int64_t>(&field.value))
-        return *whole == 0 ? "" : name + " " + std::to_string(power_of_two(*whole));
+    if (const auto* whole = std::get_if<std::int64_t>(&field.value)) {
+        const auto counted = counts_as_it_is(field.name) ? *whole : power_of_two(*whole);
+        return *whole == 0 ? "" : name + " " + std::to_string(counted);
+    }
     if (const auto* range = std::get_if<Range>(&field.value)) {
         if (range->max == 0) return "";
         if (counts_as_it_is(field.name)) return name + " " + to_text(field.value);
@@ -46,6 +49,17 @@ std::string attention_reason(const AttentionRequest& request) {
     const bool bias = request.masks.has(MaskKind::relative_bias);
     if (request.bias_gradient != (bias && request.needs_grad))
         return "this gradient of a bias is not measured";
+    return "";
+}
+
+// The bench knows what is right of operands that all have one dtype. A wider result holds the same values.
+std::string linear_reason(const LinearRequest& request) {
+    if (request.in < 1 || request.out < 1) return "a layer without values is not measured";
+    if (request.weight_format != WeightFormat::dense)
+        return "products of " + std::string(name(request.weight_format)) + " operands are not measured";
+    const bool wider = size_of(request.output_dtype) > size_of(request.dtype);
+    if (request.weight_dtype != request.dtype || (request.output_dtype != request.dtype && !wider))
+        return "products of several dtypes are not measured";
     return "";
 }
 
@@ -73,6 +87,10 @@ std::string shape_class(Kind kind, const Request& request) {
 std::string not_measured_because(Kind kind, const Request& request) {
     if (!facts_of(kind).measured) return "a " + std::string(name(kind)) + " is not measured";
     if (request.device != Device::cpu) return "measured on the CPU only";
+    if (kind == Kind::linear) {
+        const auto why = linear_reason(static_cast<const LinearRequest&>(request));
+        if (!why.empty()) return why;
+    }
     if (!is_floating(request.dtype) || size_of(request.dtype) < 2)
         return std::string(name(request.dtype)) + " is not measured";
     if (kind == Kind::attention) return attention_reason(static_cast<const AttentionRequest&>(request));

@@ -32,7 +32,7 @@ struct ObservedTensor {
 
 struct ObservedCall {
     const BindingBase& binding;  // slot, plugin, component, request
-    const char* call;            // "attention.forward", "precision.linear_backward", "optimizer.step"
+    const char* call;            // "attention.forward", "linear.backward", "optimizer.step"
     std::string_view
         place;  // "encoder.0.attention", "encoder.0.attention.q"; a parameter's name in steps; empty where none is known
     Pass pass;

@@ -97,5 +97,7 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::loss>, const BenchSettings& 
                                    const BenchShape& shape, DType dtype);
 std::unique_ptr<BenchCase> case_of(KindTraits<Kind::optimizer>, const BenchSettings& settings,
                                    const BenchShape& shape, DType dtype);
+std::unique_ptr<BenchCase> case_of(KindTraits<Kind::linear>, const BenchSettings& settings,
+                                   const BenchShape& shape, DType dtype);
 
 }  // namespace switchyard::compare

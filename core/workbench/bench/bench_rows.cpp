@@ -67,7 +67,7 @@ public:
         : RowCase(settings, shape, dtype) {
         const bool beta = has_beta();
         inputs_ = {{"x", rows_of(width_, 0)},
-                   {"bias", settings.input_bias ? parameter(width_, 1, 0.5, 0.0) : at::Tensor()},
+                   {"bias", settings.bias ? parameter(width_, 1, 0.5, 0.0) : at::Tensor()},
                    {"residual", settings.residual ? rows_of(width_, 2) : at::Tensor()},
                    {"weight", parameter(width_, 3, 0.1, 1.0)},
                    {"beta", beta ? parameter(width_, 4, 0.1, 0.0) : at::Tensor()}};
@@ -83,7 +83,7 @@ public:
         request->width = width_;
         request->parameter_dtype = settings_.parameter_dtype;
         request->affine_bias = has_beta();
-        request->input_bias = settings_.input_bias;
+        request->input_bias = settings_.bias;
         request->residual = settings_.residual;
         request->dropout = settings_.dropout;
         return bench_use(Kind::normalization, request);
@@ -117,7 +117,7 @@ public:
 
 private:
     bool has_beta() const { return settings_.norm == NormKind::layer_norm && settings_.affine_bias; }
-    bool has_sum() const { return settings_.input_bias || settings_.residual || settings_.dropout > 0.0; }
+    bool has_sum() const { return settings_.bias || settings_.residual || settings_.dropout > 0.0; }
 
     NormalizationParams params(bool with_dropout) const {
         return {settings_.norm, 1e-5, dropout(with_dropout), {}};
@@ -155,7 +155,7 @@ public:
     ActivationCase(const BenchSettings& settings, const BenchShape& shape, DType dtype)
         : RowCase(settings, shape, dtype) {
         inputs_ = {{"x", rows_of(in_width(), 0)},
-                   {"bias", settings.input_bias ? parameter(in_width(), 1, 0.5, 0.0) : at::Tensor()}};
+                   {"bias", settings.bias ? parameter(in_width(), 1, 0.5, 0.0) : at::Tensor()}};
         grad_outputs_ = {rows_of(width_, 2)};
         output_names_ = {"y"};
     }
@@ -166,7 +166,7 @@ public:
         request->activation = settings_.activation;
         request->rows = rows_;
         request->width = width_;
-        request->input_bias = settings_.input_bias;
+        request->input_bias = settings_.bias;
         request->dropout = settings_.dropout;
         return bench_use(Kind::activation, request);
     }

@@ -76,7 +76,7 @@ std::string BenchSettings::describe() const {
     }
     if (kind == Kind::normalization) base::add_item(text, name(norm));
     if (kind == Kind::activation) base::add_item(text, name(activation));
-    if (input_bias) base::add_item(text, "bias");
+    if (bias) base::add_item(text, "bias");
     if (residual) base::add_item(text, "residual");
     if (label_smoothing > 0.0) base::add_item(text, "label_smoothing " + base::digits(label_smoothing));
     if (z_loss > 0.0) base::add_item(text, "z_loss " + base::digits(z_loss));

@@ -46,9 +46,11 @@ struct BenchSettings {
     // normalization, activation
     NormKind norm = NormKind::layer_norm;
     ActivationKind activation = ActivationKind::gelu_erf;
-    bool input_bias = false;
     bool residual = false;
     bool affine_bias = true;  // of layer_norm
+
+    // normalization, activation, linear
+    bool bias = false;  // added to the input; of linear, to the output
     DType parameter_dtype = DType::float32;
 
     // loss

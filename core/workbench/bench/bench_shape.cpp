@@ -48,8 +48,12 @@ std::vector<std::int64_t> dimensions(const std::string& text, char separator, st
     return values;
 }
 
+std::string count_of(const std::vector<std::int64_t>& d) {
+    return std::to_string(d.size()) + (d.size() == 1 ? " number" : " numbers");
+}
+
 std::string fill_attention(const std::vector<std::int64_t>& d, BenchShape& shape) {
-    if (d.size() != 4 && d.size() != 6) return std::to_string(d.size()) + " numbers";
+    if (d.size() != 4 && d.size() != 6) return count_of(d);
     const bool grouped = d.size() == 6;
     shape.batch = d[0];
     shape.heads = d[1];
@@ -63,19 +67,26 @@ std::string fill_attention(const std::vector<std::int64_t>& d, BenchShape& shape
 }
 
 std::string fill_rows(const std::vector<std::int64_t>& d, BenchShape& shape) {
-    if (d.size() != 2) return std::to_string(d.size()) + (d.size() == 1 ? " number" : " numbers");
+    if (d.size() != 2) return count_of(d);
     shape.rows = d[0];
     shape.width = d[1];
     return "";
 }
 
 std::string fill_loss(const std::vector<std::int64_t>& d, BenchShape& shape) {
-    if (d.size() != 2 && d.size() != 3)
-        return std::to_string(d.size()) + (d.size() == 1 ? " number" : " numbers");
+    if (d.size() != 2 && d.size() != 3) return count_of(d);
     shape.rows = d[0];
     shape.classes = d[1];
     shape.width = d.size() == 3 ? d[2] : 0;
     return shape.classes < 2 ? "a loss needs 2 classes or more" : "";
+}
+
+std::string fill_linear(const std::vector<std::int64_t>& d, BenchShape& shape) {
+    if (d.size() != 3) return count_of(d);
+    shape.rows = d[0];
+    shape.in = d[1];
+    shape.out = d[2];
+    return "";
 }
 
 using Sizes = std::vector<std::vector<std::int64_t>>;
@@ -157,6 +168,10 @@ ShapeForm form_of(KindTraits<Kind::optimizer>) {
             fill_tensors};
 }
 
+ShapeForm form_of(KindTraits<Kind::linear>) {
+    return {"2048,768,3072", "ROWS,IN,OUT", fill_dimensions<fill_linear>};
+}
+
 // Throws std::invalid_argument for a kind that is not timed on its own.
 ShapeForm form(Kind kind) {
     return visit(kind, [&]<class Traits>(Traits traits) -> ShapeForm {
@@ -188,7 +203,9 @@ ShapeResult parse_shape(Kind kind, const std::string& text) {
                             static_cast<double>(shape.q_length + shape.kv_length) *
                             static_cast<double>(shape.head_dim) +
                         static_cast<double>(shape.rows) * static_cast<double>(shape.width + shape.classes) +
-                        static_cast<double>(shape.classes) * static_cast<double>(shape.width);
+                        static_cast<double>(shape.classes) * static_cast<double>(shape.width) +
+                        static_cast<double>(shape.rows) * static_cast<double>(shape.in + shape.out) +
+                        static_cast<double>(shape.in) * static_cast<double>(shape.out);
     if (error.empty() && (size > most || shape.values() > most_values)) error = "more than 2^36 values";
     if (error.empty()) return {std::move(shape), ""};
     return {std::nullopt, "--shape " + base::quoted(text) + ": " + error + "; " + std::string(name(kind)) +

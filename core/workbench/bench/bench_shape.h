@@ -6,6 +6,7 @@
 //     activation      ROWS,WIDTH           of the result; a gated activation reads 2 * WIDTH
 //     loss            ROWS,CLASSES         on given logits
 //                     ROWS,CLASSES,WIDTH   of the hidden states, the output projection being part of it
+//     linear          ROWS,IN,OUT
 //     optimizer       bert-base, mini-gpt, or tensors as in 4096x768,12x768x768:
 //                     [COUNTx]ROWSxCOLUMNS, or N for a vector
 //
@@ -26,8 +27,10 @@ struct BenchShape {
 
     // attention
     std::int64_t batch = 0, heads = 0, kv_heads = 0, q_length = 0, kv_length = 0, head_dim = 0;
-    // normalization, activation, loss
-    std::int64_t rows = 0, width = 0, classes = 0;  // width == 0: a loss on given logits
+    // normalization, activation, loss, linear
+    std::int64_t rows = 0;
+    std::int64_t width = 0, classes = 0;  // width == 0: a loss on given logits
+    std::int64_t in = 0, out = 0;
     // optimizer: sizes of each tensor, the embeddings of a model first
     std::vector<std::vector<std::int64_t>> tensors;
     std::size_t embeddings = 0;

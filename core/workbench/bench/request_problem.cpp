@@ -51,7 +51,7 @@ void fill(const NormalizationRequest& request, RequestProblem& problem) {
     settings.norm = request.norm;
     settings.parameter_dtype = request.parameter_dtype;
     settings.affine_bias = request.affine_bias;
-    settings.input_bias = request.input_bias;
+    settings.bias = request.input_bias;
     settings.residual = request.residual;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
@@ -61,7 +61,7 @@ void fill(const NormalizationRequest& request, RequestProblem& problem) {
 void fill(const ActivationRequest& request, RequestProblem& problem) {
     auto& settings = problem.settings;
     settings.activation = request.activation;
-    settings.input_bias = request.input_bias;
+    settings.bias = request.input_bias;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
     problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
@@ -79,6 +79,18 @@ void fill(const LossRequest& request, RequestProblem& problem) {
     const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);
     shape.rows = cut(request.rows,
                      std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
+}
+
+// More rows than of the others: what is done once a step, whatever the rows, would count for too much.
+void fill(const LinearRequest& request, RequestProblem& problem) {
+    problem.settings.parameter_dtype = request.weight_dtype;
+    problem.settings.bias = request.bias;
+    problem.shape.in = request.in;
+    problem.shape.out = request.out;
+    const auto products = (request.needs_grad ? 3 : 1) * request.in * request.out;
+    problem.shape.rows =
+        cut(request.rows, std::min(fitting(4 * most_products, products),
+                                   fitting(4 * most_values, std::max(request.in, request.out))));
 }
 
 void fill(const OptimizerRequest& request, RequestProblem& problem) {

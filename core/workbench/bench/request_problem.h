@@ -16,7 +16,8 @@ struct RequestProblem {
 };
 
 // Lengths, widths and heads are the largest of the request, drawn lengths lie evenly between its bounds;
-// batch, rows and classes are cut to what takes some ten milliseconds, for what they add is more of the same.
+// batch, rows and classes are cut to what takes some ten milliseconds (of linear layers four times that), for
+// what they add is more of the same.
 // A request does not tell how wide a window or a prefix is: a quarter and an eighth of the keys; nor how
 // large parameters are: some two million values, of Muon a quarter of them. For requests of which
 // resolver::not_measured_because says nothing.

@@ -135,6 +135,7 @@ int run(const BenchOptions& options) {
 
 constexpr const char* of_attention = "Attention";
 constexpr const char* of_rows = "Normalization, activation, loss";
+constexpr const char* of_parameters = "Normalization, activation, linear";
 constexpr const char* of_optimizer = "Optimizer";
 
 using Words = std::vector<std::string>;
@@ -144,6 +145,7 @@ Words served_by(const CLI::Option& option) {
     static const std::map<std::string, Words> groups{
         {of_attention, {"attention", "overhead"}},
         {of_rows, {"normalization", "activation", "loss", "overhead"}},
+        {of_parameters, {"normalization", "activation", "linear", "overhead"}},
         {of_optimizer, {"optimizer", "overhead"}}};
     const auto group = groups.find(option.get_group());
     return group == groups.end() ? Words{} : group->second;
@@ -184,7 +186,7 @@ void add_common(CLI::App& command, BenchOptions& options) {
     command
         .add_option("--shape", options.shapes,
                     "attention B,H,N,D or B,H,K,N,M,D; normalization and activation ROWS,WIDTH; loss "
-                    "ROWS,CLASSES[,WIDTH]; "
+                    "ROWS,CLASSES[,WIDTH]; linear ROWS,IN,OUT; "
                     "optimizer bert-base, mini-gpt or 4096x768,12x768x768; may be repeated")
         ->type_name("SHAPE")
         ->expected(1)
@@ -229,12 +231,7 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
                     "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity")
         ->type_name("NAME")
         ->group(of_rows);
-    command.add_flag("--bias", options.input_bias, "a bias is added to the input first")->group(of_rows);
     command.add_flag("--residual", options.residual, "norm(residual + dropout(x + bias))")->group(of_rows);
-    command.add_option("--parameter-dtype", options.parameter_dtype, "of weight and bias")
-        ->type_name("DTYPE")
-        ->group(of_rows)
-        ->capture_default_str();
     add_number(command, "--label-smoothing", options.label_smoothing, "of the loss", "E", number(0.0, 1.0))
         ->group(of_rows);
     add_number(command, "--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss", "Z",
@@ -244,6 +241,14 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
         .add_flag("--in-place", options.in_place,
                   "given logits are given up: gradients may take their memory")
         ->group(of_rows);
+    command
+        .add_flag("--bias", options.bias,
+                  "a bias is added: to the input first; of a linear layer, to the output")
+        ->group(of_parameters);
+    command.add_option("--parameter-dtype", options.parameter_dtype, "of weight and bias")
+        ->type_name("DTYPE")
+        ->group(of_parameters)
+        ->capture_default_str();
     command.add_option("--algorithm", options.algorithm, "adamw, adam, sgd, lion, lamb or muon")
         ->type_name("NAME")
         ->group(of_optimizer);
@@ -257,10 +262,9 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
 Action setup_bench(CLI::App& command) {
     const auto options = std::make_shared<BenchOptions>();
     command
-        .add_option(
-            "WHAT", options->what,
-            "attention, normalization, activation, loss, optimizer; overhead: what components cost over the "
-            "plain LibTorch calls")
+        .add_option("WHAT", options->what,
+                    "attention, normalization, activation, loss, optimizer, linear; overhead: what "
+                    "components cost over the plain LibTorch calls")
         ->required()
         ->type_name("");
     add_common(command, *options);

@@ -64,7 +64,7 @@ compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kin
     settings.activation = read_name<ActivationKind>("--activation", options.activation);
     settings.algorithm = read_name<OptimizerKind>("--algorithm", options.algorithm);
     settings.parameter_dtype = read_name<DType>("--parameter-dtype", options.parameter_dtype);
-    settings.input_bias = options.input_bias;
+    settings.bias = options.bias;
     settings.residual = options.residual;
     settings.label_smoothing = options.label_smoothing;
     settings.z_loss = options.z_loss;
@@ -105,8 +105,9 @@ std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind k
     if (kind == Kind::loss) all = {Pass::forward, Pass::forward_backward};
     const bool in_place = kind == Kind::loss && options.in_place;
     if (in_place) all = {Pass::forward_backward};
+    const bool long_running = kind == Kind::attention || kind == Kind::linear;
     if (options.passes.empty())
-        return kind == Kind::attention ? std::vector{Pass::forward, Pass::forward_backward} : all;
+        return long_running ? std::vector{Pass::forward, Pass::forward_backward} : all;
     std::vector<Pass> passes;
     for (const auto& text : options.passes) {
         const auto pass = read_name<Pass>("--pass", text);

@@ -19,7 +19,7 @@ struct BenchOptions {
     std::string base, lengths, layout = "padded";
     std::string norm = "layer_norm", activation = "gelu_erf", algorithm = "adamw",
                 parameter_dtype = "float32";
-    bool causal = false, input_bias = false, residual = false, in_place = false;
+    bool causal = false, bias = false, residual = false, in_place = false;
     double dropout = 0.0, label_smoothing = 0.0, z_loss = 0.0, clip = 0.0;
     int blocks = 0, threads = 0;
     double time_budget = 40.0;

@@ -56,7 +56,7 @@ public:
         auto open = open_choices(job_.config, registry_, host_);
         const auto plan = checked_plan();
         check_slots(plan);
-        std::erase_if(open, [&](const OpenChoice& choice) { return !wanted(choice.use.slot); });
+        std::erase_if(open, [&](const OpenChoice& choice) { return !wanted(choice.use); });
         Measurements measurements(job_.config, host_);
         for (const auto& note : measurements.notes()) std::cerr << "note: " << note << '\n';
         for (const auto& choice : open) {
@@ -77,9 +77,16 @@ private:
         return found == job_.config.origins.end() ? "" : config::to_string(found->second) + ": error: ";
     }
 
-    bool wanted(const std::string& slot) const {
+    // "linear" is all linear layers, one of them by its name, as linear.attention.q, too.
+    static bool is_of(const resolver::SlotUse& use, const std::string& slot) {
+        return use.slot == slot || use.stands_for(slot) ||
+               (use.kind == Kind::linear && slot == name(use.kind));
+    }
+
+    bool wanted(const resolver::SlotUse& use) const {
         return command_.slots.empty() ||
-               std::find(command_.slots.begin(), command_.slots.end(), slot) != command_.slots.end();
+               std::any_of(command_.slots.begin(), command_.slots.end(),
+                           [&](const std::string& slot) { return is_of(use, slot); });
     }
 
     resolver::Plan checked_plan() {
@@ -104,14 +111,16 @@ private:
     static std::string why_not(const resolver::Plan& plan, const std::string& slot,
                                const std::set<std::string>& known) {
         const std::vector<std::string> names(known.begin(), known.end());
-        if (!known.contains(slot)) {
+        const bool there = std::any_of(plan.rows.begin(), plan.rows.end(),
+                                       [&](const auto& row) { return is_of(row.use, slot); });
+        if (!there) {
             const auto near = config::suggest(slot, names);
             return "this model has no such slot" + (near.empty() ? "" : "; did you mean " + near + "?") +
                    " It has " + joined(names);
         }
         std::string why;
         for (const auto& row : plan.rows) {
-            if (row.use.slot != slot) continue;
+            if (!is_of(row.use, slot)) continue;
             why = why_not_measured(row);
             if (why.empty()) return "";
         }
@@ -204,7 +213,7 @@ private:
         std::string text;
         std::set<std::string> told;
         for (const auto& row : plan.rows) {
-            if (!row.use.config.automatic() || !wanted(row.use.slot)) continue;
+            if (!row.use.config.automatic() || !wanted(row.use)) continue;
             const auto why = why_not_measured(row);
             if (!why.empty() && told.insert(row.use.slot + why).second)
                 text += row.use.slot + " goes by priority: " + why + "\n";
@@ -260,7 +269,7 @@ Action setup_tune(CLI::App& command) {
     add_job_options(command, options->job);
     command
         .add_option("--slot", options->slots,
-                    "only this slot, as attention or normalization.final; may be repeated")
+                    "only this slot, as attention, normalization.final or linear; may be repeated")
         ->type_name("SLOT")
         ->expected(1)
         ->take_all();

@@ -17,10 +17,14 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
     const auto width = model_.hidden_size;
     const auto q = model_.heads * model_.head_dim, kv = model_.kv_heads * model_.head_dim;
     builder.begin_part(cross ? "cross-attention" : "attention", &id);
-    query_ = builder.linear(base + "q", width, q, LinearRole::query, id.index);
-    key_ = builder.linear(base + "k", width, kv, LinearRole::key_value, id.index);
-    value_ = builder.linear(base + "v", width, kv, LinearRole::key_value, id.index);
-    out_ = builder.linear(base + "out", q, width, LinearRole::attention_out, id.index);
+    const auto linear = [&](const char* part, LinearRole role, std::int64_t in, std::int64_t out) {
+        const bool of_memory = cross && role == LinearRole::key_value;
+        return builder.linear({base + part, role, layer.linear, id, of_memory}, in, out, model_.bias);
+    };
+    query_ = linear("q", LinearRole::query, width, q);
+    key_ = linear("k", LinearRole::key_value, width, kv);
+    value_ = linear("v", LinearRole::key_value, width, kv);
+    out_ = linear("out", LinearRole::attention_out, q, width);
     attention_ = builder.slot<AttentionOp>(
         {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
          id},
@@ -117,9 +121,9 @@ Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTa
                                  bool keep_bias) const {
     const host::PlaceScope place([&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
     AttentionInputs inputs;
-    inputs.q = heads_of(query_(from.query), model_.heads, tokens.layout);
-    inputs.k = heads_of(key_(from.key), model_.kv_heads, tokens.layout);
-    inputs.v = heads_of(value_(from.value), model_.kv_heads, tokens.layout);
+    inputs.q = heads_of(query_(context.phase, from.query), model_.heads, tokens.layout);
+    inputs.k = heads_of(key_(context.phase, from.key), model_.kv_heads, tokens.layout);
+    inputs.v = heads_of(value_(context.phase, from.value), model_.kv_heads, tokens.layout);
     if (model_.positions == config::Positions::rotary && !cross_) {
         const auto at = token_positions(tokens, from.query.size(-2), from.query.device());
         const bool packed = tokens.layout == Layout::packed;
@@ -139,8 +143,8 @@ Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTa
     const auto joined = tokens.layout == Layout::packed
                             ? out.reshape({out.size(0), width})
                             : out.transpose(1, 2).reshape({out.size(0), out.size(2), width});
-    if (!keep_bias) return {out_(joined), {}};
-    return {out_.without_bias(joined), out_.bias};
+    if (!keep_bias) return {out_(context.phase, joined), {}};
+    return {out_.without_bias(context.phase, joined), out_.bias};
 }
 
 }  // namespace switchyard::model

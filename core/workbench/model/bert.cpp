@@ -26,10 +26,12 @@ Bert::Bert(Builder& builder)
     }
     const auto rows = task_.label_per_token() ? builder.tokens() : builder.config().batch.size;
     const auto classes = task_.classes(model_.vocab_size);
+    const auto& slot = builder.config().linear;
     builder.begin_part("head", nullptr, rows);
     if (task_.kind != TaskKind::token_classification)
-        pooler_ = builder.linear("pooler", width, width, LinearRole::head, 0, true);
-    classifier_ = builder.linear(config::head_of(task_), width, classes, LinearRole::head, 0, true);
+        pooler_ = builder.linear({"pooler", LinearRole::head, slot}, width, width, true);
+    classifier_ =
+        builder.linear({std::string(config::head_of(task_)), LinearRole::head, slot}, width, classes, true);
     builder.add_costs(rows * classes);
     loss_ = loss_slot(builder);
 }
@@ -39,7 +41,8 @@ void Bert::add_masked_lm(Builder& builder) {
     const auto& config = builder.config();
     const auto width = model_.hidden_size;
     builder.begin_part("head transform");
-    masked_lm_dense_ = builder.linear("masked_lm.dense", width, width, LinearRole::head, 0, true);
+    masked_lm_dense_ =
+        builder.linear({"masked_lm.dense", LinearRole::head, config.linear}, width, width, true);
     masked_lm_activation_ = builder.slot<ActivationOp>(
         {Kind::activation, "activation.head", "model", config.activation},
         [&](const Requests& requests, Phase phase) {
@@ -52,7 +55,7 @@ void Bert::add_masked_lm(Builder& builder) {
     masked_lm_norm_ = builder.norm("masked_lm.norm");
     masked_lm_normalize_ =
         head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
-    masked_lm_ = WordHead(builder, embeddings_.words());
+    masked_lm_ = WordHead(builder, embeddings_.words(), true);
     masked_lm_.set_bias(builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}));
 }
 
@@ -64,15 +67,16 @@ at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const
     return hidden;
 }
 
-at::Tensor Bert::pool(const at::Tensor& hidden, const Tokens& tokens) const {
-    return (*pooler_)(first_tokens(hidden, tokens)).tanh();
+at::Tensor Bert::pool(Phase phase, const at::Tensor& hidden, const Tokens& tokens) const {
+    return (*pooler_)(phase, first_tokens(hidden, tokens)).tanh();
 }
 
 at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tensor& rows) const {
     const host::PlaceScope place([] { return "masked_lm"; });
     ActivationParams activation;
     activation.activation = model_.activation;
-    const auto activated = masked_lm_activation_[context.phase]({(*masked_lm_dense_)(rows), {}}, activation);
+    const auto activated =
+        masked_lm_activation_[context.phase]({(*masked_lm_dense_)(context.phase, rows), {}}, activation);
     NormalizationParams norm;
     norm.norm = model_.norm;
     norm.eps = model_.norm_eps;
@@ -86,18 +90,20 @@ at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tenso
 at::Tensor Bert::head_logits(const ForwardContext& context, const at::Tensor& hidden,
                              const Tokens& tokens) const {
     if (task_.kind == TaskKind::masked_lm) {
-        return masked_lm_.logits(masked_lm_hidden(context, hidden.reshape({-1, model_.hidden_size})));
+        return masked_lm_.logits(context.phase,
+                                 masked_lm_hidden(context, hidden.reshape({-1, model_.hidden_size})));
     }
     const auto dropout = context.dropout(model_.dropout, DropoutSite::head);
     if (task_.kind == TaskKind::token_classification) {
         return (*classifier_)(
+            context.phase,
             reference::hidden_dropout(hidden, dropout, tokens).reshape({-1, model_.hidden_size}));
     }
     // One row a sequence: a sequence of length one each, as dropout counts positions.
     Tokens rows;
     rows.first_document = tokens.first_document;
-    const auto pooled = pool(hidden, tokens).unsqueeze(1);
-    return (*classifier_)(reference::hidden_dropout(pooled, dropout, rows).squeeze(1));
+    const auto pooled = pool(context.phase, hidden, tokens).unsqueeze(1);
+    return (*classifier_)(context.phase, reference::hidden_dropout(pooled, dropout, rows).squeeze(1));
 }
 
 at::Tensor Bert::logits(const ForwardContext& context, const Batch& batch) const {

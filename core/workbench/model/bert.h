@@ -15,7 +15,7 @@ public:
     explicit Bert(Builder& builder);
 
     // tanh of a projection of each sequence's first token, [sequences, hidden].
-    at::Tensor pool(const at::Tensor& hidden, const Tokens& tokens) const;
+    at::Tensor pool(Phase phase, const at::Tensor& hidden, const Tokens& tokens) const;
 
     TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;

@@ -28,7 +28,7 @@ const Operation& BoundPlan::find(std::string_view slot, Phase phase, std::string
                                  const config::LayerId* layer) const {
     for (const auto& [row, operation, binding] : rows_) {
         const auto& use = row->use;
-        if (use.slot != slot || use.phase != phase) continue;
+        if (!use.stands_for(slot) || use.phase != phase) continue;
         const auto& ids = use.layer_ids;
         if (layer == nullptr ? ids.empty() && use.layers == layers
                              : std::find(ids.begin(), ids.end(), *layer) != ids.end())

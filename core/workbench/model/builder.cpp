@@ -1,17 +1,10 @@
 #include "core/workbench/model/builder.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace switchyard::model {
-namespace {
-
-std::shared_ptr<const LinearSite> site(const std::string& name, std::int64_t layer,
-                                       const config::Config& config) {
-    return std::make_shared<const LinearSite>(LinearSite{name, layer, config.model.layers});
-}
-
-}  // namespace
-
 double Builder::deviation(LinearRole role, std::int64_t in) const {
     const auto& model = config_.model;
     const auto width = static_cast<double>(in);
@@ -34,26 +27,42 @@ bool Builder::runs(const SlotPlace& place, Phase phase) const {
            (config_.model.has(config::Stack::decoder) && phase == Phase::prefill);
 }
 
-Linear Builder::linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
-                       std::int64_t layer) {
-    return linear(name, in, out, role, layer, config_.model.bias);
-}
-
-Linear Builder::linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
-                       std::int64_t layer, bool bias) {
+Linear Builder::linear(const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
     Linear result;
-    result.weight = parameter(name + ".weight", {out, in}, {Initial::normal, deviation(role, in)});
-    if (bias) result.bias = parameter(name + ".bias", {out}, {Initial::zeros});
-    result.site = site(name, layer, config_);
-    result.precision = precision();
-    note_linear(in, out);
+    result.weight =
+        parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
+    if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros});
+    attach(result, place, in, out, bias);
     return result;
 }
 
-Linear Builder::tied_linear(const std::string& name, const at::Tensor& weight, std::int64_t in,
-                            std::int64_t out) {
+Linear Builder::tied_linear(const LinearPlace& place, const at::Tensor& weight, std::int64_t in,
+                            std::int64_t out, bool bias) {
+    Linear result;
+    result.weight = weight;
+    attach(result, place, in, out, bias);
+    return result;
+}
+
+void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
     note_linear(in, out);
-    return {weight, {}, site(name, 0, config_), precision()};
+    linear.context.site = std::make_shared<const LinearSite>(
+        LinearSite{place.name, place.layer ? place.layer->index : 0, config_.model.layers});
+    linear.context.policy = precision();
+    if (linear.context.policy) linear.context.weights = linear.context.policy->weights();
+    const auto layers = place.layer ? config::to_string(*place.layer) : "model";
+    const auto part = place.layer ? place.name.substr(layers.size() + 1) : place.name;
+    linear.operation = slot<LinearOp>({Kind::linear, "linear." + part, layers, place.config, place.layer},
+                                      [&](const Requests& requests, Phase phase) {
+                                          auto r = requests.linear(place.name, phase, place.config);
+                                          r.rows = requests.rows(place.of_memory ? Phase::eval : phase);
+                                          if (!place.layer)
+                                              r.rows = Range(0, std::max(r.rows.max, requests.batch().max));
+                                          r.in = in;
+                                          r.out = out;
+                                          r.bias = bias;
+                                          return r;
+                                      });
 }
 
 Norm Builder::norm(const std::string& name) {

@@ -39,6 +39,15 @@ enum class LinearRole : std::uint8_t {
     head
 };
 
+// Where a linear layer is in a model, and what chooses who multiplies it.
+struct LinearPlace {
+    std::string name;  // "encoder.0.attention.q", "pooler"
+    LinearRole role;
+    const config::SlotConfig& config;
+    std::optional<config::LayerId> layer{};  // where it is one of a layer
+    bool of_memory = false;                  // it projects another stack's result, whatever the phase
+};
+
 struct Norm {
     std::string name;  // "encoder.0.attention.norm"
     at::Tensor weight;
@@ -69,12 +78,10 @@ public:
     const config::Config& config() const { return config_; }
 
     // y [..., out] = x [..., in] weight^T + bias.
-    Linear linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
-                  std::int64_t layer = 0);
-    Linear linear(const std::string& name, std::int64_t in, std::int64_t out, LinearRole role,
-                  std::int64_t layer, bool bias);
-    // A linear layer whose weight is another's: an embedding table.
-    Linear tied_linear(const std::string& name, const at::Tensor& weight, std::int64_t in, std::int64_t out);
+    Linear linear(const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias);
+    // A linear layer whose weight is another's, an embedding table. `bias`: it is given one later.
+    Linear tied_linear(const LinearPlace& place, const at::Tensor& weight, std::int64_t in, std::int64_t out,
+                       bool bias);
     Norm norm(const std::string& name);
     // [rows, hidden_size]
     at::Tensor embedding(const std::string& name, std::int64_t rows);
@@ -99,7 +106,7 @@ public:
         return made;
     }
 
-    // The plan's policy, which linear layers are called through; nullptr while describing.
+    // The plan's policy, which says in which numbers linear layers are multiplied; nullptr while describing.
     virtual std::shared_ptr<const PrecisionOp> precision() const { return nullptr; }
 
     // What follows, up to the next call, belongs to this part of the table that `switchyard model` prints.
@@ -124,6 +131,7 @@ protected:
     virtual void note_linear(std::int64_t, std::int64_t) {}
 
 private:
+    void attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias);
     double deviation(LinearRole role, std::int64_t in) const;
     bool runs(const SlotPlace& place, Phase phase) const;
 

@@ -25,6 +25,36 @@ bool alike(const ModelPart& a, const ModelPart& b) {
            a.activation_bytes == b.activation_bytes;
 }
 
+// "linear.attention.q" and "linear.attention.k" make "linear.attention.q,k".
+std::string joined_slot(const std::string& slots, const std::string& slot) {
+    return slots + "," + slot.substr(slot.rfind('.') + 1);
+}
+
+bool of_one_module(const std::string& a, const std::string& b) {
+    return a.substr(0, a.rfind('.')) == b.substr(0, b.rfind('.'));
+}
+
+// Linear layers of one module that are asked for alike become one use, so that a plan is as long as a model
+// has different products.
+void join_alike(std::vector<resolver::SlotUse>& uses) {
+    std::vector<resolver::SlotUse> joined;
+    for (auto& use : uses) {
+        const auto same = std::find_if(joined.begin(), joined.end(), [&](const auto& other) {
+            return use.kind == Kind::linear && other.kind == use.kind && other.phase == use.phase &&
+                   other.layers == use.layers && of_one_module(other.slot, use.slot) &&
+                   other.config == use.config && resolver::equal(use.kind, *other.request, *use.request);
+        });
+        if (same == joined.end()) {
+            joined.push_back(std::move(use));
+            continue;
+        }
+        if (same->members.empty()) same->members.push_back(same->slot);
+        same->members.push_back(use.slot);
+        same->slot = joined_slot(same->slot, use.slot);
+    }
+    uses = std::move(joined);
+}
+
 }  // namespace
 
 Describer::Describer(const config::Config& config, const Dtypes& dtypes)
@@ -128,6 +158,7 @@ std::vector<resolver::SlotUse> Describer::uses() const {
         return std::tuple(use.kind, use.slot, std::find(phases.begin(), phases.end(), use.phase));
     };
     auto sorted = uses_;
+    join_alike(sorted);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
     return sorted;

@@ -10,9 +10,10 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
     const auto base = config::to_string(id) + ".feed_forward.";
     builder.begin_part("feed-forward", &id);
     const auto inner = model_.intermediate_size * (is_gated(model_.activation) ? 2 : 1);
-    in_ = builder.linear(base + "in", model_.hidden_size, inner, LinearRole::feed_forward_in, id.index);
-    out_ = builder.linear(base + "out", model_.intermediate_size, model_.hidden_size,
-                          LinearRole::feed_forward_out, id.index);
+    in_ = builder.linear({base + "in", LinearRole::feed_forward_in, layer.linear, id}, model_.hidden_size,
+                         inner, model_.bias);
+    out_ = builder.linear({base + "out", LinearRole::feed_forward_out, layer.linear, id},
+                          model_.intermediate_size, model_.hidden_size, model_.bias);
     activation_ = builder.slot<ActivationOp>(
         {Kind::activation, "activation", config::to_string(id), layer.activation, id},
         [&](const Requests& requests, Phase phase) {
@@ -37,9 +38,9 @@ Delta FeedForward::operator()(const ForwardContext& context, const at::Tensor& x
     const auto& activation = activation_[context.phase];
     ActivationInputs inputs;
     if (activation.fuses_bias()) {
-        inputs = {in_.without_bias(x), in_.bias};
+        inputs = {in_.without_bias(context.phase, x), in_.bias};
     } else {
-        inputs = {in_(x), {}};
+        inputs = {in_(context.phase, x), {}};
     }
     inputs.x = inputs.x.to(to_scalar_type(activation_.dtype(context.phase)));
 
@@ -49,8 +50,8 @@ Delta FeedForward::operator()(const ForwardContext& context, const at::Tensor& x
     if (drops_inside())
         params.dropout = context.dropout(model_.dropout, DropoutSite::activation, id_.stack, id_.index);
     const auto y = activation(inputs, params);
-    if (!keep_bias) return {out_(y), {}};
-    return {out_.without_bias(y), out_.bias};
+    if (!keep_bias) return {out_(context.phase, y), {}};
+    return {out_.without_bias(context.phase, y), out_.bias};
 }
 
 }  // namespace switchyard::model

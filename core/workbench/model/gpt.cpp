@@ -14,7 +14,7 @@ at::Tensor Gpt::hidden(const ForwardContext& context, const Batch& batch) const 
 }
 
 at::Tensor Gpt::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(hidden(context, batch));
+    return head_.logits(context.phase, hidden(context, batch));
 }
 
 TaskResult Gpt::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {

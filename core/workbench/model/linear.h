@@ -1,24 +1,26 @@
-// One linear layer, called through the precision policy.
+// One linear layer: its parameters, and the operation that multiplies with them.
 #pragma once
-
-#include <memory>
 
 #include <ATen/core/Tensor.h>
 
-#include <switchyard/interfaces/precision.h>
-#include "core/kernel/runtime/operations/precision_op.h"
+#include "core/kernel/runtime/operations/linear_op.h"
+#include "core/workbench/model/slot.h"
 
 namespace switchyard::model {
 
 struct Linear {
     at::Tensor weight;  // [out, in]
     at::Tensor bias;    // [out] or undefined
-    std::shared_ptr<const LinearSite> site;
-    std::shared_ptr<const PrecisionOp> precision;
+    LinearContext context;
+    Slot<LinearOp> operation;
 
-    at::Tensor operator()(const at::Tensor& x) const { return precision->linear({x, weight, bias}, site); }
+    at::Tensor operator()(Phase phase, const at::Tensor& x) const {
+        return operation[phase]({x, weight, bias}, context);
+    }
     // Leaves the bias to whoever comes next.
-    at::Tensor without_bias(const at::Tensor& x) const { return precision->linear({x, weight, {}}, site); }
+    at::Tensor without_bias(Phase phase, const at::Tensor& x) const {
+        return operation[phase]({x, weight, {}}, context);
+    }
 };
 
 }  // namespace switchyard::model

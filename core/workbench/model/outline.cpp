@@ -47,7 +47,7 @@ SlotUse outline_precision(const Config& config) {
     request->phase = has(config.run.phases, Phase::train) || config.run.phases.empty()
                          ? Phase::train
                          : config.run.phases.front();
-    request->needs_grad = request->phase == Phase::train;
+    request->needs_grad = false;  // a policy is not differentiated
     request->deterministic = config.run.deterministic;
     request->allow_reduced = config.precision.allow_reduced;
     request->loss_scaling = config.precision.loss_scaling.value_or(false);

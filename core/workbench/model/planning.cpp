@@ -118,6 +118,9 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
             [=](OpClass op, const std::string& layer) {
                 return host::guarded(site("precision.storage"),
                                      [&] { return policy->handle->storage(op, layer); });
+            },
+            [=](const std::string& layer) {
+                return host::guarded(site("precision.tf32"), [&] { return policy->handle->tf32(layer); });
             }};
 }
 

@@ -11,6 +11,18 @@ Dtypes configured_dtypes(const config::Config& config) {
             [parameters](OpClass, const std::string&) { return parameters; }};
 }
 
+// Operands in float8 have scales, and what is made of them is bfloat16.
+LinearRequest Requests::linear(const std::string& name, Phase phase, const config::SlotConfig& slot) const {
+    const auto dtype = dtypes_.compute(OpClass::linear, name);
+    auto r = make<LinearRequest>(dtype, phase, slot);
+    const bool scaled = dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2;
+    r.weight_dtype = dtype;
+    r.output_dtype = scaled ? DType::bfloat16 : dtype;
+    r.weight_format = scaled ? WeightFormat::scaled : WeightFormat::dense;
+    r.tf32 = dtype == DType::float32 && dtypes_.tf32(name);
+    return r;
+}
+
 DType Requests::compute(OpClass op, const std::string& layer) const {
     return config_.precision.compute_dtype ? *config_.precision.compute_dtype : dtypes_.compute(op, layer);
 }

@@ -15,6 +15,8 @@ namespace switchyard::model {
 struct Dtypes {
     std::function<DType(OpClass, const std::string& layer)> compute;  // of the inputs
     std::function<DType(OpClass, const std::string& layer)> storage;  // of the parameters
+    // Whether a linear layer's products in float32 may be rounded to TensorFloat-32.
+    std::function<bool(const std::string& layer)> tf32 = [](const std::string&) { return false; };
 };
 
 // Everything in the parameters' dtype, unless precision.compute_dtype says otherwise. "auto" in [precision]
@@ -42,6 +44,9 @@ public:
     Request make(OpClass op, const std::string& layer, Phase phase, const config::SlotConfig& slot) const {
         return make<Request>(compute(op, layer), phase, slot);
     }
+
+    // Of the linear layer of that name, as the policy has it: without its sizes.
+    LinearRequest linear(const std::string& name, Phase phase, const config::SlotConfig& slot) const;
 
     // precision.compute_dtype, where it is written, goes before the policy's answer.
     DType compute(OpClass op, const std::string& layer) const;

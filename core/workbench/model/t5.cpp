@@ -39,7 +39,7 @@ at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
 }
 
 at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(hidden(context, batch));
+    return head_.logits(context.phase, hidden(context, batch));
 }
 
 TaskResult T5::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {

@@ -10,6 +10,7 @@
 #include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/data_loader.h>
+#include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
@@ -51,8 +52,9 @@ std::string reason_of(const resolver::PlanRow& row, host::Registry& registry, co
 
 void note_thread_counts(resolver::Plan& plan, host::Registry& registry, const HostInfo& host) {
     for (auto& row : plan.rows) {
-        if (!row.chosen || row.use.kind == Kind::data_loader || row.chosen->request->device != Device::cpu)
-            continue;
+        // Loaders and policies sum nothing up.
+        const bool sums = row.use.kind != Kind::data_loader && row.use.kind != Kind::precision;
+        if (!row.chosen || !sums || row.chosen->request->device != Device::cpu) continue;
         const auto reason = reason_of(row, registry, host);
         if (!reason.empty()) row.notes.push_back("bits depend on runtime.threads: " + reason);
     }

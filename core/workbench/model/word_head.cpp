@@ -10,16 +10,16 @@
 
 namespace switchyard::model {
 
-WordHead::WordHead(Builder& builder, const at::Tensor& words)
+WordHead::WordHead(Builder& builder, const at::Tensor& words, bool bias)
     : project_all_(builder.config().task.project_all), fused_(builder.config().loss.projection) {
     const auto& config = builder.config();
     const auto& model = config.model;
-    const auto name = config::head_of(config.task);
+    const LinearPlace place{std::string(config::head_of(config.task)), LinearRole::head, config.linear};
     builder.begin_part("head");
     if (model.tie_embeddings) {
-        out_ = builder.tied_linear(name, words, model.hidden_size, model.vocab_size);
+        out_ = builder.tied_linear(place, words, model.hidden_size, model.vocab_size, bias);
     } else {
-        out_ = builder.linear(name, model.hidden_size, model.vocab_size, LinearRole::head, 0, false);
+        out_ = builder.linear(place, model.hidden_size, model.vocab_size, false);
     }
     builder.add_costs(builder.tokens() * model.vocab_size);
     loss_ = loss_slot(builder);
@@ -36,8 +36,8 @@ LabelledRows WordHead::rows(const at::Tensor& hidden, const at::Tensor& labels,
 
 at::Tensor WordHead::scaled(const at::Tensor& x) const { return scale_ == 1.0 ? x : x.mul(scale_); }
 
-at::Tensor WordHead::logits(const at::Tensor& hidden) const {
-    return out_(scaled(hidden.reshape({-1, hidden.size(-1)})));
+at::Tensor WordHead::logits(Phase phase, const at::Tensor& hidden) const {
+    return out_(phase, scaled(hidden.reshape({-1, hidden.size(-1)})));
 }
 
 TaskResult WordHead::loss(const ForwardContext& context, const LabelledRows& rows,
@@ -51,7 +51,7 @@ TaskResult WordHead::loss(const ForwardContext& context, const LabelledRows& row
         const auto bias = out_.bias.defined() ? out_.bias.to(dtype) : out_.bias;
         result.loss = op({scaled(rows.x).to(dtype), out_.weight.to(dtype), bias, rows.targets}, params);
     } else {
-        result.logits = logits(rows.x);
+        result.logits = logits(context.phase, rows.x);
         result.loss = op({result.logits.to(dtype), {}, {}, rows.targets}, params);
         if (params.may_overwrite_logits) result.logits.reset();
     }

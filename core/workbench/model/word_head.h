@@ -18,7 +18,8 @@ class WordHead {
 public:
     WordHead() = default;
     // Projects with `words`, the embedding table, where the model ties them; else with a weight of its own.
-    WordHead(Builder& builder, const at::Tensor& words);
+    // `bias`: set_bias follows.
+    WordHead(Builder& builder, const at::Tensor& words, bool bias = false);
     void set_bias(const at::Tensor& bias) { out_.bias = bias; }
     // What hidden states are multiplied with before the projection.
     void set_scale(double scale) { scale_ = scale; }
@@ -28,7 +29,7 @@ public:
     LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
 
     // [rows, vocab] of hidden states of any leading shape.
-    at::Tensor logits(const at::Tensor& hidden) const;
+    at::Tensor logits(Phase phase, const at::Tensor& hidden) const;
     // The loss of hidden states whose `labels` stand in the same order.
     TaskResult task(const ForwardContext& context, const at::Tensor& hidden, const at::Tensor& labels,
                     const LossParams& params) const {

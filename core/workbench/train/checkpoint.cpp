@@ -144,11 +144,12 @@ std::string differing_lines(const std::string& saved, const std::string& now) {
     }
 }
 
-constexpr std::string_view precision_line = "precision ";
+constexpr std::string_view precision_line = "precision ", linear_line = "linear.";
 
-// The plan without the line of its precision policy, and whose that is.
+// The plan without the line of its precision policy, and whose that is; and without those of linear layers,
+// which multiply the numbers that the policy says.
 struct SplitPlan {
-    std::string rest, policy;
+    std::string rest, policy, linear;
 };
 
 SplitPlan split_plan(const std::string& plan) {
@@ -158,6 +159,8 @@ SplitPlan split_plan(const std::string& plan) {
         const auto value = line.rfind(": ");
         if (line.starts_with(precision_line) && value != std::string::npos)
             split.policy = line.substr(value + 2);
+        else if (line.starts_with(linear_line))
+            split.linear += line + "\n";
         else
             split.rest += line + "\n";
     }
@@ -238,7 +241,8 @@ private:
         }
         if (state.plan == plan_) return "";
         const auto saved = split_plan(state.plan), now = split_plan(plan_);
-        if (saved.rest == now.rest && !saved.policy.empty() && !now.policy.empty()) {
+        if (saved.rest == now.rest && saved.policy != now.policy && !saved.policy.empty() &&
+            !now.policy.empty()) {
             state.other_policy = saved.policy;
             return "";
         }

@@ -17,8 +17,7 @@ bool may_be_infinite(std::string_view name) { return name == "dense_bias" || nam
 
 std::string operation_of(const host::ObservedCall& call) {
     const auto& binding = call.binding;
-    const std::string what =
-        std::string_view(call.call).starts_with("precision.linear") ? "linear" : binding.slot();
+    const std::string what = std::string_view(call.call).starts_with("linear.") ? "linear" : binding.slot();
     return std::string(call.place.empty() ? "model" : call.place) + ": " + what + " (" + binding.plugin() +
            "/" + binding.component() + ")";
 }

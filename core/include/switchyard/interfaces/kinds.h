@@ -36,8 +36,9 @@ struct KindFacts {
     each(activation,    Activation,    true,     true,    true)    \
     each(loss,          Loss,          false,    true,    true)    \
     each(optimizer,     Optimizer,     false,    false,   true)    \
-    each(precision,     Precision,     false,    true,    false)   \
-    each(data_loader,   DataLoader,    false,    false,   false)
+    each(precision,     Precision,     false,    false,   false)   \
+    each(data_loader,   DataLoader,    false,    false,   false)   \
+    each(linear,        Linear,        true,     true,    true)
 // clang-format on
 
 // What a component does. One slot of the configuration for each kind.

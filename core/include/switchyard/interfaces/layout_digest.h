@@ -41,9 +41,10 @@ inline constexpr InterfaceLayout interface_layouts[] = {
     {"Loss", "~ query forward backward"},
     {"Optimizer", "~ query bind step state load"},
     {"Precision",
-     "~ query storage compute linear linear_backward begin_step end_step set_recompute loss_scale update "
-     "state load"},
+     "~ query storage compute tf32 quantize quantize_gradient begin_step end_step set_recompute loss_scale "
+     "update state load"},
     {"DataLoader", "~ query start batches next position seek"},
+    {"Linear", "~ query forward input_gradient weight_gradient prepare"},
     {"SampleSource", "~ size length get"},
 };
 static_assert(std::size(interface_layouts) == all_kinds.size() + 2,
@@ -233,13 +234,25 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::precision>) {
                                            offsetof(LinearSite, layers)});
     using I = LinearInputs;
     digest.type<I>("LinearInputs", {offsetof(I, x), offsetof(I, weight), offsetof(I, bias)});
-    digest.type<LinearNeeds>("LinearNeeds", {offsetof(LinearNeeds, x), offsetof(LinearNeeds, weight),
-                                             offsetof(LinearNeeds, bias)});
-    digest.type<LinearGrads>("LinearGrads", {offsetof(LinearGrads, x), offsetof(LinearGrads, weight),
-                                             offsetof(LinearGrads, bias)});
+    using Q = QuantizedInputs;
+    digest.type<Q>("QuantizedInputs", {offsetof(Q, x), offsetof(Q, weight), offsetof(Q, kept_x)});
+    digest.type<LinearNeeds>("LinearNeeds", {offsetof(LinearNeeds, x), offsetof(LinearNeeds, weight)});
+    using G = QuantizedGradients;
+    digest.type<G>("QuantizedGradients", {offsetof(G, grad), offsetof(G, weight), offsetof(G, grad_t),
+                                          offsetof(G, kept_x)});
     using E = PrecisionState::Entry;
     digest.type<PrecisionState>("PrecisionState")
         .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
+}
+
+constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::linear>) {
+    using O = LinearOperand;
+    digest.type<O>("LinearOperand", {offsetof(O, values), offsetof(O, inverse_scale), offsetof(O, group)});
+    using P = PreparedWeight;
+    digest.type<P>("PreparedWeight",
+                   {offsetof(P, form), offsetof(P, bytes), offsetof(P, replaces_weight)});
+    using W = LinearWeight;
+    digest.type<W>("LinearWeight", {offsetof(W, operand), offsetof(W, prepared)});
 }
 
 constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>) {

@@ -1,8 +1,8 @@
-// Precision policy: which dtype each class of operation computes in, how a linear layer is called, how the
-// loss is scaled.
+// Precision policy: in which numbers each class of operation computes, and how the loss is scaled.
 //
 // The core asks the policy, never autocast's thread-local state: a plan can then say before the first step
-// what will run in what.
+// what will run in what. Of a linear layer the policy says which numbers are multiplied; how, is said by the
+// slot `linear` (linear.h). The core casts parameters once a step.
 // Loss scaling: Micikevicius et al. 2018 (arXiv:1710.03740).
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/component.h>
-#include <switchyard/interfaces/saved.h>
+#include <switchyard/interfaces/linear.h>
 
 namespace switchyard {
 
@@ -31,12 +31,20 @@ struct LinearInputs {
     at::Tensor bias;    // [out] or undefined
 };
 
-struct LinearNeeds {
-    bool x = true, weight = true, bias = false;
+// The operands of a layer's product, scaled (linear.h).
+struct QuantizedInputs {
+    LinearOperand x;       // [rows, in]
+    LinearOperand weight;  // [out, in]
+    LinearOperand kept_x;  // for quantize_gradient, in whatever form; what backward keeps of x
 };
 
-struct LinearGrads {
-    at::Tensor x, weight, bias;  // dtype of the inputs
+struct LinearNeeds {
+    bool x = true, weight = true;
+};
+
+struct QuantizedGradients {
+    LinearOperand grad, weight;    // for the gradient of x: [rows, out], [in, out]
+    LinearOperand grad_t, kept_x;  // for the gradient of the weight: [out, rows], [in, rows]
 };
 
 // Named tensors and numbers of the policy's own state (loss scale, amax history).
@@ -59,14 +67,25 @@ public:
     virtual DType storage(OpClass op, const std::string& layer) const = 0;
     virtual DType compute(OpClass op, const std::string& layer) const = 0;
 
-    // y [..., out] = x weight^T + bias, in the policy's way. `saved` as in saved.h.
-    virtual at::Tensor linear(const LinearInputs& inputs, const LinearSite& site, Saved* saved) = 0;
-    virtual LinearGrads linear_backward(const LinearSite& /*site*/, const Saved& /*saved*/,
-                                        const at::Tensor& /*grad_y*/, const LinearNeeds& /*needs*/) {
-        throw std::logic_error("precision: this policy declares no backward of its own");
+    // Whether the float32 products of this linear layer may round their operands to TensorFloat-32.
+    virtual bool tf32(const std::string& /*layer*/) const { return false; }
+
+    // For linear layers whose compute() is a float8 type: fills `made` with the operands of a call, or
+    // returns false, and the call is multiplied in bfloat16. `for_gradient`: backward will follow, and kept_x
+    // is needed. Calls executed() once, with what was decided as variant.
+    virtual bool quantize(const LinearInputs& /*inputs*/, const LinearSite& /*site*/, bool /*for_gradient*/,
+                          QuantizedInputs& /*made*/) {
+        throw std::logic_error("precision: this policy quantizes nothing");
+    }
+    // The operands of the gradients that are needed, of a call that was quantized.
+    virtual QuantizedGradients quantize_gradient(const at::Tensor& /*grad_RO*/,
+                                                 const at::Tensor& /*weight_OI*/,
+                                                 const LinearOperand& /*kept_x*/, const LinearSite& /*site*/,
+                                                 const LinearNeeds& /*needs*/) {
+        throw std::logic_error("precision: this policy quantizes nothing");
     }
 
-    // Brackets one optimizer step (all its micro-batches): weights may be cast once and kept in between;
+    // Brackets one optimizer step (all its micro-batches): weights may be quantized once and kept in between;
     // `recompute` is true while activations are recomputed, when no history may advance.
     virtual void begin_step() {}
     virtual void end_step() {}

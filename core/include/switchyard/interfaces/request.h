@@ -149,4 +149,23 @@ struct DataLoaderRequest : Request {
     }
 };
 
+// x [rows, in], weight [out, in]; see linear.h. dtype: of the operands as they are multiplied.
+struct LinearRequest : Request {
+    Range rows = 1;
+    std::int64_t in = 1;
+    std::int64_t out = 1;
+    DType weight_dtype = DType::float32;  // as it is multiplied
+    DType output_dtype = DType::float32;
+    WeightFormat weight_format = WeightFormat::dense;
+    bool bias = false;
+    bool tf32 = false;  // float32 operands may be rounded to TensorFloat-32
+
+    template <class R, class F>
+    static constexpr void each_field(R& r, F&& f) {
+        f("rows", r.rows), f("in", r.in), f("out", r.out), f("weight_dtype", r.weight_dtype),
+            f("output_dtype", r.output_dtype), f("weight_format", r.weight_format), f("bias", r.bias),
+            f("tf32", r.tf32);
+    }
+};
+
 }  // namespace switchyard

@@ -84,6 +84,9 @@ enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 // Classes of operations that a precision policy tells apart (precision.h).
 enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
 
+// How a linear layer's operands come: linear.h.
+enum class WeightFormat : std::uint8_t { dense, scaled };
+
 // Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning:
 // mask.h.
 enum class MaskKind : std::uint8_t {
@@ -128,6 +131,8 @@ inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "
 template <>
 inline constexpr std::array<std::string_view, 7> names<OpClass>{
     "linear", "attention", "normalization", "activation", "loss", "embedding", "residual"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<WeightFormat>{"dense", "scaled"};
 template <>
 inline constexpr std::array<std::string_view, 9> names<MaskKind>{
     "causal", "key_lengths",   "documents", "sliding_window", "prefix",

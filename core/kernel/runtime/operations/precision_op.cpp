@@ -1,60 +1,8 @@
 #include "core/kernel/runtime/operations/precision_op.h"
 
-#include <array>
-
-#include <ATen/core/Tensor.h>
-
-#include <switchyard/reference/linear.h>
 #include "core/kernel/runtime/operations/check.h"
-#include "core/kernel/runtime/operations/operation_call.h"
 
 namespace switchyard::model {
-namespace {
-
-constexpr std::array<const char*, 3> input_names{"x", "weight", "bias"};
-constexpr std::array<const char*, 1> output_names{"y"};
-
-struct LinearTraits {
-    using Interface = Precision;
-    using Inputs = LinearInputs;
-    using Params = std::shared_ptr<const LinearSite>;
-    using KeptParams = Params;
-
-    static constexpr host::Signature signature{"precision.linear", "precision.linear_backward", input_names,
-                                               output_names, 0b1};
-
-    static std::array<const at::Tensor*, 3> pointers(const Inputs& inputs) {
-        return {&inputs.x, &inputs.weight, &inputs.bias};
-    }
-    static Inputs inputs_of(const host::Tensors& list) { return {list[0], list[1], list[2]}; }
-
-    static void forward(Precision& policy, const Inputs& inputs, const Params& site, host::Tensors& outputs,
-                        Saved* saved) {
-        outputs.push_back(policy.linear(inputs, *site, saved));
-    }
-    static host::Tensors backward(Precision& policy, const Params& site, const Saved& saved,
-                                  const host::Tensors& grads, host::Needs needs) {
-        LinearGrads made = policy.linear_backward(*site, saved, grads[0], {needs[0], needs[1], needs[2]});
-        return {std::move(made.x), std::move(made.weight), std::move(made.bias)};
-    }
-    static host::Tensors reference(const Inputs& inputs, const Params&) {
-        return {reference::linear(inputs.x, inputs.weight, inputs.bias)};
-    }
-    static std::uint64_t versions(const Params&) { return 0; }
-};
-
-void check(const host::BindingBase& binding, const LinearInputs& in, const LinearSite& site) {
-    require(binding, in.x.defined() && in.weight.defined() && in.x.dim() >= 1 && in.weight.dim() == 2,
-            site.name, ": x [..., in] and weight [out, in] are needed");
-    if (in.x.size(-1) != in.weight.size(1)) [[unlikely]] {
-        refuse(binding, site.name, ": weight ", in.weight.sizes(), " does not fit x ", in.x.sizes());
-    }
-    if (in.bias.defined() && (in.bias.dim() != 1 || in.bias.size(0) != in.weight.size(0))) [[unlikely]] {
-        refuse(binding, site.name, ": bias must be [", in.weight.size(0), "], got ", in.bias.sizes());
-    }
-}
-
-}  // namespace
 
 PrecisionOp::PrecisionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
                          const resolver::Composed& composed)
@@ -70,25 +18,27 @@ DType PrecisionOp::compute(OpClass op, const std::string& layer) const {
     return binding_->run("precision.compute", [&] { return binding_->interface().compute(op, layer); });
 }
 
-at::Tensor PrecisionOp::linear(const LinearInputs& inputs,
-                               const std::shared_ptr<const LinearSite>& site) const {
-    check(*binding_, inputs, *site);
-    const host::PlaceScope place([&] { return site->name; });
-    host::Tensors outputs;
-    call<LinearTraits>(binding_, inputs, site, outputs);
-    const at::Tensor& y = outputs[0];
-    if (!y.defined() || y.dim() != inputs.x.dim() || y.size(-1) != inputs.weight.size(0)) {
-        throw host::PluginError(binding_->site("precision.linear"),
-                                site->name + ": returned a y that is not [..., out]");
-    }
-    return std::move(outputs[0]);
+bool PrecisionOp::quantize(const LinearInputs& inputs, const LinearSite& site, bool for_gradient,
+                           QuantizedInputs& made) const {
+    return binding_->run("precision.quantize",
+                         [&] { return binding_->interface().quantize(inputs, site, for_gradient, made); });
+}
+
+QuantizedGradients PrecisionOp::quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                                  const LinearOperand& kept_x, const LinearSite& site,
+                                                  const LinearNeeds& needs) const {
+    return binding_->run("precision.quantize_gradient", [&] {
+        return binding_->interface().quantize_gradient(grad_RO, weight_OI, kept_x, site, needs);
+    });
 }
 
 void PrecisionOp::begin_step() const {
+    weights_->forget();
     binding_->run("precision.begin_step", [&] { binding_->interface().begin_step(); });
 }
 
 void PrecisionOp::end_step() const {
+    weights_->forget();
     binding_->run("precision.end_step", [&] { binding_->interface().end_step(); });
 }
 

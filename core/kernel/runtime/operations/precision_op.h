@@ -1,5 +1,4 @@
-// The precision policy that a plan chose, and linear layers called through it. Contract:
-// <switchyard/interfaces/precision.h>.
+// The precision policy that a plan chose. Contract: <switchyard/interfaces/precision.h>.
 #pragma once
 
 #include <memory>
@@ -8,6 +7,7 @@
 #include <switchyard/interfaces/precision.h>
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
+#include "core/kernel/runtime/operations/step_weights.h"
 
 namespace switchyard::model {
 
@@ -19,8 +19,16 @@ public:
     DType storage(OpClass op, const std::string& layer) const;
     DType compute(OpClass op, const std::string& layer) const;
 
-    // y [..., out] = x weight^T + bias. `site` must live until the graph is gone: the layer owns it.
-    at::Tensor linear(const LinearInputs& inputs, const std::shared_ptr<const LinearSite>& site) const;
+    // For linear layers that are planned for scaled operands.
+    bool quantize(const LinearInputs& inputs, const LinearSite& site, bool for_gradient,
+                  QuantizedInputs& made) const;
+    QuantizedGradients quantize_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI,
+                                         const LinearOperand& kept_x, const LinearSite& site,
+                                         const LinearNeeds& needs) const;
+    // For all others the core does what the policy says, and counts it here.
+    void count_dense() const { binding_->executed().count(""); }
+    // The weights that the core casts and has prepared: kept from begin_step to end_step at the longest.
+    const std::shared_ptr<StepWeights>& weights() const { return weights_; }
 
     void begin_step() const;
     void end_step() const;
@@ -34,6 +42,7 @@ public:
 
 private:
     std::shared_ptr<host::Binding<Precision>> binding_;
+    std::shared_ptr<StepWeights> weights_ = std::make_shared<StepWeights>();
 };
 
 }  // namespace switchyard::model

@@ -2,17 +2,26 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include <switchyard/interfaces/kinds.h>
+#include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 
 namespace switchyard::compare {
 namespace {
 
-constexpr const char* expected =
-    "expected attention=, normalization=, activation=, loss=, optimizer= or precision= with a backend";
-
 bool named_in_stacks(Kind kind) { return kind != Kind::data_loader; }
+
+std::string expected() {
+    std::vector<std::string> words;
+    for (const auto kind : all_kinds) {
+        if (named_in_stacks(kind)) words.push_back(std::string(name(kind)) + "=");
+    }
+    const auto last = std::move(words.back());
+    words.pop_back();
+    return "expected " + base::joined(words) + " or " + last + " with a backend";
+}
 
 }  // namespace
 
@@ -22,7 +31,7 @@ std::string read_stack(const std::string& text, ArmSpec& arm) {
         const auto end = std::min(text.find('+', start), text.size());
         const auto part = text.substr(start, end - start);
         const auto equals = part.find('=');
-        if (part.empty()) return std::string("a part is empty; ") + expected;
+        if (part.empty()) return "a part is empty; " + expected();
         if (equals == std::string::npos && start == 0) {
             for (const auto kind : all_kinds) {
                 if (facts_of(kind).measured) backends[kind] = part;
@@ -30,7 +39,7 @@ std::string read_stack(const std::string& text, ArmSpec& arm) {
         } else {
             const auto kind = parse<Kind>(part.substr(0, equals));
             if (equals == std::string::npos || !kind || !named_in_stacks(*kind) || equals + 1 == part.size())
-                return "'" + base::quoted(part) + "' is none of these: " + expected;
+                return "'" + base::quoted(part) + "' is none of these: " + expected();
             backends[*kind] = part.substr(equals + 1);
         }
         start = end + 1;

@@ -11,8 +11,8 @@
 
 namespace switchyard::compare {
 
-// A bare name stands for attention, normalization, activation, loss and optimizer; precisions have names of
-// their own. Returns what is wrong, or "".
+// A bare name stands for all that can be timed on its own: attention, normalization, activation, loss,
+// optimizer and linear. Precisions have names of their own. Returns what is wrong, or "".
 std::string read_stack(const std::string& text, ArmSpec& arm);
 
 }  // namespace switchyard::compare

@@ -20,9 +20,9 @@ bool is_parameter(std::string_view name) {
     return std::find(parameter_names.begin(), parameter_names.end(), name) != parameter_names.end();
 }
 
-// "precision.linear_backward" is a linear layer.
+// "linear.backward" is a linear layer.
 std::string operation_of(std::string_view call) {
-    if (call.starts_with("precision.linear")) return "linear";
+    if (call.starts_with("linear.")) return "linear";
     return std::string(call.substr(0, call.find('.')));
 }
 

@@ -20,6 +20,8 @@ std::vector<OperationCase> listed_cases(KindTraits<Kind::activation>, const Fact
                                         const VerifyOptions& options);
 std::vector<OperationCase> listed_cases(KindTraits<Kind::loss>, const Facts& facts,
                                         const VerifyOptions& options);
+std::vector<OperationCase> listed_cases(KindTraits<Kind::linear>, const Facts& facts,
+                                        const VerifyOptions& options);
 
 // One case by chance.
 OperationCase drawn_case(KindTraits<Kind::attention>, Draw& draw, const Facts& facts,
@@ -29,6 +31,8 @@ OperationCase drawn_case(KindTraits<Kind::normalization>, Draw& draw, const Fact
 OperationCase drawn_case(KindTraits<Kind::activation>, Draw& draw, const Facts& facts,
                          const VerifyOptions& options);
 OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
+                         const VerifyOptions& options);
+OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& facts,
                          const VerifyOptions& options);
 
 // Kinds whose calls are no map from tensors to tensors find their faults themselves.

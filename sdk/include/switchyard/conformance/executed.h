@@ -10,9 +10,9 @@
 
 namespace switchyard::conformance {
 
-// `not_counted` where nothing is in `executed`; `wrong_variant` where something is that was not declared, or
-// is not `asked` (empty: any).
+// `not_counted` where nothing is in `executed`, or not as much as `times` (0: any number); `wrong_variant`
+// where something is that was not declared, or is not `asked` (empty: any).
 std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, const std::string& asked,
-                                     const Facts& facts);
+                                     const Facts& facts, int times = 0);
 
 }  // namespace switchyard::conformance

@@ -25,10 +25,8 @@ public:
     void add(const char* code, std::string detail) { faults_.push_back({code, "", std::move(detail)}); }
     // The component's bound, where it has one, takes the place of the yardstick's.
     void compare(const std::string& what, const at::Tensor& found, Yardstick yardstick, const char* code);
-    // What a part of the case, judged by itself, has found.
-    void take(const Report& report);
-    // To be called after a call that must have run something.
-    void check_executed(Binding& binding);
+    // To be called after calls that must have run something, so many times (0: any number).
+    void check_executed(Binding& binding, int times = 0);
 
     bool any() const { return !faults_.empty(); }
     std::vector<Fault>& faults() { return faults_; }

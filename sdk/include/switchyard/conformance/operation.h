@@ -1,5 +1,5 @@
-// A case of an operation that maps tensors to tensors - attention, normalization, activation, loss, a
-// policy's linear - reduced to what is common to them all, so that one judge serves every kind.
+// A case of an operation that maps tensors to tensors - attention, normalization, activation, loss, a linear
+// layer - reduced to what is common to them all, so that one judge serves every kind.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,9 @@ struct Operation {
     bool judged =
         true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
 
-    double gradient_roundoff =
-        0.0;  // for floors of gradients, where it is not that of the gradient's own dtype
+    int executions = 0;  // how often `forward` makes executed() be called; 0: at least once
+    // For floors of outputs and of gradients, where it is more than that of their own dtype.
+    double output_roundoff = 0.0, gradient_roundoff = 0.0;
 
     std::function<Tensors(const Tensors& inputs)> reference;  // in any dtype, followed by autograd
     std::function<Tensors(void* component, const Tensors& inputs, Saved* saved)> forward;

@@ -1,4 +1,4 @@
-// What a precision policy says and keeps beside its linear layers.
+// What a precision policy says and keeps from step to step.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,11 @@ void check_declared(const PolicyCase& one, Findings& findings);
 // ones.
 void check_loss_scale(const PolicyCase& one, Findings& findings);
 
-// Weights change between steps, by kernels that tell nobody, too; several micro-batches share a step.
+// Weights that are quantized change between steps, by kernels that tell nobody, too; several micro-batches
+// share a step.
 void check_steps(const PolicyCase& one, Findings& findings);
 
-// A recomputed call gives the same bits and leaves the state as it was.
+// A recomputed call has operands of the same bits and leaves the state as it was.
 void check_recompute(const PolicyCase& one, Findings& findings);
 
 // A new component that takes the state over goes on as the first does.

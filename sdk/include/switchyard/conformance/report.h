@@ -15,11 +15,12 @@ namespace switchyard::conformance {
 //     inputs / without a call in between
 //   nan wrong_shape wrong_dtype wrong_device missing_output    no values to judge
 //   modified_input aliases_input wrong_saved      breaches of ownership
+//   wrong_form                                    what a linear layer prepared of a weight
 //   not_counted wrong_variant nondeterministic    claims that do not hold
 //   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state     optimizers
 //   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position
 //     ranks_overlap     data loaders
-//   wrong_policy wrong_state                      precision policies
+//   wrong_policy wrong_state wrong_operand        precision policies
 //   accepted_then_threw                           `supports` said yes, the call threw
 //   accepted_invalid                              what the contract refuses with std::invalid_argument was
 //     taken

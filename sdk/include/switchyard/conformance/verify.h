@@ -14,8 +14,7 @@
 //
 // An optimizer is followed for some steps beside the reference's and has its state taken over; a data loader
 // is followed for two epochs of every rank and taken back into them, batch by batch as the reference orders
-// and collates them; of a precision policy both the linear layer and what it declares, scales and keeps are
-// held.
+// and collates them; of a precision policy what it declares, scales, quantizes and keeps is held.
 //
 // The component is called directly, without the core: gradient mode `kernel` through Saved, `differentiable`
 // through autograd, `recompute` and `none` forward only.

@@ -14,6 +14,8 @@
 // Included by sources that define `supports` and by nothing else (interfaces/require.h says why).
 #pragma once
 
+#include <string>
+
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/request.h>
 #include <switchyard/interfaces/require.h>
@@ -45,6 +47,16 @@ inline void require_native(Verdict& verdict, const Request& request, const HostI
     REQUIRE(verdict, is_native_float(request.dtype), Code::DType, "dtype",
             "float32, float64, bfloat16 or float16", name(request.dtype));
     require_device(verdict, request, host);
+}
+
+// Linear layers whose operands and results are dense and all of the request's dtype.
+inline void require_dense(Verdict& verdict, const LinearRequest& request) {
+    REQUIRE(verdict, request.weight_format == WeightFormat::dense, Code::DType, "weight_format",
+            "dense (operands without scales)", name(request.weight_format));
+    REQUIRE(verdict, request.weight_dtype == request.dtype, Code::DType, "weight_dtype",
+            "the dtype of x, " + std::string(name(request.dtype)), name(request.weight_dtype));
+    REQUIRE(verdict, request.output_dtype == request.dtype, Code::DType, "output_dtype",
+            "the dtype of x, " + std::string(name(request.dtype)), name(request.output_dtype));
 }
 
 // Every mask that there was when the component was built: a later host may ask for one that it does not know.

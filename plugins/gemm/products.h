@@ -1,5 +1,5 @@
 // The three products of a linear layer, in tiles where those are faster
-// (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype.
+// (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype and any strides.
 // `computed_in` is set where tiles were taken (tiles::multiplied_in), and left as it is where not.
 //
 // Tiles are a function of the sizes alone, LibTorch's products are none: with `fixed_order` all that the CPU
@@ -16,8 +16,8 @@ namespace switchyard {
 // Whether this processor has what fixed_order takes.
 bool has_fixed_order();
 
-// [..., O] = x [..., I] weight [O, I]^T + bias [O] (or undefined)
-at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+// [R, O] = x [R, I] weight [O, I]^T + bias [O] (or undefined)
+at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                           bool fixed_order, const char*& computed_in);
 
 // [R, I] = grad [R, O] weight [O, I]

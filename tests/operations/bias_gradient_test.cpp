@@ -1,13 +1,14 @@
-// What linear layers give as the gradient of their bias (sdk/include/switchyard/sdk/bias_gradient.h), against
-// float64, and the memory that it takes.
+// What linear layers give as the gradient of their bias (core/kernel/runtime/operations/bias_gradient.h),
+// against float64, and the memory that it takes.
 #include <ATen/ops/randn.h>
 
-#include <switchyard/sdk/bias_gradient.h>
 #include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/runtime/operations/bias_gradient.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
+using model::bias_gradient;
 
 TEST_CASE(
     "a bias's gradient is the float64 sum of the rows, however many there are and whatever they are stored "

@@ -9,12 +9,12 @@
 #include "products.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace switchyard::amp::HWY_NAMESPACE {
+namespace switchyard::gemm::HWY_NAMESPACE {
 
 inline PanelFunctions panels() { return switchyard::HWY_NAMESPACE::panel_functions(); }
 inline RowFunctions rows() { return switchyard::HWY_NAMESPACE::row_functions(); }
 
-}  // namespace switchyard::amp::HWY_NAMESPACE
+}  // namespace switchyard::gemm::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -27,7 +27,7 @@ HWY_AFTER_NAMESPACE();
 
 #include <switchyard/sdk/cpu/tile_product.h>
 
-namespace switchyard::amp {
+namespace switchyard::gemm {
 
 HWY_EXPORT(panels);
 HWY_EXPORT(rows);
@@ -37,20 +37,18 @@ const tiles::Functions& functions() {
     return chosen;
 }
 
-}  // namespace switchyard::amp
+}  // namespace switchyard::gemm
 
 namespace switchyard {
 namespace {
 
-// CPUs without AVX-512 FP16 have no product of float16, and LibTorch's own takes fifty times as long as this
-// detour: what float32 makes of float16 numbers is exact but for the sum, which is rounded to float16 once.
-bool widens(const at::Tensor& x) { return x.device().is_cpu() && x.scalar_type() == at::kHalf; }
-
-// Tiles of 16-bit numbers are made of whole pairs; others are multiplied in float32 and rounded once.
+// Whether numbers of 16 bits are multiplied as float32, and the result is rounded once. Float16: CPUs without
+// AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times as long as this detour, which is
+// exact but for the sum. Bfloat16 in a fixed order: tiles are made of whole pairs.
 bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64_t inner,
             std::int64_t columns) {
-    if (widens(x)) return true;
-    return fixed_order && x.is_cpu() && x.scalar_type() == at::kBFloat16 &&
+    if (x.scalar_type() == at::kHalf) return true;
+    return fixed_order && x.scalar_type() == at::kBFloat16 &&
            (!tiles::multiplies(at::kBFloat16) || rows % 2 != 0 || inner % 2 != 0 || columns % 2 != 0);
 }
 
@@ -59,7 +57,7 @@ at::Tensor wide(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat) : x
 bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns,
               bool fixed_order, const char*& computed_in) {
     const bool can = fixed_order && tiles::multiplies(a.scalar_type()) && inner > 0;
-    if (!a.device().is_cpu() || (!can && !tiles::pays(a.scalar_type(), rows, inner, columns))) return false;
+    if (!can && !tiles::pays(a.scalar_type(), rows, inner, columns)) return false;
     computed_in = tiles::multiplied_in(a.scalar_type());
     return true;
 }
@@ -88,26 +86,23 @@ void with_number(const at::Tensor& x, const Body& body) {
 
 bool has_fixed_order() { return tiles::multiplies(at::kFloat); }
 
-at::Tensor linear_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                           bool fixed_order, const char*& computed_in) {
-    const std::int64_t in = weight.size(1), out = weight.size(0);
-    const std::int64_t rows = x.numel() / std::max<std::int64_t>(in, 1);
-    if (widens(x, fixed_order, rows, in, out))
-        return linear_product(wide(x), wide(weight), wide(bias), fixed_order, computed_in)
-            .to(x.scalar_type());
-    if (!in_tiles(x, rows, in, out, fixed_order, computed_in))
-        return at::linear(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
-    const at::Tensor x_RI = x.reshape({-1, in}).contiguous(), dense = weight.contiguous();
-    const at::Tensor terms = bias.defined() ? bias.to(at::kFloat).contiguous() : bias;
-    at::Tensor y_RO = at::empty({x_RI.size(0), out}, x.options());
+    const std::int64_t rows = x_RI.size(0), in = weight_OI.size(1), out = weight_OI.size(0);
+    if (widens(x_RI, fixed_order, rows, in, out))
+        return linear_product(wide(x_RI), wide(weight_OI), wide(bias_O), fixed_order, computed_in)
+            .to(x_RI.scalar_type());
+    if (!in_tiles(x_RI, rows, in, out, fixed_order, computed_in))
+        return at::linear(x_RI, weight_OI, bias_O.defined() ? std::optional(bias_O) : std::nullopt);
+    const at::Tensor x = x_RI.contiguous(), weight = weight_OI.contiguous();
+    const at::Tensor bias = bias_O.defined() ? bias_O.to(at::kFloat).contiguous() : bias_O;
+    at::Tensor y_RO = at::empty({rows, out}, x.options());
     with_number(x, [&]<class Number>(Number) {
-        tiles::multiply<Number>(amp::functions(), matrix<Number>(x_RI), matrix<Number>(dense), true,
+        tiles::multiply<Number>(gemm::functions(), matrix<Number>(x), matrix<Number>(weight), true,
                                 result<Number>(y_RO),
-                                terms.defined() ? terms.const_data_ptr<float>() : nullptr);
+                                bias.defined() ? bias.const_data_ptr<float>() : nullptr);
     });
-    auto sizes = x.sizes().vec();
-    sizes.back() = out;
-    return y_RO.view(sizes);
+    return y_RO;
 }
 
 at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
@@ -120,7 +115,7 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
     at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {
-        tiles::multiply<Number>(amp::functions(), matrix<Number>(grad), matrix<Number>(weight), false,
+        tiles::multiply<Number>(gemm::functions(), matrix<Number>(grad), matrix<Number>(weight), false,
                                 result<Number>(x_RI));
     });
     return x_RI;
@@ -135,7 +130,7 @@ at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bo
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
     at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {
-        tiles::multiply_transposed<Number>(amp::functions(), matrix<Number>(grad), matrix<Number>(x),
+        tiles::multiply_transposed<Number>(gemm::functions(), matrix<Number>(grad), matrix<Number>(x),
                                            result<Number>(weight_OI));
     });
     return weight_OI;

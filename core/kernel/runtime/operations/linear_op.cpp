@@ -1,0 +1,215 @@
+#include "core/kernel/runtime/operations/linear_op.h"
+
+#include <array>
+
+#include <ATen/core/grad_mode.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/linear.h>
+#include "core/kernel/runtime/operations/bias_gradient.h"
+#include "core/kernel/runtime/operations/check.h"
+#include "core/kernel/runtime/operations/operation_call.h"
+
+namespace switchyard::model {
+namespace {
+
+// Legend:  R rows  I in  O out
+constexpr std::array<const char*, 3> input_names{"x", "weight", "bias"};
+constexpr std::array<const char*, 1> output_names{"y"};
+
+// saved.integers. saved[0] is x, of a scaled call what the policy kept of it, with its scales in saved[2];
+// saved[1] is the weight.
+enum : std::size_t { x_dtype, bias_dtype, is_scaled, x_group, integers };
+
+std::int64_t number_of(const at::Tensor& tensor) {
+    return tensor.defined() ? static_cast<std::int64_t>(tensor.scalar_type()) : -1;
+}
+
+at::ScalarType dtype_of(const Saved& saved, std::size_t which) {
+    return static_cast<at::ScalarType>(saved.integers[which]);
+}
+
+// [R, columns] of whatever leading sizes.
+at::Tensor rows_of(const at::Tensor& x) {
+    if (x.dim() == 2) return x;
+    std::int64_t rows = 1;
+    for (std::int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
+    return x.reshape({rows, x.size(-1)});
+}
+
+at::Tensor in_dtype(const at::Tensor& x, at::ScalarType dtype) {
+    return !x.defined() || x.scalar_type() == dtype ? x : x.to(dtype);
+}
+
+struct LinearGrads {
+    at::Tensor x, weight, bias;
+};
+
+struct LinearCall {
+    LinearContext context;
+    const LinearRequest* request;  // the binding's
+    const void* user;              // likewise: whose forms of weights are kept
+
+    bool scales() const { return request->weight_format == WeightFormat::scaled; }
+    at::ScalarType dense_dtype() const {
+        return to_scalar_type(scales() ? request->output_dtype : request->dtype);
+    }
+};
+
+StepWeights::Weight dense_weight(Linear& component, const LinearCall& call, const at::Tensor& weight) {
+    return call.context.weights->weight(weight, call.dense_dtype(), call.user, [&](const at::Tensor& values) {
+        return component.prepare(values, call.request->needs_grad);
+    });
+}
+
+LinearWeight given(const StepWeights::Weight& weight) {
+    return {{weight.values}, weight.prepared.form == nullptr ? nullptr : &weight.prepared};
+}
+
+at::Tensor dense_forward(Linear& component, const LinearInputs& inputs, const LinearCall& call,
+                         Saved* saved) {
+    if (call.context.policy && !call.scales()) call.context.policy->count_dense();
+    const auto dtype = call.dense_dtype();
+    const at::Tensor x = in_dtype(inputs.x, dtype);
+    if (at::GradMode::is_enabled()) {  // autograd follows the casts, and so they are made in each call
+        const at::Tensor weight_OI = in_dtype(inputs.weight, dtype);
+        return component.forward({rows_of(x)}, {{weight_OI}}, in_dtype(inputs.bias, dtype));
+    }
+    if (saved != nullptr) {
+        x.is_same(inputs.x) ? saved->input(x) : saved->extra(x);
+        saved->input(inputs.weight);
+        saved->integers = {number_of(inputs.x), number_of(inputs.bias), 0};
+    }
+    const auto weight = dense_weight(component, call, inputs.weight);
+    return component.forward({rows_of(x)}, given(weight), call.context.weights->cast(inputs.bias, dtype));
+}
+
+at::Tensor scaled_forward(Linear& component, const LinearInputs& inputs, const QuantizedInputs& operands,
+                          Saved* saved) {
+    if (saved != nullptr) {
+        saved->extra(operands.kept_x.values);
+        saved->input(inputs.weight);
+        saved->extra(operands.kept_x.inverse_scale);
+        saved->integers = {number_of(inputs.x), number_of(inputs.bias), 1,
+                           static_cast<std::int64_t>(operands.kept_x.group)};
+    }
+    const at::Tensor bias = inputs.bias.defined() ? inputs.bias.detach() : inputs.bias;
+    return component.forward(operands.x, {operands.weight}, bias);
+}
+
+at::Tensor forward(Linear& component, const LinearInputs& inputs, const LinearCall& call, Saved* saved) {
+    QuantizedInputs operands;
+    const bool scaled = call.scales() &&
+                        call.context.policy->quantize(inputs, *call.context.site, saved != nullptr, operands);
+    const at::Tensor y_RO = scaled ? scaled_forward(component, inputs, operands, saved)
+                                   : dense_forward(component, inputs, call, saved);
+    const auto dtype = scaled ? to_scalar_type(call.request->output_dtype) : call.dense_dtype();
+    const bool fits = y_RO.defined() && y_RO.dim() == 2 && y_RO.size(1) == inputs.weight.size(0) &&
+                      y_RO.numel() * inputs.x.size(-1) == inputs.x.numel() * inputs.weight.size(0) &&
+                      (y_RO.scalar_type() == dtype || (scaled && y_RO.scalar_type() == at::kFloat));
+    if (!fits) throw std::runtime_error(call.context.site->name + ": returned a y that is not [rows, out]");
+    auto sizes = inputs.x.sizes().vec();
+    sizes.back() = inputs.weight.size(0);
+    return in_dtype(y_RO, dtype).reshape(sizes);
+}
+
+// The weight's gradient first: it packs x for a while, and the gradient of x is often as large.
+LinearGrads dense_gradients(Linear& component, const LinearCall& call, const Saved& saved,
+                            const at::Tensor& grad_y, host::Needs needs) {
+    const at::Tensor& x = saved[0];
+    const at::Tensor grad_RO = rows_of(in_dtype(grad_y, x.scalar_type()));
+    LinearGrads grads;
+    if (needs[1]) grads.weight = component.weight_gradient({grad_RO}, {rows_of(x)});
+    if (needs[0])
+        grads.x = component.input_gradient({grad_RO}, given(dense_weight(component, call, saved[1])));
+    if (needs[2]) grads.bias = bias_gradient(grad_RO, dtype_of(saved, bias_dtype));
+    return grads;
+}
+
+LinearGrads scaled_gradients(Linear& component, const LinearCall& call, const Saved& saved,
+                             const at::Tensor& grad_y, host::Needs needs) {
+    const LinearOperand kept_x{saved[0], saved[2], static_cast<ScaleGroup>(saved.integers[x_group])};
+    const at::Tensor grad_RO = rows_of(grad_y);
+    const auto operands = call.context.policy->quantize_gradient(grad_RO, saved[1], kept_x,
+                                                                 *call.context.site, {needs[0], needs[1]});
+    LinearGrads grads;
+    if (needs[0]) grads.x = component.input_gradient(operands.grad, {operands.weight});
+    if (needs[1]) grads.weight = component.weight_gradient(operands.grad_t, operands.kept_x);
+    if (needs[2]) grads.bias = bias_gradient(grad_RO, dtype_of(saved, bias_dtype));
+    return grads;
+}
+
+struct LinearTraits {
+    using Interface = Linear;
+    using Inputs = LinearInputs;
+    using Params = LinearCall;
+    using KeptParams = LinearCall;
+
+    static constexpr host::Signature signature{"linear.forward", "linear.backward", input_names, output_names,
+                                               0b1};
+
+    static std::array<const at::Tensor*, 3> pointers(const Inputs& inputs) {
+        return {&inputs.x, &inputs.weight, &inputs.bias};
+    }
+    static Inputs inputs_of(const host::Tensors& list) { return {list[0], list[1], list[2]}; }
+
+    static void forward(Linear& component, const Inputs& inputs, const Params& call, host::Tensors& outputs,
+                        Saved* saved) {
+        outputs.push_back(model::forward(component, inputs, call, saved));
+    }
+    static host::Tensors backward(Linear& component, const Params& call, const Saved& saved,
+                                  const host::Tensors& grads, host::Needs needs) {
+        const bool scaled = saved.integers[is_scaled] != 0;
+        auto made = scaled ? scaled_gradients(component, call, saved, grads[0], needs)
+                           : dense_gradients(component, call, saved, grads[0], needs);
+        if (made.x.defined()) {
+            auto sizes = grads[0].sizes().vec();
+            sizes.back() = saved[1].size(1);
+            made.x = in_dtype(made.x.reshape(sizes), dtype_of(saved, x_dtype));
+        }
+        return {std::move(made.x), in_dtype(made.weight, saved[1].scalar_type()), std::move(made.bias)};
+    }
+    static host::Tensors reference(const Inputs& inputs, const Params& call) {
+        return {reference::linear(in_dtype(inputs.x, call.dense_dtype()), inputs.weight, inputs.bias)};
+    }
+    static std::uint64_t versions(const Params&) { return 0; }
+};
+
+void check(const host::Binding<Linear>& binding, const LinearInputs& in, const LinearContext& context) {
+    const LinearRequest& request = binding.request();
+    const std::string& name = context.site->name;
+    require(binding, in.x.defined() && in.weight.defined() && in.x.dim() >= 1 && in.weight.dim() == 2, name,
+            ": x [..., in] and weight [out, in] are needed");
+    if (in.weight.size(0) != request.out || in.weight.size(1) != request.in) [[unlikely]] {
+        refuse(binding, name, ": weight is ", in.weight.sizes(), ", bound for [", request.out, ", ",
+               request.in, "]");
+    }
+    if (in.x.size(-1) != request.in) [[unlikely]] {
+        refuse(binding, name, ": weight ", in.weight.sizes(), " does not fit x ", in.x.sizes());
+    }
+    require_within(binding, "rows", in.x.numel() / std::max<std::int64_t>(request.in, 1), request.rows);
+    if (in.bias.defined() && (in.bias.dim() != 1 || in.bias.size(0) != request.out)) [[unlikely]] {
+        refuse(binding, name, ": bias must be [", request.out, "], got ", in.bias.sizes());
+    }
+    require(binding, !in.bias.defined() || request.bias, name,
+            ": a bias is given, bound for calls without it");
+}
+
+}  // namespace
+
+LinearOp::LinearOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+                   const resolver::Composed& composed)
+    : binding_(std::make_shared<host::Binding<Linear>>(loaded, std::move(info))) {
+    check_binding(*binding_, composed, {});
+}
+
+at::Tensor LinearOp::operator()(const LinearInputs& inputs, const LinearContext& context) const {
+    check(*binding_, inputs, context);
+    const host::PlaceScope place([&] { return context.site->name; });
+    const LinearCall call{context, &binding_->request(), binding_.get()};
+    host::Tensors outputs;
+    model::call<LinearTraits>(binding_, inputs, call, outputs);
+    return std::move(outputs[0]);
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,39 @@
+#include "core/kernel/runtime/operations/step_weights.h"
+
+namespace switchyard::model {
+namespace {
+
+StepWeights::Weight made_of(const at::Tensor& parameter, at::ScalarType dtype,
+                            const StepWeights::Prepare& prepare) {
+    const at::Tensor values = parameter.detach().to(dtype);
+    StepWeights::Weight weight{values, prepare ? prepare(values) : PreparedWeight{}};
+    if (weight.prepared.form != nullptr && weight.prepared.replaces_weight) weight.values.reset();
+    return weight;
+}
+
+}  // namespace
+
+StepWeights::Weight StepWeights::weight(const at::Tensor& parameter, at::ScalarType dtype, const void* user,
+                                        const Prepare& prepare) {
+    if (!parameter.defined()) return {};
+    if (parameter.is_inference()) return made_of(parameter, dtype, prepare);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& held = held_[{parameter.const_data_ptr(), user}];
+    const bool same = held.source.defined() && held.version == parameter._version() && held.dtype == dtype &&
+                      held.source.sizes() == parameter.sizes() &&
+                      held.source.strides() == parameter.strides();
+    if (!same) held = {parameter.detach(), parameter._version(), dtype, made_of(parameter, dtype, prepare)};
+    return held.weight;
+}
+
+at::Tensor StepWeights::cast(const at::Tensor& parameter, at::ScalarType dtype) {
+    if (!parameter.defined() || parameter.scalar_type() == dtype) return parameter;
+    return weight(parameter, dtype, nullptr, nullptr).values;
+}
+
+void StepWeights::forget() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_.clear();
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,49 @@
+// Weights as linear layers multiply them: cast to another dtype, and in the form that a component prepared,
+// once a step and not once a call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/linear.h>
+
+namespace switchyard::model {
+
+class StepWeights {
+public:
+    struct Weight {
+        at::Tensor values;  // undefined where `prepared` replaces them, and of no parameter
+        PreparedWeight prepared;
+    };
+    // Makes a component's form of a cast weight.
+    using Prepare = std::function<PreparedWeight(const at::Tensor& weight)>;
+
+    // `parameter` in that dtype, for `user` (the address of whatever calls with it). A cast serves while the
+    // memory holds the same values, as its version counter tells, and until `forget`. A parameter made under
+    // inference mode counts no versions: it is cast and prepared anew each time.
+    Weight weight(const at::Tensor& parameter, at::ScalarType dtype, const void* user,
+                  const Prepare& prepare);
+    // The same of what is not prepared: a bias, which may be undefined.
+    at::Tensor cast(const at::Tensor& parameter, at::ScalarType dtype);
+
+    // Forgets all: parameters may change now in ways that no version counter shows.
+    void forget();
+
+private:
+    struct Held {
+        at::Tensor source;  // keeps the memory from being somebody else's
+        std::int64_t version = 0;
+        at::ScalarType dtype = at::kFloat;
+        Weight weight;
+    };
+
+    std::mutex mutex_;
+    std::map<std::pair<const void*, const void*>, Held> held_;  // by memory and user
+};
+
+}  // namespace switchyard::model

@@ -1,0 +1,42 @@
+#include "linear.h"
+
+#include <switchyard/sdk/serves.h>
+
+#include "products.h"
+
+namespace switchyard {
+
+GemmLinear::GemmLinear(const CreateInfo& info)
+    : Linear(info), fixed_order_(info.request->deterministic && has_fixed_order()) {}
+
+Verdict GemmLinear::supports(const LinearRequest& request, const HostInfo&, const Options&,
+                             std::string_view variant) {
+    Verdict verdict;
+    REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu", name(request.device),
+            "set linear.backend = \"torch\"");
+    REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
+            name(request.dtype));
+    require_dense(verdict, request);
+    REQUIRE(verdict, variant.empty(), Code::Variant, "variant",
+            "none: whether a product goes in tiles is decided by its sizes", variant);
+    return verdict;
+}
+
+at::Tensor GemmLinear::forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) {
+    computed_in_ = nullptr;
+    at::Tensor y = linear_product(x.values, weight.operand.values, bias, fixed_order_, computed_in_);
+    executed(computed_in_ == nullptr ? "libtorch" : "tiles");
+    return y;
+}
+
+at::Tensor GemmLinear::input_gradient(const LinearOperand& grad, const LinearWeight& weight) {
+    computed_in_ = nullptr;
+    return switchyard::input_gradient(grad.values, weight.operand.values, fixed_order_, computed_in_);
+}
+
+at::Tensor GemmLinear::weight_gradient(const LinearOperand& grad, const LinearOperand& x) {
+    computed_in_ = nullptr;
+    return switchyard::weight_gradient(grad.values, x.values, fixed_order_, computed_in_);
+}
+
+}  // namespace switchyard

@@ -1,0 +1,36 @@
+// Linear layers on the CPU, in tiles where those are faster than LibTorch's products (products.h).
+#pragma once
+
+#include <string_view>
+
+#include <switchyard/interfaces/component_property.h>
+#include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/linear.h>
+#include <switchyard/interfaces/verdict.h>
+
+namespace switchyard {
+
+class GemmLinear final : public Linear {
+public:
+    explicit GemmLinear(const CreateInfo& info);
+    static Verdict supports(const LinearRequest& request, const HostInfo& host, const Options& options,
+                            std::string_view variant);
+
+    at::Tensor forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) override;
+    at::Tensor input_gradient(const LinearOperand& grad, const LinearWeight& weight) override;
+    at::Tensor weight_gradient(const LinearOperand& grad, const LinearOperand& x) override;
+
+    void* query(std::string_view id) override {
+        return component_property(
+            id,
+            {{computes_in_property, computed_in_},
+             {thread_counts_property,
+              fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512"}});
+    }
+
+private:
+    bool fixed_order_;                   // products.h
+    const char* computed_in_ = nullptr;  // by the last call in tiles; nullptr: LibTorch multiplied
+};
+
+}  // namespace switchyard

@@ -1,20 +1,21 @@
-# How a folder takes part in the build. Give it a CMakeLists.txt (core/NAME, sdk/NAME, plugins/NAME or tests/NAME) that
-# lists its sources explicitly:
+# How a folder takes part in the build. Give it a CMakeLists.txt (core/kernel/NAME, core/workbench/NAME, sdk/NAME,
+# plugins/NAME or tests/NAME) that lists its sources explicitly:
 #
-#   switchyard_library(switchyard_resolver SOURCES resolve.cpp plan.cpp DEPS switchyard_config)
+#   switchyard_library(switchyard_resolver SOURCES resolver.cpp plan.cpp DEPS switchyard_config)
 #       A static library. Called again with the same name, it adds sources: so do the folders that share
 #       switchyard_config. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
 #   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_runtime LIBEXEC)
 #       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. The latter is also called switchyard::probe.
-#   switchyard_test(resolver SOURCES resolve_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
-#       In tests/NAME: one Catch2 program for the folder, one entry for ctest. tests/README.md has the rest.
+#   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
+#       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest.
+#   switchyard_test_library(switchyard_test_program SOURCES ... DEPS ...) for what several test programs share.
 #   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
 #   switchyard_add_plugin(naive MANIFEST plugin.toml SOURCES attention.cpp ...)
 #       In plugins/NAME, and outside this tree: see sdk/cmake/SwitchyardPlugin.cmake.
 #
 # DEPS are targets of ours (switchyard_...) or imported ones: switchyard::libtorch, tomlplusplus, json, cli11,
 # boost_dll, xxhash, highway, spdlog (all switchyard::). Published headers are <switchyard/FOLDER/file.h>, in core/include
-# and sdk/include; those of core alone are "core/FOLDER/file.h".
+# and sdk/include; all others are "core/kernel/FOLDER/file.h", the path from the root.
 
 # LibTorch is found by its absolute path, in the build tree and once installed, and nothing else is searched.
 set(SWITCHYARD_INSTALLED_LIBTORCH "" CACHE STRING
@@ -105,7 +106,8 @@ SWITCHYARD_PROBE_TIMEOUT_MS=300000;HOME=${private}/home;XDG_CONFIG_HOME=${privat
 XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
 SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
 SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv;\
-TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1")
+TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:\
+allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0")
 endfunction()
 
 function(switchyard_test name)
@@ -123,6 +125,14 @@ function(switchyard_test name)
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
   switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+endfunction()
+
+# What several test programs share: a library with the headers beside its sources.
+function(switchyard_test_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}" PRIVATE ${SWITCHYARD_CORE_INCLUDE})
+  target_link_libraries(${name} PUBLIC ${arg_DEPS} switchyard_test_main)
 endfunction()
 
 function(switchyard_script_test name)

@@ -24,7 +24,7 @@ const Numbers& labelled_of(const Sample& sample) {
 // Those of a batch that the others must be like: where something is said of each token, an empty sample says
 // nothing.
 struct Examples {
-    const Sample *target, *token_type_ids, *labels;
+    const Sample *target, *token_type_ids, *labels, *float_labels;
 };
 
 Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) {
@@ -33,7 +33,8 @@ Examples examples_of(const std::vector<Sample>& samples, bool labels_per_token) 
         return found == samples.end() ? samples.data() : &*found;
     };
     return {samples.data(), first([](const Sample& sample) { return !sample.ids.empty(); }),
-            first([&](const Sample& sample) { return !labels_per_token || !labelled_of(sample).empty(); })};
+            first([&](const Sample& sample) { return !labels_per_token || !labelled_of(sample).empty(); }),
+            samples.data()};
 }
 
 void check_sample(const Sample& sample, std::int64_t index, const Examples& examples, bool labels_per_token) {
@@ -55,6 +56,11 @@ void check_sample(const Sample& sample, std::int64_t index, const Examples& exam
     require("data loader", sample.labels.empty() == examples.labels->labels.empty() || labels == 0, "sample ",
             index, sample.labels.empty() ? " has no labels" : " has labels",
             ", unlike the first of its batch");
+    require("data loader", sample.labels.empty() || sample.float_labels.empty(), "sample ", index,
+            " has both labels and float labels");
+    require("data loader", sample.float_labels.size() == examples.float_labels->float_labels.size(),
+            "sample ", index, " has ", sample.float_labels.size(), " float labels, expected ",
+            examples.float_labels->float_labels.size(), " as the first of its batch");
 }
 
 std::int64_t cut(std::size_t length, const LoaderParams& params) {
@@ -68,6 +74,8 @@ void check_documents(const Sample& sample, std::int64_t index, const LoaderParam
             " is made of documents, which the padded layout cannot keep apart; expected the packed layout");
     require("data loader", sample.target_ids.empty(), "sample ", index,
             " is made of documents and has a target");
+    require("data loader", sample.float_labels.empty(), "sample ", index,
+            " is made of documents and has float labels");
     require("data loader", sample.labels.empty() || sample.labels.size() == sample.ids.size(), "sample ",
             index, " is made of documents and has ", sample.labels.size(),
             " labels, expected one for each token");
@@ -96,6 +104,7 @@ void add_documents(const Sample& sample, std::int64_t index, const LoaderParams&
                          part_of(sample.token_type_ids, begin, end),
                          {},
                          part_of(sample.labels, begin, end),
+                         {},
                          {}});
         indices.push_back(index);
         begin = end;
@@ -152,10 +161,17 @@ Tokens describe(const Numbers& lengths, Layout layout, std::int64_t longest, std
     return tokens;
 }
 
+std::int64_t row_length(std::int64_t longest, const LoaderParams& params) {
+    if (params.layout == Layout::packed) return longest;
+    const auto rounded = (longest + params.pad_multiple - 1) / params.pad_multiple * params.pad_multiple;
+    return params.max_length > 0 ? std::min(rounded, std::max(longest, params.max_length)) : rounded;
+}
+
 TokenBatch join_side(const Rows& ids, const Rows& token_type_ids, const LoaderParams& params) {
     Numbers lengths;
     for (const auto* row : ids) lengths.push_back(cut(row->size(), params));
-    const auto longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+    const auto longest =
+        lengths.empty() ? 0 : row_length(*std::max_element(lengths.begin(), lengths.end()), params);
     TokenBatch side;
     for (const auto length : lengths) side.count += length;
     side.ids = join(ids, lengths, params.layout, longest, side.count, params.pad_id);
@@ -180,6 +196,18 @@ at::Tensor join_labels(const std::vector<Sample>& samples, const Batch& batch, c
     return join(rows, lengths, params.layout, labelled.ids.size(-1), labelled.count, no_label);
 }
 
+// float32 [B, labels of a sample].
+at::Tensor join_float_labels(const std::vector<Sample>& samples) {
+    if (samples.empty() || samples.front().float_labels.empty()) return {};
+    const auto batch = static_cast<std::int64_t>(samples.size());
+    const auto columns = static_cast<std::int64_t>(samples.front().float_labels.size());
+    auto joined = at::empty({batch, columns}, of_type(at::kFloat));
+    auto* to = joined.data_ptr<float>();
+    for (const auto& sample : samples)
+        to = std::copy(sample.float_labels.begin(), sample.float_labels.end(), to);
+    return joined;
+}
+
 Batch collate_sequences(const std::vector<Sample>& samples, const Numbers& indices,
                         const LoaderParams& params, bool labels_per_token) {
     Batch batch;
@@ -189,6 +217,7 @@ Batch collate_sequences(const std::vector<Sample>& samples, const Numbers& indic
     const auto targets = rows_of(samples, &Sample::target_ids);
     if (any_filled(targets)) batch.target = join_side(targets, {}, params);
     batch.labels = join_labels(samples, batch, params, labels_per_token);
+    batch.float_labels = join_float_labels(samples);
     return batch;
 }
 
@@ -228,6 +257,10 @@ Batch make_batch(const SampleSource& source, std::vector<std::int64_t> indices, 
 void check_loader(const SampleSource& source, const LoaderParams& params) {
     require("data loader", source.size() > 0, "the data set is empty");
     require("data loader", params.batch_size > 0, "batch_size must be 1 or more, got ", params.batch_size);
+    require("data loader", params.pad_multiple > 0, "pad_multiple must be 1 or more, got ",
+            params.pad_multiple);
+    require("data loader", params.token_budget >= 0, "token_budget must be 0 or more, got ",
+            params.token_budget);
     require("data loader", params.world_size > 0 && params.rank >= 0 && params.rank < params.world_size,
             "rank ", params.rank, " is not one of ", params.world_size, " ranks");
 }

@@ -9,9 +9,22 @@
 
 #include <switchyard/reference/linear.h>
 #include <switchyard/reference/numeric.h>
+#include <switchyard/reference/require.h>
 
 namespace switchyard::reference {
 namespace {
+
+void check_values(const LossInputs& inputs, const LossParams& params) {
+    require("loss", inputs.x.defined() && inputs.x.dim() == 2, "x must be [rows, values]");
+    require("loss", inputs.targets.defined() && inputs.targets.sizes() == inputs.x.sizes(),
+            "targets must be ", inputs.x.sizes(), ", one a value of x");
+    require("loss", inputs.targets.is_floating_point(), "targets of ", name(params.loss),
+            " must be floating numbers, got ", inputs.targets.scalar_type());
+    require("loss", !inputs.weight.defined() && !inputs.bias.defined(), name(params.loss),
+            " has no projection");
+    require("loss", params.label_smoothing == 0.0 && params.z_loss == 0.0, name(params.loss),
+            " has neither label smoothing nor z-loss");
+}
 
 void check(const LossInputs& inputs) {
     std::ostringstream text;
@@ -47,9 +60,34 @@ at::Tensor row_losses(const at::Tensor& logits_RC, const at::Tensor& target_R, c
     return loss_R;
 }
 
+double divisor_of(const LossParams& params, std::int64_t count) {
+    if (params.reduction == Reduction::mean) return static_cast<double>(std::max<std::int64_t>(count, 1));
+    return params.divisor > 0.0 ? params.divisor : 1.0;
+}
+
+// What stands where a value does not count is taken out before any arithmetic: 0 times NaN is NaN. The larger
+// of x and 0 is (x + |x|) / 2, whose derivative at 0 is the right one, 1/2, as autograd takes it.
+LossOutputs loss_of_values(const LossInputs& inputs, const LossParams& params) {
+    check_values(inputs, params);
+    const at::Tensor left_out = inputs.targets.isnan();
+    const at::Tensor x = wide(inputs.x).masked_fill(left_out, 0.0);
+    const at::Tensor y = inputs.targets.to(x.scalar_type()).masked_fill(left_out, 0.0);
+    const at::Tensor each = params.loss == LossKind::mean_squared_error
+                                ? (x - y).square()
+                                : (x + x.abs()) / 2.0 - x * y + x.abs().neg().exp().log1p();
+    const at::Tensor counted = each.masked_fill(left_out, 0.0);
+    const std::int64_t count = left_out.numel() - left_out.sum().item<std::int64_t>();
+    LossOutputs outputs;
+    outputs.count = at::scalar_tensor(count, inputs.targets.options().dtype(at::kLong));
+    outputs.loss =
+        params.reduction == Reduction::none ? counted.sum(1) : counted.sum() / divisor_of(params, count);
+    return outputs;
+}
+
 }  // namespace
 
 LossOutputs loss(const LossInputs& inputs, const LossParams& params) {
+    if (params.loss != LossKind::cross_entropy) return loss_of_values(inputs, params);
     check(inputs);
     const at::Tensor counted = inputs.targets.ne(params.ignore_index).nonzero().squeeze(1);
     at::Tensor logits_RC = inputs.x.index_select(0, counted);
@@ -62,11 +100,7 @@ LossOutputs loss(const LossInputs& inputs, const LossParams& params) {
     if (params.reduction == Reduction::none) {
         outputs.loss = loss_R.new_zeros({inputs.x.size(0)}).index_copy(0, counted, loss_R);
     } else {
-        const double divisor = params.reduction == Reduction::mean
-                                   ? static_cast<double>(std::max<std::int64_t>(count, 1))
-                               : params.divisor > 0.0 ? params.divisor
-                                                      : 1.0;
-        outputs.loss = loss_R.sum() / divisor;
+        outputs.loss = loss_R.sum() / divisor_of(params, count);
     }
     return outputs;
 }

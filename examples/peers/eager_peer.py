@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An arm of `switchyard compare`: the same training step by PyTorch and transformers, eager or compiled.
 
-It takes the weights and batches that a Switchyard arm lends, so that both compute the same thing; see docs/compare.md for what is said
-over the standard streams.
+It loads the weights and batches that a Switchyard arm exported, so that both compute the same thing; docs/compare.md describes the
+messages over the standard streams.
 
     python3 eager_peer.py [--compile] [--dtype bfloat16] [--threads N]
 """
@@ -18,12 +18,12 @@ import time
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="of matrix products (autocast)")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="dtype of matrix products (autocast)")
     parser.add_argument("--threads", type=int, default=0, help="default: as the configuration says, else all cores")
     return parser.parse_args()
 
 
-# What libraries print belongs to the standard error: the standard output holds one answer for each question.
+# What libraries print belongs to the standard error: the standard output holds one answer for each request.
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 options = arguments()
@@ -46,9 +46,9 @@ def finite(value):
 class Schedule:
     """The factor of the learning rate at each step, counted from 0."""
 
-    def __init__(self, told):
-        self.kind, self.steps, self.last = told["kind"], told["steps"], told["final_factor"]
-        self.warmup = round(told["warmup_ratio"] * self.steps)
+    def __init__(self, schedule):
+        self.kind, self.steps, self.last = schedule["kind"], schedule["steps"], schedule["final_factor"]
+        self.warmup = round(schedule["warmup_ratio"] * self.steps)
 
     def factor(self, step):
         if step < self.warmup:
@@ -62,19 +62,19 @@ class Schedule:
 
 
 class Arm:
-    def __init__(self, told):
-        self.device = torch.device(told["device"])
-        threads = options.threads or told["threads"]
+    def __init__(self, message):
+        self.device = torch.device(message["device"])
+        threads = options.threads or message["threads"]
         if threads:
             torch.set_num_threads(threads)
-        torch.manual_seed(told["seed"])
-        self.task, self.ignore = told["task"], told["task"]["ignore_index"]
-        self.model = self.load(told["weights"])
+        torch.manual_seed(message["seed"])
+        self.task, self.ignore = message["task"], message["task"]["ignore_index"]
+        self.model = self.load(message["weights"])
         self.forward = torch.compile(self.model) if options.compile else self.model
-        self.optimizer = self.make_optimizer(told["optimizer"])
-        self.rate, self.clip = told["optimizer"]["lr"], told["optimizer"]["max_grad_norm"]
-        self.schedule = Schedule(told["schedule"])
-        self.steps = self.load_batches(told["batches"])
+        self.optimizer = self.make_optimizer(message["optimizer"])
+        self.rate, self.clip = message["optimizer"]["lr"], message["optimizer"]["max_grad_norm"]
+        self.schedule = Schedule(message["schedule"])
+        self.steps = self.load_batches(message["batches"])
         self.done = 0
 
     def load(self, folder):
@@ -86,14 +86,14 @@ class Arm:
                 module.padding_idx = None
         return model.to(self.device).train()
 
-    def make_optimizer(self, told):
-        if told["algorithm"] not in ("adamw", "adam"):
-            raise ValueError("this peer has no optimizer " + told["algorithm"] + "; it has adamw and adam")
+    def make_optimizer(self, settings):
+        if settings["algorithm"] not in ("adamw", "adam"):
+            raise ValueError("this peer has no optimizer " + settings["algorithm"] + "; it has adamw and adam")
         decayed = [p for p in self.model.parameters() if p.ndim > 1]
         others = [p for p in self.model.parameters() if p.ndim <= 1]
-        decay = told["weight_decay"] if told["algorithm"] == "adamw" else 0.0
+        decay = settings["weight_decay"] if settings["algorithm"] == "adamw" else 0.0
         groups = [{"params": decayed, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-        return torch.optim.AdamW(groups, lr=told["lr"], betas=tuple(told["betas"]), eps=told["eps"], fused=True)
+        return torch.optim.AdamW(groups, lr=settings["lr"], betas=tuple(settings["betas"]), eps=settings["eps"], fused=True)
 
     def load_batches(self, path):
         """[step][micro-batch] -> tensors by name."""
@@ -165,19 +165,19 @@ class Arm:
         return time.perf_counter()
 
 
-def prepare(told):
-    arm = Arm(told)
-    loss = arm.first_step(told["first"])
+def prepare(message):
+    arm = Arm(message)
+    loss = arm.first_step(message["first_step_file"])
     how = "torch.compile" if options.compile else "eager"
-    return arm, {"type": "report", "what": f"PyTorch {torch.__version__} {how}, transformers {transformers.__version__}",
-                 "dtype": options.dtype, "loss": finite(loss), "first": bool(told["first"])}
+    return arm, {"type": "report", "description": f"PyTorch {torch.__version__} {how}, transformers {transformers.__version__}",
+                 "dtype": options.dtype, "loss": finite(loss), "first_step_written": bool(message["first_step_file"])}
 
 
 def run(arm, steps):
     report = {"type": "report", "step_ms": [], "loss": [], "step_samples": [], "step_tokens": []}
     if arm.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    lost = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     for _ in range(steps):
         start = arm.now()
         loss, samples, tokens = arm.step()
@@ -186,7 +186,7 @@ def run(arm, steps):
         report["step_samples"].append(samples)
         report["step_tokens"].append(tokens)
     report["samples"], report["tokens"] = sum(report["step_samples"]), sum(report["step_tokens"])
-    report["lost_slices"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - lost
+    report["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
     if arm.device.type == "cuda":
         report["peak_memory_bytes"] = torch.cuda.max_memory_allocated()
     return report

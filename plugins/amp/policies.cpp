@@ -70,7 +70,7 @@ Verdict AmpBf16::supports(const PrecisionRequest& request, const HostInfo& host,
 }
 
 AmpFp16::AmpFp16(const CreateInfo& info) : AmpLow(info, DType::float16) {
-    if (static_cast<const PrecisionRequest*>(info.request)->loss_scaling)
+    if (KindTraits<Kind::precision>::request(*info.request).loss_scaling)
         scaler_.emplace(scaling_of(info.options));
 }
 

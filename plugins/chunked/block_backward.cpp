@@ -43,7 +43,8 @@ struct Rows {
     Span queries;
     at::Tensor q_BKgD, grad_BKgE;
     at::Tensor top_BHn1, weight_BHn1;  // probabilities are exp(score - top) * weight
-    at::Tensor delta_BHn1;             // sum of grad_out * out, that is, of dP * P, over a row
+    // Sum of grad_out * out, that is, of dP * P, over a row; undefined: to be taken from dP and P.
+    at::Tensor delta_BHn1;
 };
 
 class Backward {
@@ -83,7 +84,9 @@ private:
         at::Tensor ds =
             reference::wide(at::bmm(rows.grad_BKgE, v_BKmE.transpose(1, 2))).view(scored.s_BHnm.sizes());
         if (keep.defined()) ds.mul_(keep).mul_(params_.dropout.keep_scale());
-        ds.sub_(rows.delta_BHn1).mul_(scored.s_BHnm);
+        const at::Tensor delta_BHn1 =
+            rows.delta_BHn1.defined() ? rows.delta_BHn1 : ds.mul(scored.s_BHnm).sum(-1, true);
+        ds.sub_(delta_BHn1).mul_(scored.s_BHnm);
         if (grads_.relative_bias.defined()) add_relative(grads_.relative_bias, scored.bucket_Bnm, ds);
         if (grads_.dense_bias.defined()) add_dense(grads_.dense_bias, rectangle, ds);
         if (scored.slope_BHnm.defined()) ds.mul_(scored.slope_BHnm);
@@ -100,7 +103,8 @@ private:
     const BlockGrads& grads_;
 };
 
-Rows rows_at(const Block& block, const BackwardInputs& inputs, Span queries) {
+// `whole`: all keys of a row come at once.
+Rows rows_at(const Block& block, const BackwardInputs& inputs, Span queries, bool whole) {
     const std::int64_t kv_heads = block.k_BKMD.size(1);
     const auto part = [&](const at::Tensor& x) { return x.narrow(2, queries.begin, queries.size()); };
     Rows rows;
@@ -110,6 +114,9 @@ Rows rows_at(const Block& block, const BackwardInputs& inputs, Span queries) {
     const at::Tensor softmax = part(inputs.softmax_BHN2), total = softmax.narrow(-1, 1, 1);
     rows.top_BHn1 = softmax.narrow(-1, 0, 1);
     rows.weight_BHn1 = total.reciprocal().masked_fill_(total.eq(0.0), 0.0);
+    // In 16 bits both dP and out are rounded, each by itself, and what should cancel in dP - delta does not.
+    const bool low = inputs.out_BHNE.element_size() < 4;
+    if (whole && low) return rows;
     rows.delta_BHn1 =
         reference::wide(part(inputs.grad_out_BHNE)).mul(reference::wide(part(inputs.out_BHNE))).sum(-1, true);
     return rows;
@@ -123,7 +130,8 @@ void backward(const Block& block, const AttentionParams& params, const ChunkSize
     for_each_chunk(block, params.mask, sizes.queries, [&](Span queries, Span keys) {
         at::Tensor dq_BKgD;
         if (keys.size() > 0) {
-            const Rows rows = rows_at(block, inputs, queries);
+            const bool whole = sizes.keys == 0 || keys.size() <= sizes.keys;
+            const Rows rows = rows_at(block, inputs, queries, whole);
             for_each_key_chunk(keys, sizes.keys, [&](Span some) { pass.add(rows, some, dq_BKgD); });
         }
         if (!grads.q_BHND.defined()) return;

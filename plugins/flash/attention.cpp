@@ -48,7 +48,7 @@ at::Tensor table_gradient(const std::vector<double>& sums, const at::Tensor& tab
 }
 
 const AttentionRequest& request_of(const CreateInfo& info) {
-    return *static_cast<const AttentionRequest*>(info.request);
+    return KindTraits<Kind::attention>::request(*info.request);
 }
 
 }  // namespace

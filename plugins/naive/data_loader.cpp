@@ -10,9 +10,14 @@ namespace switchyard {
 
 NaiveDataLoader::NaiveDataLoader(const CreateInfo& info)
     : DataLoader(info),
-      labels_per_token_(static_cast<const DataLoaderRequest*>(info.request)->labels_per_token) {}
+      labels_per_token_(KindTraits<Kind::data_loader>::request(*info.request).labels_per_token) {}
 
-Verdict NaiveDataLoader::supports(const DataLoaderRequest&, const HostInfo&, const Options&) { return {}; }
+Verdict NaiveDataLoader::supports(const DataLoaderRequest& request, const HostInfo&, const Options&) {
+    Verdict verdict;
+    REQUIRE(verdict, request.token_budget == 0, Code::Composition, "token_budget",
+            "none: batches are so many samples", request.token_budget);
+    return verdict;
+}
 
 void NaiveDataLoader::start(const SampleSource& source, const LoaderParams& params) {
     reference::check_loader(source, params);

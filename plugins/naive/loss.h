@@ -1,4 +1,4 @@
-// The plain reference of cross-entropy, with the projection before it.
+// The plain reference of every loss, of cross-entropy with the projection before it.
 #pragma once
 
 #include <switchyard/interfaces/host_info.h>

@@ -75,7 +75,7 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
 
 TorchAttention::TorchAttention(const CreateInfo& info)
     : Attention(info),
-      why_not_captured_(why_not_captured(*static_cast<const AttentionRequest*>(info.request))),
+      why_not_captured_(why_not_captured(KindTraits<Kind::attention>::request(*info.request))),
       kernel_(info.variant == "math"    ? SdpaKernel::math
               : info.variant == "flash" ? SdpaKernel::flash
                                         : SdpaKernel::picked) {}

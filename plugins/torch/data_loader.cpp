@@ -80,11 +80,16 @@ TorchDataLoader::TorchDataLoader(const CreateInfo& info)
     : DataLoader(info),
       workers_(info.options.integer("workers")),
       prefetch_(info.options.integer("prefetch")),
-      labels_per_token_(static_cast<const DataLoaderRequest*>(info.request)->labels_per_token) {}
+      labels_per_token_(KindTraits<Kind::data_loader>::request(*info.request).labels_per_token) {}
 
 TorchDataLoader::~TorchDataLoader() = default;
 
-Verdict TorchDataLoader::supports(const DataLoaderRequest&, const HostInfo&, const Options&) { return {}; }
+Verdict TorchDataLoader::supports(const DataLoaderRequest& request, const HostInfo&, const Options&) {
+    Verdict verdict;
+    REQUIRE(verdict, request.token_budget == 0, Code::Composition, "token_budget",
+            "none: batches are so many samples", request.token_budget);
+    return verdict;
+}
 
 void TorchDataLoader::start(const SampleSource& source, const LoaderParams& params) {
     reference::check_loader(source, params);

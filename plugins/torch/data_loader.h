@@ -17,7 +17,7 @@ public:
 
     static Verdict supports(const DataLoaderRequest& request, const HostInfo& host, const Options& options);
     void start(const SampleSource& source, const LoaderParams& params) override;
-    std::int64_t batches() const override { return batches_; }
+    std::int64_t batches(std::int64_t) const override { return batches_; }
     bool next(Batch& batch) override;
     LoaderPosition position() const override { return position_; }
     void seek(const LoaderPosition& position) override;

@@ -31,7 +31,7 @@ private:
 
 TorchLinear::TorchLinear(const CreateInfo& info)
     : Linear(info),
-      tf32_(info.device() == Device::cuda && static_cast<const LinearRequest*>(info.request)->tf32) {}
+      tf32_(info.device() == Device::cuda && KindTraits<Kind::linear>::request(*info.request).tf32) {}
 
 Verdict TorchLinear::supports(const LinearRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;

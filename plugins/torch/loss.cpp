@@ -5,9 +5,11 @@
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Reduction.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/logsumexp.h>
+#include <ATen/ops/mse_loss.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/where.h>
 
@@ -47,6 +49,43 @@ Tensor cross_entropy(const Tensor& logits, const LossInputs& inputs, const LossP
                                   params.label_smoothing);
 }
 
+// 1 where a target counts, else 0; undefined where all do, as far as that can be seen without waiting for a
+// device.
+Tensor weights_of(const Tensor& targets) {
+    const auto counted = targets.isnan().logical_not();
+    if (counted.is_cpu() && counted.all().item<bool>()) return {};
+    return counted.to(targets.scalar_type());
+}
+
+Tensor each_or_sum(const Tensor& x, const Tensor& y, const Tensor& weights, const LossParams& params) {
+    const auto reduction = params.reduction == Reduction::none ? at::Reduction::None : at::Reduction::Sum;
+    if (params.loss == LossKind::mean_squared_error) return at::mse_loss(x, y, reduction);
+    const auto weight = weights.defined() ? std::optional<Tensor>(weights) : std::nullopt;
+    return at::binary_cross_entropy_with_logits(x, y, weight, {}, reduction);
+}
+
+// Values that do not count become 0 against 0, which for the squared error is no loss and no gradient, and
+// for the cross-entropy has a weight of 0.
+LossOutputs loss_of_values(const Tensor& values, const Tensor& targets, const LossParams& params) {
+    const auto weights = weights_of(targets);
+    auto x = values.to(targets.scalar_type()), y = targets;
+    LossOutputs outputs;
+    if (weights.defined()) {
+        const auto left_out = targets.isnan();
+        x = x.masked_fill(left_out, 0.0);
+        y = y.masked_fill(left_out, 0.0);
+        outputs.count = weights.to(at::kLong).sum();
+    } else {
+        outputs.count = at::scalar_to_tensor(targets.numel());
+    }
+    outputs.loss = each_or_sum(x, y, weights, params);
+    if (params.reduction == Reduction::none) outputs.loss = outputs.loss.sum(1);
+    if (params.reduction == Reduction::mean) outputs.loss = outputs.loss.div(outputs.count.clamp_min(1));
+    if (params.reduction == Reduction::sum && params.divisor > 0.0)
+        outputs.loss = outputs.loss.div(params.divisor);
+    return outputs;
+}
+
 }  // namespace
 
 Verdict TorchLoss::supports(const LossRequest& request, const HostInfo& host, const Options&) {
@@ -57,6 +96,7 @@ Verdict TorchLoss::supports(const LossRequest& request, const HostInfo& host, co
 
 LossOutputs TorchLoss::forward(const LossInputs& inputs, const LossParams& params, Saved*) {
     executed();
+    if (params.loss != LossKind::cross_entropy) return loss_of_values(inputs.x, inputs.targets, params);
     auto logits = inputs.x;
     if (inputs.weight.defined()) {
         const auto bias =

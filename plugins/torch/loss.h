@@ -1,5 +1,6 @@
-// Cross-entropy by at::cross_entropy_loss, in float32 at least as autocast has it; the projection is an
-// at::linear before it.
+// Cross-entropy by at::cross_entropy_loss, mean squared error by at::mse_loss and binary cross-entropy by
+// at::binary_cross_entropy_with_logits, in float32 at least as autocast has it; the projection is an
+// at::linear before cross-entropy.
 #pragma once
 
 #include <switchyard/interfaces/component_property.h>

@@ -87,9 +87,9 @@ bool any_not_finite(const std::vector<GroupTensors>& groups) {
 
 TorchOptimizer::TorchOptimizer(const CreateInfo& info)
     : Optimizer(info),
-      algorithm_(static_cast<const OptimizerRequest*>(info.request)->algorithm),
+      algorithm_(KindTraits<Kind::optimizer>::request(*info.request).algorithm),
       fused_(has_fused(algorithm_) && info.variant != "foreach"),
-      unscale_(static_cast<const OptimizerRequest*>(info.request)->unscale),
+      unscale_(KindTraits<Kind::optimizer>::request(*info.request).unscale),
       state_(algorithm_) {}
 
 Verdict TorchOptimizer::supports(const OptimizerRequest& request, const HostInfo& host, const Options&,

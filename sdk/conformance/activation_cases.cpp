@@ -61,7 +61,7 @@ OperationCase make_case(ActivationSpec spec, const Facts& facts, const VerifyOpt
     request->dropout = spec.dropout;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
     one.make = [spec, &facts, &options](const Variation& variation) {
-        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+        const std::uint64_t seed = seed_of(full_name(spec), options.seed, variation.draw);
         const ActivationParams params{spec.activation, {spec.dropout, seed ^ 99}, tokens_of(spec, options)};
         Operation operation;
         operation.input_names = {"x", "bias"};

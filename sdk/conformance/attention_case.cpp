@@ -94,7 +94,7 @@ public:
           type_(to_scalar_type(spec.dtype)),
           around_(surroundings(variation)),
           variation_(variation),
-          seed_(seed_of(name_of(spec), options.seed)) {}
+          seed_(seed_of(name_of(spec), options.seed, variation.draw)) {}
 
     std::shared_ptr<AttentionData> data() {
         auto data = std::make_shared<AttentionData>();

@@ -45,8 +45,37 @@ public:
         with("target", [](LoaderSpec& s) { s.target = true; });
         with("target/max_length5", [](LoaderSpec& s) { s.target = true, s.params.max_length = 5; });
         with("no_labels", [](LoaderSpec& s) { s.no_labels = true; });
+        if (!base_.labels_per_token) {
+            with("float_labels1", [](LoaderSpec& s) { s.float_labels = 1; });
+            with("float_labels3", [](LoaderSpec& s) { s.float_labels = 3; });
+            with("float_labels3/max_length1",
+                 [](LoaderSpec& s) { s.float_labels = 3, s.params.max_length = 1; });
+        }
         with("equal_lengths", [](LoaderSpec& s) { s.equal_lengths = true; });
+        if (base_.params.layout == Layout::padded) {
+            with("pad_multiple4", [](LoaderSpec& s) { s.params.pad_multiple = 4; });
+            with("pad_multiple4/max_length6",
+                 [](LoaderSpec& s) { s.params.pad_multiple = 4, s.params.max_length = 6; });
+            with("pad_multiple4/target", [](LoaderSpec& s) { s.params.pad_multiple = 4, s.target = true; });
+        }
         with("empty_samples", [](LoaderSpec& s) { s.empty_samples = true; });
+    }
+
+    // Of components with a composition of their own.
+    void add_budgets() {
+        const auto budget = [](LoaderSpec& s, std::int64_t tokens, std::int64_t size) {
+            s.params.token_budget = tokens, s.size = size, s.params.batch_size = 64;
+            s.params.max_length = longest_sample;
+        };
+        with("budget40", [&](LoaderSpec& s) { budget(s, 40, 301); });
+        with("budget40/in_order", [&](LoaderSpec& s) { budget(s, 40, 301), s.params.shuffle = false; });
+        with("budget40/batch3", [&](LoaderSpec& s) { budget(s, 40, 101), s.params.batch_size = 3; });
+        with("budget40/ranks3", [&](LoaderSpec& s) { budget(s, 40, 101), s.params.world_size = 3; });
+        with("budget40/drop_last", [&](LoaderSpec& s) { budget(s, 40, 101), s.params.drop_last = true; });
+        with("budget40/target", [&](LoaderSpec& s) { budget(s, 40, 101), s.target = true; });
+        with("budget40/max_length5", [&](LoaderSpec& s) { budget(s, 40, 101), s.params.max_length = 5; });
+        with("budget4", [&](LoaderSpec& s) { budget(s, 4, 23); });  // samples are longer
+        with("budget40/pad_multiple4", [&](LoaderSpec& s) { budget(s, 40, 101), s.params.pad_multiple = 4; });
     }
 
     // Of the packed layout alone; a label for each token, or none.
@@ -77,7 +106,7 @@ private:
     LoaderSpec base_;
 };
 
-FreeCase make_case(LoaderSpec spec, const VerifyOptions& options) {
+FreeCase make_case(LoaderSpec spec, const Facts& facts, const VerifyOptions& options) {
     const std::string name = full_name(spec);
     spec.params.seed += seed_of(name, options.seed) >> 34;
     auto request = std::make_shared<DataLoaderRequest>();
@@ -86,12 +115,14 @@ FreeCase make_case(LoaderSpec spec, const VerifyOptions& options) {
     request->batch = {1, spec.params.batch_size};
     request->length = {spec.empty_samples ? 0 : 1, spec.target ? 2 * longest_sample : longest_sample};
     request->labels_per_token = spec.labels_per_token;
-    return {name, request, [spec, request](Findings& findings) { run_data_loader(spec, request, findings); }};
+    request->token_budget = spec.params.token_budget;
+    const auto run = facts.composition == Composition::own ? run_own_composition : run_data_loader;
+    return {name, request, [=](Findings& findings) { run(spec, request, findings); }};
 }
 
 }  // namespace
 
-std::vector<FreeCase> listed_cases(KindTraits<Kind::data_loader>, const Facts& /*facts*/,
+std::vector<FreeCase> listed_cases(KindTraits<Kind::data_loader>, const Facts& facts,
                                    const VerifyOptions& options) {
     std::vector<FreeCase> cases;
     for (const Layout layout : {Layout::padded, Layout::packed}) {
@@ -105,13 +136,14 @@ std::vector<FreeCase> listed_cases(KindTraits<Kind::data_loader>, const Facts& /
             specs.add_order();
             specs.add_contents();
             specs.add_documents();
-            for (const LoaderSpec& spec : specs.all) cases.push_back(make_case(spec, options));
+            if (facts.composition == Composition::own) specs.add_budgets();
+            for (const LoaderSpec& spec : specs.all) cases.push_back(make_case(spec, facts, options));
         }
     }
     return cases;
 }
 
-FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& /*facts*/,
+FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& facts,
                     const VerifyOptions& options) {
     LoaderSpec spec;
     spec.family = draw.family();
@@ -123,6 +155,9 @@ FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& /*fa
     params.drop_last = draw.special(0.3);
     if (draw.special(0.4)) params.world_size = draw.between(2, 5);
     if (draw.special(0.3)) params.max_length = draw.between(1, longest_sample);
+    if (facts.composition == Composition::own && draw.special(0.5))
+        params.token_budget = draw.between(4, 200);
+    if (draw.special(0.3)) params.pad_multiple = draw.between(2, 8);
     if (draw.special(0.3)) params.seed += std::uint64_t{1} << draw.between(32, 62);
     spec.size = draw.size(1, 400);
     spec.labels_per_token = draw.special(0.5);
@@ -132,7 +167,8 @@ FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& /*fa
     spec.equal_lengths = draw.special(0.2);
     spec.empty_samples = !spec.equal_lengths && draw.special(0.2);
     spec.no_labels = (spec.documents && !spec.labels_per_token) || draw.special(0.2);
-    return make_case(spec, options);
+    if (!spec.labels_per_token && !spec.no_labels && draw.special(0.2)) spec.float_labels = draw.size(1, 12);
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

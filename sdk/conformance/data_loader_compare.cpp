@@ -18,10 +18,11 @@ std::string difference(const std::string& what, const at::Tensor& found, const a
         text << what << " has shape " << found.sizes() << ", expected " << expected.sizes();
     } else {
         const at::Tensor a = found.cpu().reshape({-1}), b = expected.reshape({-1});
-        if (a.equal(b)) return "";
-        const auto place = a.ne(b).to(at::kByte).argmax().item<std::int64_t>();
-        text << what << " has " << a[place].item<std::int64_t>() << " at " << place << " of " << a.numel()
-             << ", expected " << b[place].item<std::int64_t>();
+        const at::Tensor differ = a.ne(b).logical_and(a.isnan().logical_and(b.isnan()).logical_not());
+        if (!differ.any().item<bool>()) return "";
+        const auto place = differ.to(at::kByte).argmax().item<std::int64_t>();
+        text << what << " has " << a[place].item() << " at " << place << " of " << a.numel() << ", expected "
+             << b[place].item();
     }
     return text.str();
 }
@@ -84,7 +85,8 @@ Fault difference_of(const Batch& found, const Batch& expected) {
     Fault fault = side_difference("the source's ", found.source, expected.source);
     if (fault.code.empty()) fault = side_difference("the target's ", found.target, expected.target);
     if (!fault.code.empty()) return fault;
-    const std::string text = difference("labels", found.labels, expected.labels);
+    std::string text = difference("labels", found.labels, expected.labels);
+    if (text.empty()) text = difference("float_labels", found.float_labels, expected.float_labels);
     if (!text.empty()) return {"wrong_labels", "", text};
     if (found.samples == expected.samples) return {};
     std::ostringstream samples;

@@ -13,8 +13,6 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-constexpr std::int64_t epochs = 2;
-
 std::string text_of(const Numbers& numbers) {
     std::ostringstream text;
     text << at::IntArrayRef(numbers);
@@ -61,11 +59,11 @@ public:
     // The samples of the first epoch.
     Numbers run() {
         const Numbers first = read_epoch(0);
-        if (loader().batches() != batches_) {
-            add("wrong_batch", "batches() is " + std::to_string(loader().batches()) + ", expected " +
+        if (loader().batches(0) != batches_) {
+            add("wrong_batch", "batches(0) is " + std::to_string(loader().batches(0)) + ", expected " +
                                    std::to_string(batches_));
         }
-        for (std::int64_t epoch = 1; epoch < epochs && !findings_.any(); ++epoch) read_epoch(epoch);
+        for (std::int64_t epoch = 1; epoch < loader_epochs && !findings_.any(); ++epoch) read_epoch(epoch);
         if (batches_ > 0) findings_.check_executed(binding_);
         if (!findings_.any()) return_into_epochs();
         return first;
@@ -104,7 +102,7 @@ private:
         const Numbers samples = samples_of(batch, spec_);
         const Fault fault = difference_of(batch, make_batch(samples, place.epoch));
         if (fault.code.empty()) return;
-        for (std::int64_t other = 0; other < epochs; ++other) {
+        for (std::int64_t other = 0; other < loader_epochs; ++other) {
             if (other == place.epoch || !difference_of(batch, make_batch(samples, other)).code.empty())
                 continue;
             return add("wrong_batch",

@@ -1,6 +1,7 @@
 #include <switchyard/conformance/data_loader_samples.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace switchyard::conformance {
 namespace {
@@ -21,6 +22,12 @@ Numbers documents_of(std::int64_t index, std::int64_t tokens) {
     return lengths;
 }
 
+// Every fifth sample has no first label.
+float float_label(std::int64_t index, std::int64_t column, std::int64_t epoch) {
+    if (column == 0 && index % 5 == 3) return std::numeric_limits<float>::quiet_NaN();
+    return static_cast<float>(1000 * epoch + 10 * index + column) + 0.25F;
+}
+
 }  // namespace
 
 std::int64_t CountedSamples::source_length(std::int64_t index) const {
@@ -29,11 +36,12 @@ std::int64_t CountedSamples::source_length(std::int64_t index) const {
 }
 
 std::int64_t CountedSamples::target_length(std::int64_t index) const {
+    if (!spec_.target) return 0;
     return spec_.equal_lengths ? 6 : 1 + (index * 7) % longest_sample;
 }
 
 std::int64_t CountedSamples::length(std::int64_t index) const {
-    return source_length(index) + (spec_.target ? target_length(index) : 0);
+    return source_length(index) + target_length(index);
 }
 
 Sample CountedSamples::get(std::int64_t index, std::int64_t epoch) const {
@@ -43,7 +51,9 @@ Sample CountedSamples::get(std::int64_t index, std::int64_t epoch) const {
         sample.token_type_ids.push_back((i + epoch) % 3 == 2 ? 1 : 0);
     if (spec_.target) sample.target_ids = count_up(100000 * epoch + 100 * index + 50, target_length(index));
     if (spec_.documents) sample.documents = documents_of(index, source_length(index));
-    if (spec_.no_labels) return sample;
+    for (std::int64_t i = 0; i < spec_.float_labels; ++i)
+        sample.float_labels.push_back(float_label(index, i, epoch));
+    if (spec_.no_labels || spec_.float_labels > 0) return sample;
     const std::int64_t labels = spec_.target ? target_length(index) : source_length(index);
     sample.labels = spec_.labels_per_token ? count_up(200000 * epoch + 1000 * index, labels)
                                            : Numbers{(index + epoch) % 5};

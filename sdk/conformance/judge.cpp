@@ -278,9 +278,22 @@ private:
             compare_values(
                 what, found.gradients[i],
                 {expected.oracle.gradients[i], expected.gradient_errors[i], factor(3.0, request_.dtype),
-                 natural, operation_.gradient_roundoff, facts_.accuracy_bound},
+                 size_of_sum(input, natural), operation_.gradient_roundoff, facts_.accuracy_bound},
                 "wrong_gradient");
         }
+    }
+
+    // The gradient of a vector of parameters sums n rows: one running sum in float32 is off by n / sqrt(6)
+    // units of roundoff of a row (Higham 2002, Accuracy and Stability of Numerical Algorithms, 4.2), where
+    // the reference sums in pairs. As if it were as large as a gradient that is rounded so.
+    Spread size_of_sum(const at::Tensor& input, Spread natural) const {
+        const at::Tensor& rows = plain_.grad_outputs.empty() ? at::Tensor() : plain_.grad_outputs[0];
+        if (input.dim() != 1 || !rows.defined() || rows.numel() <= input.numel()) return natural;
+        const double terms = static_cast<double>(rows.numel()) / static_cast<double>(input.numel());
+        const double roundoff = unit_roundoff(input.scalar_type());
+        const double narrower = std::min(1.0, unit_roundoff(at::kFloat) / roundoff);
+        const double sum = terms * spread_of(rows).rms * narrower;
+        return {std::max(natural.rms, sum), std::max(natural.largest, sum)};
     }
 
     void check_repeat(const Outcome& first, int threads) {
@@ -389,12 +402,37 @@ void explain(std::vector<Fault>& faults, const ComponentUnderTest& component, co
     }
 }
 
+// Values a little too far off may be so by chance: of two correct programs either may meet the one
+// ill-conditioned value (a norm of two nearly equal numbers, a saturated cap). Then other values of the same
+// case decide: the ratio becomes the median of five draws, and the fault stays if that is above 1 as well.
+void draw_again(std::vector<Fault>& faults, double& ratio, const ComponentUnderTest& component,
+                const Facts& facts, const OperationCase& one) {
+    constexpr double near = 1.5;
+    constexpr int draws = 5;
+    const bool only_distance = std::all_of(faults.begin(), faults.end(), [](const Fault& fault) {
+        return fault.code == "wrong_output" || fault.code == "wrong_gradient";
+    });
+    if (faults.empty() || !only_distance || ratio <= 1.0 || ratio > near) return;
+    std::vector<double> ratios = {ratio};
+    for (int draw = 1; draw < draws; ++draw) {
+        double found = 0.0;
+        const auto again = attempt(component, facts, one, {.draw = draw}, true, found);
+        if (!again.empty() && found <= 1.0) return;  // wrong in another way
+        ratios.push_back(found);
+    }
+    std::nth_element(ratios.begin(), ratios.begin() + draws / 2, ratios.end());
+    if (ratios[draws / 2] > 1.0) return;
+    ratio = ratios[draws / 2];
+    faults.clear();
+}
+
 }  // namespace
 
 void run_case(const ComponentUnderTest& component, const Facts& facts, const OperationCase& one,
               Report& report) {
     double ratio = 0.0;
     std::vector<Fault> faults = attempt(component, facts, one, {}, true, ratio);
+    draw_again(faults, ratio, component, facts, one);
     explain(faults, component, facts, one);
     file(report, one.name, std::move(faults), ratio);
 }

@@ -93,7 +93,7 @@ at::Tensor make_gradient(const LinearSpec& spec, const VerifyOptions& options, c
 }
 
 Operation make_operation(const LinearSpec& spec, const VerifyOptions& options, const Variation& variation) {
-    const std::uint64_t seed = seed_of(name_of(spec), options.seed);
+    const std::uint64_t seed = seed_of(name_of(spec), options.seed, variation.draw);
     Operation operation;
     operation.input_names = {"x", "weight", "bias"};
     operation.output_names = {"y"};

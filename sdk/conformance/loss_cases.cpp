@@ -1,5 +1,6 @@
-// Cases of cross-entropy: given logits and projected ones, every reduction, rows that are ignored,
-// vocabularies at the edges.
+// Cases of losses. Cross-entropy: given logits and projected ones, every reduction, rows that are ignored,
+// vocabularies at the edges. Squared error and binary cross-entropy: every reduction, values without a
+// target, predictions far from it.
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -34,11 +35,18 @@ struct LossSpec {
     std::string detail = "";   // the name's end: what it does not tell otherwise
 };
 
+bool of_classes(const LossSpec& spec) { return spec.params.loss == LossKind::cross_entropy; }
+
+std::string_view object_of(const LossSpec& spec) {
+    if (!of_classes(spec)) return name(spec.params.loss);
+    return spec.width > 0 ? "projection" : "logits";
+}
+
 std::string full_name(const LossSpec& spec) {
     constexpr const char* reductions[] = {"mean", "sum", "none"};
     std::ostringstream text;
-    text << "loss/" << (spec.width > 0 ? "projection" : "logits") << (spec.bias ? "+bias" : "") << "/"
-         << spec.family << "/" << short_name(spec.dtype) << "/R" << spec.rows << "C" << spec.classes;
+    text << "loss/" << object_of(spec) << (spec.bias ? "+bias" : "") << "/" << spec.family << "/"
+         << short_name(spec.dtype) << "/R" << spec.rows << "C" << spec.classes;
     if (spec.width > 0) text << "W" << spec.width;
     text << "/" << reductions[static_cast<int>(spec.params.reduction)];
     if (spec.params.label_smoothing > 0.0) text << "/smoothing" << spec.params.label_smoothing;
@@ -54,6 +62,21 @@ std::string full_name(const LossSpec& spec) {
 
 LossInputs as_inputs(const Tensors& t) { return {t[0], t[1], t[2], t[3]}; }
 
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// [rows, classes]: numbers as predictions are, or probabilities of which many are 0 and 1; NaN in a third of
+// the places but the very first, in none or in all.
+at::Tensor value_targets(const LossSpec& spec, std::uint64_t seed) {
+    const std::vector<std::int64_t> shape{spec.rows, spec.classes};
+    const auto type = spec.dtype == DType::float64 ? at::kDouble : at::kFloat;
+    at::Tensor targets = bell(shape, seed);
+    if (spec.params.loss == LossKind::binary_cross_entropy) targets = targets.add(0.5).clamp(0.0, 1.0);
+    at::Tensor left_out = spec.ignored == 2 ? targets.isfinite() : integers(shape, 0, 3, seed + 1).eq(0);
+    if (spec.ignored != 2 && spec.rows > 0) left_out.select(0, 0).select(0, 0).fill_(false);
+    if (spec.ignored > 0) targets = targets.masked_fill(left_out, nan);
+    return targets.to(type);
+}
+
 Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Variation& variation,
                     std::uint64_t seed) {
     const at::Device device(to_device_type(options.device));
@@ -68,12 +91,17 @@ Tensors make_inputs(const LossSpec& spec, const VerifyOptions& options, const Va
     if (projects)
         inputs[1] = place(bell({spec.classes, spec.width}, seed + 2) * 0.5, type, device, placement, around);
     if (spec.bias) inputs[2] = place(bell({spec.classes}, seed + 3), type, device, Placement::dense, around);
+    if (!of_classes(spec)) {
+        inputs[3] = value_targets(spec, seed + 4).to(device);
+        if (spec.nan) inputs[0].select(0, 0).select(0, 0).fill_(nan);
+        if (spec.nan_ignored) inputs[0].masked_fill_(inputs[3].isnan(), nan);
+        return inputs;
+    }
     at::Tensor targets = integers({spec.rows}, 0, spec.classes, seed + 4);
     if (spec.rows > 0 && spec.ignored != 2) targets[0].fill_(spec.classes - 1);
     at::Tensor dropped = spec.ignored == 2 ? targets.ge(0) : integers({spec.rows}, 0, 3, seed + 5).eq(0);
     if (spec.nan) dropped[0].fill_(false);
     if (spec.ignored > 0) targets = targets.masked_fill(dropped, spec.params.ignore_index);
-    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     if (spec.nan_ignored) inputs[0].masked_fill_(dropped.to(device).unsqueeze(1), nan);
     if (spec.nan) inputs[0].select(0, 0).select(0, 0).fill_(nan);
     inputs[3] = targets.to(device);
@@ -97,10 +125,11 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
     request->label_smoothing = spec.params.label_smoothing;
     request->z_loss = spec.params.z_loss;
     request->may_overwrite_logits = spec.params.may_overwrite_logits;
+    request->loss = spec.params.loss;
     request->per_row = spec.params.reduction == Reduction::none;
     OperationCase one{full_name(spec), request, {}, spec.threaded ? 2 : 1};
     one.make = [spec, &options](const Variation& variation) {
-        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+        const std::uint64_t seed = seed_of(full_name(spec), options.seed, variation.draw);
         const LossParams params = spec.params;
         const auto loss_type = spec.dtype == DType::float64 ? at::kDouble : at::kFloat;
         Operation operation;
@@ -214,6 +243,42 @@ void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
         });
 }
 
+// What is asked of losses of values, one target each.
+void add_values(std::vector<LossSpec>& specs, LossSpec base) {
+    base.rows = 9;
+    base.classes = 5;
+    const auto with = [&](const std::string& family, auto change) {
+        LossSpec spec = base;
+        spec.family = family;
+        change(spec);
+        specs.push_back(spec);
+    };
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
+        for (const int ignored : {0, 1, 2}) {
+            with("reduction", [&](LossSpec& s) { s.params.reduction = reduction, s.ignored = ignored; });
+            with("given_up", [&](LossSpec& s) {
+                s.params.reduction = reduction, s.ignored = ignored;
+                s.params.may_overwrite_logits = true;
+            });
+        }
+        with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
+        with("nan_ignored", [&](LossSpec& s) { s.nan_ignored = true, s.params.reduction = reduction; });
+    }
+    with("divisor", [](LossSpec& s) { s.params.reduction = Reduction::sum, s.params.divisor = 37.0; });
+    for (const std::int64_t classes : {1, 2, 16, 33, 1000})
+        with("classes", [&](LossSpec& s) { s.classes = classes; });
+    for (const std::int64_t rows : {0, 1, 130}) with("rows", [&](LossSpec& s) { s.rows = rows; });
+    with("eval", [](LossSpec& s) { s.needs = false; });
+    with("threads", [](LossSpec& s) { s.rows = 257, s.classes = 300, s.threaded = true; });
+    with("deterministic", [](LossSpec& s) { s.deterministic = true; });
+    with("large", [](LossSpec& s) { s.spread = 200.0; });
+    with("zero", [](LossSpec& s) { s.spread = 0.0; });
+    for (const Placement placement : {Placement::permuted, Placement::sliced, Placement::stepped})
+        with(std::string("stride/") + name(placement), [&](LossSpec& s) { s.placement = placement; });
+}
+
+constexpr LossKind losses_of_values[] = {LossKind::mean_squared_error, LossKind::binary_cross_entropy};
+
 void add_in_turn(std::vector<OperationCase>& cases, DType dtype, std::int64_t width, const Facts& facts,
                  const VerifyOptions& options) {
     LossSpec few;
@@ -236,6 +301,11 @@ std::vector<OperationCase> listed_cases(KindTraits<Kind::loss>, const Facts& fac
         spec.dtype = dtype;
         add(specs, spec, options.device);
         add_given_up(specs, spec);
+        for (const LossKind loss : losses_of_values) {
+            LossSpec values = spec;
+            values.params.loss = loss;
+            add_values(specs, values);
+        }
         for (const bool bias : {false, true}) {
             spec.width = 48;
             spec.bias = bias;
@@ -266,19 +336,22 @@ OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
     LossSpec spec;
     spec.family = draw.family();
     spec.dtype = draw.one_of(options.dtypes);
-    if (draw.special(0.5)) {
+    if (draw.special(0.25)) spec.params.loss = draw.one_of({losses_of_values[0], losses_of_values[1]});
+    const bool of_values = !of_classes(spec);
+    if (!of_values && draw.special(0.5)) {
         spec.width = draw.size(1, 200);
         spec.bias = draw.chance(0.5);
     }
-    spec.classes = draw.size(2, 8000);
+    spec.classes = draw.size(of_values ? 1 : 2, 8000);
     spec.rows = draw.size(1, std::clamp<std::int64_t>(60000 / (spec.classes + spec.width), 1, 300));
     LossParams& params = spec.params;
     params.reduction = draw.one_of({Reduction::mean, Reduction::sum, Reduction::none});
     if (params.reduction == Reduction::sum && draw.special(0.4))
         params.divisor = static_cast<double>(draw.size(1, 500));
-    if (draw.special(0.3)) params.ignore_index = draw.between(0, spec.classes - 1);
-    if (draw.special(0.3)) params.label_smoothing = static_cast<double>(draw.between(1, 9)) / 20.0;
-    if (draw.special(0.3)) params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
+    if (!of_values && draw.special(0.3)) params.ignore_index = draw.between(0, spec.classes - 1);
+    if (!of_values && draw.special(0.3))
+        params.label_smoothing = static_cast<double>(draw.between(1, 9)) / 20.0;
+    if (!of_values && draw.special(0.3)) params.z_loss = static_cast<double>(draw.size(1, 100)) / 1000.0;
     params.may_overwrite_logits = spec.width == 0 && draw.special(0.3);
     spec.ignored = draw.special(0.5) ? (draw.special(0.2) ? 2 : 1) : 0;
     spec.placement = draw.special(0.3)

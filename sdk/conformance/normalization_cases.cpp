@@ -92,7 +92,7 @@ OperationCase make_case(NormSpec spec, const Facts& facts, const VerifyOptions& 
     spec.needs = spec.needs && has_gradient(facts);
     OperationCase one{full_name(spec), request_of(spec, options), {}, spec.threaded ? 2 : 1};
     one.make = [spec, &facts, &options](const Variation& variation) {
-        const std::uint64_t seed = seed_of(full_name(spec), options.seed);
+        const std::uint64_t seed = seed_of(full_name(spec), options.seed, variation.draw);
         NormalizationParams params{spec.norm, spec.eps, {spec.dropout, seed ^ 77}, tokens_of(spec, options)};
         const bool has_sum = spec.bias || spec.residual || spec.dropout > 0.0;
         Operation operation;

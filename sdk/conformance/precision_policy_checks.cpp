@@ -17,9 +17,9 @@ namespace {
 constexpr std::int64_t rows = 6, in = 40, out = 24;
 
 // A policy, and one linear layer where it quantizes.
-class Subject {
+class PolicySubject {
 public:
-    Subject(const PolicyCase& one, Findings& findings)
+    PolicySubject(const PolicyCase& one, Findings& findings)
         : one_(one), findings_(findings), binding_(findings.component(), one.request) {
         const auto stored = to_scalar_type(policy().storage(OpClass::linear, quantized_site.name));
         weight_OI = place(bell({out, in}, one.seed + 1) * 0.3, stored, one.device, Placement::dense, 0.0);
@@ -90,10 +90,10 @@ void expect_same(const std::map<std::string, std::string>& before,
     }
 }
 
-using Entries = std::map<std::string, at::Tensor>;
+using PolicyEntries = std::map<std::string, at::Tensor>;
 
-Entries entries_of(const PrecisionState& state, Findings& findings) {
-    Entries entries;
+PolicyEntries entries_of(const PrecisionState& state, Findings& findings) {
+    PolicyEntries entries;
     for (const auto& [key, value] : state.entries) {
         if (!value.defined()) findings.add("wrong_state", "the state's '" + key + "' is undefined");
         const bool is_new = entries.emplace(key, value.defined() ? value.clone() : value).second;
@@ -103,7 +103,7 @@ Entries entries_of(const PrecisionState& state, Findings& findings) {
 }
 
 // "" where equal, bit by bit.
-std::string difference(const Entries& found, const Entries& expected) {
+std::string difference(const PolicyEntries& found, const PolicyEntries& expected) {
     if (found.size() != expected.size()) return "the state has another number of entries";
     for (const auto& [key, value] : expected) {
         const auto other = found.find(key);
@@ -113,7 +113,7 @@ std::string difference(const Entries& found, const Entries& expected) {
     return "";
 }
 
-PrecisionState state_of(const Entries& entries) {
+PrecisionState state_of(const PolicyEntries& entries) {
     PrecisionState state;
     for (const auto& [key, value] : entries) state.entries.push_back({key, value.clone()});
     return state;
@@ -128,7 +128,7 @@ std::string text_of(double number) {
 }  // namespace
 
 void check_declared(const PolicyCase& one, Findings& findings) {
-    Subject subject(one, findings), other(one, findings);
+    PolicySubject subject(one, findings), other(one, findings);
     const auto before = declared(subject.policy(), findings);
     expect_same(before, declared(other.policy(), findings), "from another component of the same request",
                 findings);
@@ -140,7 +140,7 @@ void check_declared(const PolicyCase& one, Findings& findings) {
 }
 
 void check_loss_scale(const PolicyCase& one, Findings& findings) {
-    Subject subject(one, findings);
+    PolicySubject subject(one, findings);
     double scale = subject.policy().loss_scale();
     const auto expect = [&](bool fine, const std::string& when, const std::string& expected) {
         if (!fine)
@@ -169,7 +169,7 @@ void check_loss_scale(const PolicyCase& one, Findings& findings) {
 }
 
 void check_steps(const PolicyCase& one, Findings& findings) {
-    Subject subject(one, findings);
+    PolicySubject subject(one, findings);
     if (!subject.quantizes()) return;
     const auto check = [&](std::int64_t number, const std::string& when) {
         const Quantized made = subject.train(number);
@@ -195,15 +195,15 @@ void check_steps(const PolicyCase& one, Findings& findings) {
 }
 
 void check_recompute(const PolicyCase& one, Findings& findings) {
-    Subject subject(one, findings);
+    PolicySubject subject(one, findings);
     subject.step(0, false);
     subject.policy().begin_step();
     Quantized first, again;
     if (subject.quantizes()) first = subject.train(5);
-    const Entries before = entries_of(subject.policy().state(), findings);
+    const PolicyEntries before = entries_of(subject.policy().state(), findings);
     subject.policy().set_recompute(true);
     if (subject.quantizes()) again = subject.train(5);
-    const Entries after = entries_of(subject.policy().state(), findings);
+    const PolicyEntries after = entries_of(subject.policy().state(), findings);
     subject.policy().set_recompute(false);
     subject.policy().end_step();
     if (!same_bits(first, again))
@@ -213,11 +213,11 @@ void check_recompute(const PolicyCase& one, Findings& findings) {
 }
 
 void check_policy_state(const PolicyCase& one, Findings& findings) {
-    Subject first(one, findings);
+    PolicySubject first(one, findings);
     for (std::int64_t step = 0; step < 4; ++step) first.step(step, step == 2);
-    const Entries handed_over = entries_of(first.policy().state(), findings);
+    const PolicyEntries handed_over = entries_of(first.policy().state(), findings);
     if (findings.any()) return;
-    Subject second(one, findings);
+    PolicySubject second(one, findings);
     second.policy().load(state_of(handed_over));
     const std::string loaded = difference(entries_of(second.policy().state(), findings), handed_over);
     if (!loaded.empty()) return findings.add("wrong_state", "after load: " + loaded);
@@ -230,7 +230,7 @@ void check_policy_state(const PolicyCase& one, Findings& findings) {
         }
         if (first.quantizes() && !same_bits(second.forward(50), first.forward(50)))
             return findings.add("wrong_state", when + "operands have other bits than the first component's");
-        for (Subject* one_of_both : {&first, &second}) one_of_both->step(step, step == 5);
+        for (PolicySubject* one_of_both : {&first, &second}) one_of_both->step(step, step == 5);
     }
     const std::string state = difference(entries_of(second.policy().state(), findings),
                                          entries_of(first.policy().state(), findings));

@@ -47,6 +47,17 @@ TEST_CASE("no two classes of a namespace have one name") {
     CHECK(joined(arch::check_definitions(source_dir())) == "");
 }
 
+TEST_CASE("a namespace has the name of its folder") {
+    CHECK(joined(arch::check_namespaces(source_dir())) == "");
+    const auto root = temporary_dir("namespaces");
+    write(root / "core/kernel/loader/a.h", "namespace switchyard::loader {\n}\nnamespace switchyard {\n}\n");
+    write(root / "core/kernel/probe/b.h", "namespace switchyard::loader {\n}\n");
+    CHECK(joined(arch::check_namespaces(root)) == "");
+    write(root / "core/reference/c.h", "namespace switchyard::model {\n}\n");
+    CHECK(joined(arch::check_namespaces(root)) ==
+          "core/reference/c.h:1: the namespace is switchyard::model, the folder reference\n");
+}
+
 TEST_CASE("no source file is longer than 500 lines") {
     CHECK(joined(arch::check_lengths(source_dir(), 500)) == "");
 }
@@ -61,6 +72,15 @@ TEST_CASE("no comment is longer than 110 columns") {
           "core/workbench/cli/a.cpp:2: the comment has 111 columns; at most 103 are allowed\n");
 }
 
+TEST_CASE("tests lie where what they test lies") {
+    for (const std::string parent : {"kernel", "workbench"}) {
+        for (const auto& entry : fs::directory_iterator(source_dir() / "tests" / parent)) {
+            INFO(entry.path());
+            CHECK(fs::is_directory(source_dir() / "core" / parent / entry.path().filename()));
+        }
+    }
+}
+
 TEST_CASE("what the documentation's table names is there") {
     CHECK(joined(arch::check_map(source_dir(), "docs/architecture.md", "Find it in a minute")) == "");
     const auto root = temporary_dir("map");
@@ -71,6 +91,15 @@ TEST_CASE("what the documentation's table names is there") {
     CHECK(joined(arch::check_map(root, "map.md", "Find it")) ==
           "map.md: c.h is named there and does not exist\n"
           "map.md: core/a/d.h is named there and does not exist\n");
+}
+
+TEST_CASE("files that comments and documents name are there") {
+    CHECK(joined(arch::check_named_paths(source_dir())) == "");
+    const auto root = temporary_dir("named");
+    write(root / "docs/a.md", "see `core/a.h`, [b](b.md), tests/NAME and https://x.org/docs/c.md\n");
+    write(root / "core/b.cmake", "see(core/c.h)\n# As core/{b.cmake,d.h} has it, and cuda/device*.h.\n");
+    CHECK(joined(arch::check_named_paths(root)) ==
+          "core/b.cmake:2: core/d.h does not exist\ndocs/a.md:1: core/a.h does not exist\n");
 }
 
 TEST_CASE("a tree that keeps the rule has no problems") {
@@ -177,14 +206,15 @@ TEST_CASE("output that nothing escapes is found") {
     CHECK_THAT(problems[0], switchyard::test::contains(c.message));
 }
 
-TEST_CASE("JSON that is parsed past its one reader is found") {
+TEST_CASE("a call that one place alone may make is found elsewhere") {
     const auto root = temporary_dir("calls");
     write(root / "core/kernel/base/json_text.cpp", "auto a = Json::sax_parse(begin, end, &builder);\n");
     write(root / "core/workbench/data/a.cpp",
           "// Json::parse(a)\nif (error == json::parse_error()) parse(a);\n");
     CHECK(joined(arch::check_calls(root)) == "");
     for (const std::string call :
-         {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(", "json::from_cbor("}) {
+         {"Json::parse(", "nlohmann::json::parse(", "ordered_json::accept(", "json::from_cbor(",
+          "static_cast<const LossRequest&>(", "static_cast<switchyard::LossRequest&>("}) {
         write(root / "core/workbench/data/a.cpp", "\nauto a = " + call + "text);\n");
         CHECK_THAT(joined(arch::check_calls(root)),
                    switchyard::test::contains("core/workbench/data/a.cpp:2: "));

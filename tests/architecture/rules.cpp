@@ -29,7 +29,7 @@ const Names for_runtime = with(for_resolver, {"resolver", "reference"});
 const Names for_model = with(for_runtime, {"runtime"});
 const Names for_train = with(for_model, {"model", "data"});
 const Names for_bench = with(for_model, {"sdk", "conformance"});
-const Names for_compare = with(for_train, {"train", "infer", "bench"});
+const Names for_compare = with(for_train, {"train", "infer", "bench", "report"});
 
 const std::map<std::string, Names> may_use = {
     {"interfaces", {}},
@@ -53,7 +53,7 @@ const std::map<std::string, Names> may_use = {
     {"bench", for_bench},
     {"compare", for_compare},
     {"report", {"base"}},
-    {"cli", with(for_compare, {"compare", "report", "sdk", "conformance"})},
+    {"cli", with(for_compare, {"compare", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.
@@ -85,13 +85,16 @@ const Names writes_raw = {"core/workbench/cli/arm_command.cpp",      // JSON int
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
 
-// Calls that only some files of core may make.
+// Calls that only some files may make.
 const std::vector<Confined>& confined_calls() {
     static const std::vector<Confined> list = {
         {std::regex(
              "\\b([jJ]son|ordered_json|basic_json)::(parse|accept|sax_parse|from_[a-z]+)\\(|\"_json\\b"),
          std::regex("core/kernel/base/json_text\\.cpp"),
          "JSON is read with its limits by core/kernel/base/json_text.h"},
+        {std::regex("static_cast<(const )?(\\w+::)*\\w+Request ?[&*]>\\("),
+         std::regex("core/include/switchyard/interfaces/kinds\\.h"),
+         "KindTraits<kind>::request gives a request as what it is"},
     };
     return list;
 }
@@ -119,7 +122,7 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
-    static const std::regex plugin("(plugins|examples/plugin|tests/plugins)/.*");
+    static const std::regex plugin("(plugins|examples/plugin|tests/support/plugins)/.*");
     static const std::regex module(
         "(?:core/include/switchyard|core/kernel|core/workbench|sdk/include/switchyard|core|sdk)/([^/]+)/.*");
     std::smatch match;
@@ -335,7 +338,7 @@ Problems check_plugin_names(const fs::path& root) {
 
 Problems check_calls(const fs::path& root) {
     Problems problems;
-    for (const auto& file : sources_below(root, {"core"})) {
+    for (const auto& file : sources_below(root, {"core", "sdk", "plugins"})) {
         const std::string name = relative_to(root, file);
         const auto lines = code_lines(file);
         for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -380,6 +383,30 @@ Problems check_definitions(const fs::path& root) {
     return problems;
 }
 
+Problems check_namespaces(const fs::path& root) {
+    static const std::regex opening("namespace switchyard::(\\w+).*\\{.*");
+    // What lies with the module that has the most use for it.
+    static const std::map<std::string, std::string> elsewhere{{"probe", "loader"}, {"log", "base"}};
+    Problems problems;
+    for (const auto& path : sources_below(root, {"core/kernel", "core/reference", "core/workbench"})) {
+        auto place = fs::path(relative_to(root, path)).begin();
+        std::string folder = (++place)->string();
+        if (folder != "reference") folder = (++place)->string();
+        if (elsewhere.contains(folder)) folder = elsewhere.at(folder);
+        std::ifstream stream(path);
+        std::smatch match;
+        std::string line;
+        for (int number = 1; std::getline(stream, line); ++number) {
+            if (!std::regex_match(line, match, opening)) continue;
+            const std::string name = elsewhere.contains(match[1]) ? elsewhere.at(match[1]) : match[1].str();
+            if (name == folder) continue;
+            problems.push_back(relative_to(root, path) + ":" + std::to_string(number) +
+                               ": the namespace is switchyard::" + match[1].str() + ", the folder " + folder);
+        }
+    }
+    return problems;
+}
+
 Problems check_lengths(const fs::path& root, int limit) {
     Problems problems;
     for (const auto& file : sources_below(root, {"core", "sdk", "plugins", "tests", "examples"})) {
@@ -406,43 +433,6 @@ Problems check_comments(const fs::path& root, std::size_t limit) {
             problems.push_back(relative_to(root, file) + ":" + std::to_string(number) + ": the comment has " +
                                std::to_string(line.size()) + " columns; at most " + std::to_string(limit) +
                                " are allowed");
-        }
-    }
-    return problems;
-}
-
-namespace {
-
-// "a/{b,c}.h" is a/b.h and a/c.h.
-std::vector<std::string> expanded(const std::string& text) {
-    const auto open = text.find('{'), close = text.find('}');
-    if (open == std::string::npos || close == std::string::npos) return {text};
-    std::vector<std::string> all;
-    std::istringstream parts(text.substr(open + 1, close - open - 1));
-    for (std::string part; std::getline(parts, part, ',');)
-        all.push_back(text.substr(0, open) + part + text.substr(close + 1));
-    return all;
-}
-
-}  // namespace
-
-Problems check_map(const fs::path& root, const std::string& document, const std::string& heading) {
-    std::ifstream stream(root / document);
-    Problems problems;
-    bool inside = false;
-    static const std::regex quoted("`([^` ]*[/.][^` ]*)`");
-    for (std::string line; std::getline(stream, line);) {
-        if (line.starts_with("## ")) inside = line == "## " + heading;
-        if (!inside || !line.starts_with("|")) continue;
-        fs::path folder;  // a name alone is one of the folder that was named last
-        for (std::sregex_iterator at(line.begin(), line.end(), quoted), end; at != end; ++at) {
-            for (const auto& path : expanded((*at)[1])) {
-                const bool whole = path.find('/') != std::string::npos;
-                if (whole)
-                    folder = fs::path(path).has_extension() ? fs::path(path).parent_path() : fs::path(path);
-                if (!fs::exists(root / path) && (whole || !fs::exists(root / folder / path)))
-                    problems.push_back(document + ": " + path + " is named there and does not exist");
-            }
         }
     }
     return problems;

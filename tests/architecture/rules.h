@@ -21,6 +21,10 @@ Problems check_plugin_names(const std::filesystem::path& root);
 /// Functions that only one place may call, as `core/kernel/base/json_text.cpp` alone parses JSON.
 Problems check_calls(const std::filesystem::path& root);
 
+/// A namespace of core has the name of its folder: core/kernel/loader is switchyard::loader. The program
+/// core/kernel/probe is the loader's, and switchyard::log lies in core/kernel/base.
+Problems check_namespaces(const std::filesystem::path& root);
+
 /// No source file is longer than `limit` lines.
 Problems check_lengths(const std::filesystem::path& root, int limit);
 
@@ -30,6 +34,9 @@ Problems check_comments(const std::filesystem::path& root, std::size_t limit);
 /// The table under that heading of a document names files that are there.
 Problems check_map(const std::filesystem::path& root, const std::string& document,
                    const std::string& heading);
+
+/// Files and folders of this project that comments and documents name by their path exist.
+Problems check_named_paths(const std::filesystem::path& root);
 
 /// What core prints goes through streams that escape it (core/kernel/base/terminal.h), and every program sees
 /// to that first.

@@ -44,7 +44,7 @@ TEST_CASE("a run folder that a process writes is refused to others, who are told
         const bool untouched = files_below(job.run_folder("run")) == before;
         CHECK(untouched);
     }
-    check_refused(run(job.train("run", many_steps)), {job.run_folder("run") + " holds a run already"});
+    check_refused(run(job.train("run", many_steps)), {job.run_folder("run") + " contains a run already"});
     // Who only reads is not refused.
     CHECK(run({"report", job.run_folder("run"), "--html", job.file("report.html")}).code == 0);
 
@@ -66,7 +66,7 @@ TEST_CASE("of starts at the same moment one begins, and the others leave it alon
             if (outcome.code == 0) continue;
             CHECK(outcome.code == 2);
             const bool told = outcome.err.find("in use by ") != std::string::npos ||
-                              outcome.err.find(" holds a run already") != std::string::npos;
+                              outcome.err.find(" contains a run already") != std::string::npos;
             CHECK(told);
         }
         CHECK(begun == 1);
@@ -109,8 +109,8 @@ TEST_CASE("--resume auto begins a run, goes on with it, and begins again what ne
     job.trained("whole");
     const Words automatic{"--resume", "auto"};
     const auto begun = job.trained("run", {"train.steps=2"}, automatic);
-    CHECK(begun.err.find("going on from") == std::string::npos);
-    CHECK_THAT(job.trained("run", {}, automatic).err, contains("going on from "));
+    CHECK(begun.err.find("resuming from") == std::string::npos);
+    CHECK_THAT(job.trained("run", {}, automatic).err, contains("resuming from "));
     CHECK(step_losses(job.run_folder("run")) == step_losses(job.run_folder("whole")));
     const fs::path cut = job.run_folder("cut");
     fs::create_directory(cut);
@@ -119,6 +119,6 @@ TEST_CASE("--resume auto begins a run, goes on with it, and begins again what ne
     job.trained("cut", {}, automatic);
     require_same_end(job.run_folder("whole"), cut);
     check_refused(run({"train", "--resume", job.file("job.toml"), job.file("job.toml")}),
-                  {"--resume: expected nothing more, or auto; got " + job.file("job.toml")});
+                  {"--resume: expected no value, or auto; got " + job.file("job.toml")});
     check_refused(run({"train", "--resume"}), {"CONFIG is required"});
 }

@@ -1,5 +1,5 @@
 // Signals before the first step, where nothing is to be saved, and those that the program was told to ignore.
-// Those of later: tests/jobs/stop_test.cpp.
+// Those of later: tests/workbench/cli/jobs/stop_test.cpp.
 #include <csignal>
 #include <string>
 

@@ -182,7 +182,7 @@ std::string SavedRun::half_written(const Files& before) const {
 }
 
 bool SavedRun::told_of_leftovers(const Outcome& outcome) {
-    return outcome.err.find("could not be removed whole") != std::string::npos;
+    return outcome.err.find("could not be removed completely") != std::string::npos;
 }
 
 std::string SavedRun::ended_badly(const Outcome& outcome) {

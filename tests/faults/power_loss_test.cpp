@@ -33,7 +33,7 @@ private:
     std::string checkpoints_, renamed_, newest_;
 };
 
-// What is wrong with going on from what the power left.
+// What is wrong with resuming from what the power left.
 std::string gone_on(const SavedRun& run, const std::string& saved,
                     const std::map<std::string, std::string>& before) {
     std::string wrong;

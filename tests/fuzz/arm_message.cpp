@@ -19,11 +19,11 @@ bool same_finite(double a, double b) { return same(std::isfinite(a) ? a : std::n
 
 template <class Answer>
 void require_sound_refusal(const Answer& answer) {
-    if (const auto* nonsense = std::get_if<Nonsense>(&answer)) {
-        require_message(nonsense->text);
-        require(nonsense->text.size() < 2000, "an arm's line is repeated at length");
-        require(switchyard::base::printable(nonsense->text) == nonsense->text,
-                "an arm's line is repeated raw", nonsense->text);
+    if (const auto* protocol_error = std::get_if<ProtocolError>(&answer)) {
+        require_message(protocol_error->text);
+        require(protocol_error->text.size() < 2000, "an arm's line is repeated at length");
+        require(switchyard::base::printable(protocol_error->text) == protocol_error->text,
+                "an arm's line is repeated raw", protocol_error->text);
     }
 }
 
@@ -34,8 +34,9 @@ void check_ready(const std::string& line) {
     if (ready == nullptr) return;
     const auto again = read_ready(to_message(*ready).dump());
     const auto* const second = std::get_if<Ready>(&again);
-    require(second != nullptr && second->what == ready->what && second->dtype == ready->dtype &&
-                same_finite(ready->loss, second->loss) && second->first == ready->first &&
+    require(second != nullptr && second->description == ready->description && second->dtype == ready->dtype &&
+                same_finite(ready->loss, second->loss) &&
+                second->first_step_written == ready->first_step_written &&
                 second->amplification.has_value() == ready->amplification.has_value(),
             "an answer to prepare does not come back", line);
 }

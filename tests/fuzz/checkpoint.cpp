@@ -2,10 +2,12 @@
 // (empty: a good one), separated by 0x1c. It is loaded, or refused and then no parameter has changed; what is
 // loaded is saved and loaded to the same.
 #include <filesystem>
+#include <string>
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
+#include "core/kernel/base/read_text.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/checksums.h"
 
@@ -53,13 +55,6 @@ const std::string& checkpoint() {
     return path;
 }
 
-void write_file(const std::string& path, std::string_view content) {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-    const InputFile file(content);
-    fs::copy_file(file.path(), path);
-}
-
 void save_and_load_again(const train::TrainingState& state, const model::Parameters& parameters) {
     static const InputFolder folder;
     for (const auto& entry : fs::directory_iterator(folder.path())) fs::remove_all(entry.path());
@@ -85,13 +80,10 @@ void save_and_load_again(const train::TrainingState& state, const model::Paramet
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto parts = parts_of(text_of(data, size), 3);
     const auto& folder = checkpoint();
-    static const std::string kept = folder + "/../good_optimizer";
-    if (!fs::exists(kept)) fs::copy_file(folder + "/optimizer.safetensors", kept);
+    static const std::string good_optimizer =
+        switchyard::base::text_if_readable(folder + "/optimizer.safetensors");
     write_file(folder + "/state.json", parts[0]);
-    if (parts[2].empty())
-        fs::copy_file(kept, folder + "/optimizer.safetensors", fs::copy_options::overwrite_existing);
-    else
-        write_file(folder + "/optimizer.safetensors", parts[2]);
+    write_file(folder + "/optimizer.safetensors", parts[2].empty() ? good_optimizer : parts[2]);
     const auto error = train::write_checksums(folder, files);
     require(!error, "no checksums can be written", error.value_or(""));
     if (!parts[1].empty()) write_file(folder + "/checksums.xxh128", parts[1]);

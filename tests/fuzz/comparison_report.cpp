@@ -1,6 +1,4 @@
-// What `compare --json` wrote becomes a page that holds nothing but what its maker wrote, by itself and as
-// the stacks of a run's page.
-#include "core/workbench/report/comparison_page.h"
+// What `compare --json` wrote becomes the stacks of a run's page that holds nothing but what its maker wrote.
 #include "core/workbench/report/run_report.h"
 
 #include "fuzz.h"
@@ -9,12 +7,9 @@ using namespace switchyard::fuzz;
 namespace report = switchyard::report;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string text(text_of(data, size));
-    (void)report::is_comparison(text);
     try {
-        const auto comparison = report::read_comparison(text, "compare.json");
-        require_harmless_page(report::comparison_page(comparison));
-        const auto stacks = report::stack_times(comparison, "compare.json");
+        const InputFile file(text_of(data, size));
+        const auto stacks = report::read_stack_times(file.path());
         require_harmless_page(report::run_report(report::RunRecord{}, &stacks));
     } catch (const report::InputError& error) {
         require_message(error.what());

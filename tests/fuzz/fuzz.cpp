@@ -1,5 +1,6 @@
 #include "fuzz.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -13,6 +14,7 @@ namespace {
 void write_all(int descriptor, std::string_view content) {
     while (!content.empty()) {
         const auto written = ::write(descriptor, content.data(), content.size());
+        if (written < 0 && errno == EINTR) continue;  // by the fuzzer's alarm
         if (written <= 0) throw std::runtime_error("cannot write an input to a file");
         content.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -41,12 +43,19 @@ InputFile::~InputFile() { ::close(descriptor_); }
 std::string InputFile::path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
 InputFolder::InputFolder() : path_((std::filesystem::temp_directory_path() / "fuzz-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make the folder " + path_);
+    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot create the folder " + path_);
 }
 
 InputFolder::~InputFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
+}
+
+void write_file(const std::string& path, std::string_view content) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (descriptor < 0) throw std::runtime_error("cannot write " + path);
+    write_all(descriptor, content);
+    ::close(descriptor);
 }
 
 void InputFolder::set(const std::string& name, std::string_view content) const {
@@ -55,10 +64,7 @@ void InputFolder::set(const std::string& name, std::string_view content) const {
         ::unlink(file.c_str());
         return;
     }
-    const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (descriptor < 0) throw std::runtime_error("cannot write " + file);
-    write_all(descriptor, content);
-    ::close(descriptor);
+    write_file(file, content);
 }
 
 std::optional<std::vector<char32_t>> code_points(std::string_view text) {

@@ -47,6 +47,9 @@ private:
     int descriptor_;
 };
 
+// A file of an input, or one in its place.
+void write_file(const std::string& path, std::string_view content);
+
 // A folder for inputs of several files, below TMPDIR, removed when the process ends.
 class InputFolder {
 public:

@@ -131,7 +131,7 @@ private:
 }  // namespace
 
 void require_harmless_page(std::string_view html) {
-    constexpr std::size_t largest = 500'000;  // as run_report.h and comparison_page.h promise
+    constexpr std::size_t largest = 500'000;  // as run_report.h promises
     require(html.size() < largest, "the page is larger than promised", std::to_string(html.size()));
     require(code_points(html).has_value(), "the page is no UTF-8");
     Page(html).check();

@@ -8,7 +8,7 @@
 namespace {
 
 using namespace switchyard::fuzz;
-namespace host = switchyard::host;
+namespace loader = switchyard::loader;
 
 // The string literals of one definition, joined: what the compiler would make of `NAME = "..." "...";`.
 std::string literal_after(std::string_view source, std::string_view name) {
@@ -54,14 +54,14 @@ std::string section_of(std::string_view json) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const InputFile file(text_of(data, size));
-    const auto read = host::read_plugin_toml(file.path(), "");
+    const auto read = loader::read_plugin_toml(file.path(), "");
     require(read.plugin.has_value() == read.problems.empty(), "neither a plugin nor problems");
     for (const auto& problem : read.problems) require_message(switchyard::config::render(problem));
     if (!read.plugin) return 0;
 
     const auto& written = read.plugin->manifest;
-    const auto source = host::generate_source(*read.plugin, "libc10_build_id=a\n");
-    const auto parsed = host::parse_manifest(section_of(literal_after(source, "manifest_json")));
+    const auto source = loader::generate_source(*read.plugin, "libc10_build_id=a\n");
+    const auto parsed = loader::parse_manifest(section_of(literal_after(source, "manifest_json")));
     require(parsed.manifest.has_value(), "the host does not read the manifest", parsed.error);
     const auto& manifest = *parsed.manifest;
     require(manifest.name == written.name && manifest.version == written.version &&

@@ -9,19 +9,19 @@
 namespace {
 
 using namespace switchyard::fuzz;
-namespace host = switchyard::host;
+namespace loader = switchyard::loader;
 namespace resolver = switchyard::resolver;
 
 void check_probe(std::string_view text) {
-    if (const auto report = host::parse_probe_report(text)) {
-        const auto again = host::parse_probe_report(host::to_json(*report));
-        require(again.has_value() && host::to_json(*again) == host::to_json(*report),
+    if (const auto report = loader::parse_probe_report(text)) {
+        const auto again = loader::parse_probe_report(loader::to_json(*report));
+        require(again.has_value() && loader::to_json(*again) == loader::to_json(*report),
                 "a probe's report does not come back");
     }
-    host::ProbeTranscript transcript;
+    loader::ProbeTranscript transcript;
     transcript.lines = std::string(text);
-    const auto read = host::read_transcript(transcript);
-    if (read.failure) require_message(host::to_string(*read.failure));
+    const auto read = loader::read_transcript(transcript);
+    if (read.failure) require_message(loader::to_string(*read.failure));
 }
 
 void check_measurement(const std::string& text) {

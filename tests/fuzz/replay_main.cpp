@@ -14,22 +14,11 @@
 
 #include <glob.h>
 
-#include "fuzz.h"
+#include "replay.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Target {
-    const char* name;
-    int (*run)(const std::uint8_t* data, std::size_t size);
-};
-
-}  // namespace
-
-#include <targets.inc>
-
-namespace {
 
 std::string read(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);

@@ -1,10 +1,10 @@
 // A vocabulary and a text, separated by 0x1c. Whatever both are: numbers lie within the vocabulary, what
 // loses nothing comes back, and the vocabulary that a tokenizer writes makes the same tokenizer again.
-#include "core/workbench/data/bert_normalizer.h"
-#include "core/workbench/data/byte_tokenizer.h"
-#include "core/workbench/data/smiles_text.h"
-#include "core/workbench/data/smiles_tokenizer.h"
-#include "core/workbench/data/wordpiece.h"
+#include "core/workbench/data/tokenizers/bert_normalizer.h"
+#include "core/workbench/data/tokenizers/byte_tokenizer.h"
+#include "core/workbench/data/tokenizers/smiles_text.h"
+#include "core/workbench/data/tokenizers/smiles_tokenizer.h"
+#include "core/workbench/data/tokenizers/wordpiece.h"
 
 #include "fuzz.h"
 

@@ -50,21 +50,21 @@ void compare(const char* what, const Shape& s, double work, const std::function<
         work / b * 1e-9, b / a);
 }
 
-void run(const host::LoadedComponent& flash, const HostInfo& host, const Shape& s) {
+void run(const runtime::LoadedComponent& flash, const HostInfo& host, const Shape& s) {
     AttentionRequest request;
     request.device = Device::cuda;
     request.dtype = DType::bfloat16;
     request.needs_grad = true;
     request.head_dim = request.v_head_dim = s.dim;
     if (s.causal) request.masks.insert(MaskKind::causal);
-    host::ExecutionCounter counter;
+    runtime::ExecutionCounter counter;
     CreateInfo info;
     info.request = &request;
     info.options.set("untried_device", true);
     info.host = &host;
-    info.services = host::services();
+    info.services = runtime::services();
     info.token = &counter;
-    const auto attention = host::create<Attention>(flash, info);
+    const auto attention = runtime::create<Attention>(flash, info);
 
     // [B, N, H, D] in memory for both: what projections leave.
     const auto make = [&] {
@@ -99,7 +99,7 @@ int main(int count, char** arguments) try {
     const HostInfo host = host_with_device();
     std::printf("%s, LibTorch %s; medians of 20, in turn; the last column is LibTorch's time over flash's\n",
                 host.first(Device::cuda)->name.c_str(), host.libtorch_version.c_str());
-    host::Registry registry =
+    runtime::Registry registry =
         plugin_at(count > 1 ? arguments[1] : "build-gpu/lib/switchyard/plugins/libflash.so", host);
     const at::NoGradGuard no_grad;
     const auto flash = component_of(registry, Kind::attention, "flash");

@@ -67,20 +67,20 @@ void measure_copy() {
 }
 
 template <class Interface, class Request>
-auto make(host::Registry& registry, const HostInfo& host, Kind kind, const char* id, const Request& request,
-          Options options) {
-    static host::ExecutionCounter counter;
+auto make(runtime::Registry& registry, const HostInfo& host, Kind kind, const char* id,
+          const Request& request, Options options) {
+    static runtime::ExecutionCounter counter;
     CreateInfo info;
     info.request = &request;
     options.set("untried_device", true);
     info.options = std::move(options);
     info.host = &host;
-    info.services = host::services();
+    info.services = runtime::services();
     info.token = &counter;
-    return host::create<Interface>(component_of(registry, kind, id), info);
+    return runtime::create<Interface>(component_of(registry, kind, id), info);
 }
 
-auto make_8bit(host::Registry& registry, const HostInfo& host, const OptimizerRequest& request) {
+auto make_8bit(runtime::Registry& registry, const HostInfo& host, const OptimizerRequest& request) {
     Options options;
     options.set("min_8bit_size", std::int64_t{4096});
     options.set("keep_32bit", std::vector<std::string>{});
@@ -140,7 +140,7 @@ void adamw_of_libtorch(Model& model, Moments& moments, bool clips) {
                       0.9, 0.999, 0.01, 1e-8, false, false);
 }
 
-void time_optimizers(host::Registry& fused, host::Registry& optim8bit, const HostInfo& host) {
+void time_optimizers(runtime::Registry& fused, runtime::Registry& optim8bit, const HostInfo& host) {
     OptimizerRequest request;
     request.device = Device::cuda;
     for (const bool clips : {false, true}) {
@@ -171,7 +171,7 @@ void time_optimizers(host::Registry& fused, host::Registry& optim8bit, const Hos
 
 // What stands around the matrix products, in the shapes of BERT-base: forward and backward, against
 // LibTorch's own kernel of the same.
-void time_normalization(host::Registry& fused, const HostInfo& host) {
+void time_normalization(runtime::Registry& fused, const HostInfo& host) {
     constexpr std::int64_t rows = 65536, width = 768;
     NormalizationRequest request;
     request.device = Device::cuda;
@@ -209,7 +209,7 @@ void time_normalization(host::Registry& fused, const HostInfo& host) {
         [&] { norm->forward(wide, params, nullptr); }, {}, "");
 }
 
-void time_activation_and_loss(host::Registry& fused, const HostInfo& host) {
+void time_activation_and_loss(runtime::Registry& fused, const HostInfo& host) {
     ActivationRequest request;
     request.device = Device::cuda;
     request.dtype = DType::bfloat16;
@@ -243,7 +243,7 @@ void time_activation_and_loss(host::Registry& fused, const HostInfo& host) {
 
 // bitsandbytes' own kernel on one tensor, against ours on the same (csrc/pythonInterface.cpp has the
 // declaration).
-void time_bitsandbytes(const char* library, host::Registry& optim8bit, const HostInfo& host) {
+void time_bitsandbytes(const char* library, runtime::Registry& optim8bit, const HostInfo& host) {
     using Step = void(float*, float*, std::uint8_t*, std::uint8_t*, float, float, float, float, float,
                       std::int32_t, float, float*, float*, float*, float*, float, float, bool, std::int32_t);
     void* const opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -285,8 +285,8 @@ int main(int count, char** arguments) try {
     std::printf("%s, LibTorch %s; medians of 20, in turn\n", host.first(Device::cuda)->name.c_str(),
                 host.libtorch_version.c_str());
     const std::string folder = arguments[1];
-    host::Registry fused = plugin_at(folder + "/libfused.so", host);
-    host::Registry optim8bit = plugin_at(folder + "/liboptim8bit.so", host);
+    runtime::Registry fused = plugin_at(folder + "/libfused.so", host);
+    runtime::Registry optim8bit = plugin_at(folder + "/liboptim8bit.so", host);
     const at::NoGradGuard no_grad;
     measure_copy();
     time_normalization(fused, host);

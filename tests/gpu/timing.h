@@ -56,20 +56,20 @@ inline double median(std::vector<double> values) {
 
 // This machine with its device. Throws where it has none.
 inline HostInfo host_with_device() {
-    if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw std::runtime_error(error);
-    HostInfo host = host::this_host(host::Look::with_devices);
+    if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw std::runtime_error(error);
+    HostInfo host = machine::this_host(machine::Look::with_devices);
     if (host.first(Device::cuda) == nullptr) throw std::runtime_error("this machine has no CUDA device");
     return host;
 }
 
-inline host::Registry plugin_at(const std::string& library, const HostInfo& host) {
-    host::DiscoveryOptions options;
+inline runtime::Registry plugin_at(const std::string& library, const HostInfo& host) {
+    loader::DiscoveryOptions options;
     options.run_probes = false;
     options.path.entries = {{library, "given", true}};
-    return host::Registry(host::discover(options, host));
+    return runtime::Registry(loader::discover(options, host));
 }
 
-inline host::LoadedComponent component_of(host::Registry& registry, Kind kind, const std::string& id) {
+inline runtime::LoadedComponent component_of(runtime::Registry& registry, Kind kind, const std::string& id) {
     for (const auto& record : registry.records()) {
         for (const auto& one : registry.load(record)) {
             if (one.manifest->kind == kind && one.manifest->id == id) return one;

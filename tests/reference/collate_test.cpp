@@ -2,6 +2,8 @@
 // To add a case: samples, parameters, and what the batch must hold.
 #include <switchyard/reference/collate.h>
 
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <switchyard_test.h>
@@ -100,6 +102,43 @@ TEST_CASE("labels of tokens lie as the ids do, -100 beside them") {
     const std::vector<Sample> samples = {sample_of({1, 2, 3}, {11, -100, 13}), sample_of({4}, {14})};
     CHECK(rows(collate(samples, {0, 1}, padded, true).labels) == Rows{{11, -100, 13}, {14, -100, -100}});
     CHECK(rows(collate(samples, {0, 1}, packed, true).labels) == Rows{{11, -100, 13, 14}});
+}
+
+TEST_CASE("float labels stand in a row for each sample, in both layouts") {
+    Sample first = sample_of({1, 2, 3}), second = sample_of({4});
+    first.float_labels = {0.5F, -2.0F};
+    second.float_labels = {7.0F, std::numeric_limits<float>::quiet_NaN()};
+    for (const auto& params : {padded, packed}) {
+        const at::Tensor labels = collate({first, second}, {0, 1}, params, false).float_labels;
+        CHECK(labels.scalar_type() == at::kFloat);
+        CHECK((labels.dim() == 2 && labels.size(0) == 2 && labels.size(1) == 2));
+        CHECK(labels[0][0].item<float>() == 0.5F);
+        CHECK(labels[0][1].item<float>() == -2.0F);
+        CHECK(labels[1][0].item<float>() == 7.0F);
+        CHECK(std::isnan(labels[1][1].item<float>()));
+        CHECK_FALSE(collate({first, second}, {0, 1}, params, false).labels.defined());
+    }
+    CHECK_FALSE(collate(three, who, padded, false).float_labels.defined());
+}
+
+TEST_CASE("float labels that do not fit are refused, naming the sample") {
+    Sample first = sample_of({1, 2, 3}), second = sample_of({4});
+    first.float_labels = {0.5F, -2.0F};
+    second.float_labels = {7.0F};
+    CHECK_THROWS_WITH(collate({first, second}, {10, 11}, padded, false),
+                      "data loader: sample 11 has 1 float labels, expected 2 as the first of its batch");
+    second.float_labels = {};
+    CHECK_THROWS_WITH(collate({first, second}, {10, 11}, padded, false),
+                      "data loader: sample 11 has 0 float labels, expected 2 as the first of its batch");
+    second.float_labels = {1.0F, 2.0F};
+    second.labels = {3};
+    CHECK_THROWS_WITH(collate({second}, {11}, padded, false),
+                      "data loader: sample 11 has both labels and float labels");
+    Sample documents = sample_of({1, 2});
+    documents.documents = {1, 1};
+    documents.float_labels = {1.0F};
+    CHECK_THROWS_WITH(collate({documents}, {5}, packed, false),
+                      "data loader: sample 5 is made of documents and has float labels");
 }
 
 TEST_CASE("longer samples are cut with their token_type_ids and labels") {

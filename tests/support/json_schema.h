@@ -1,5 +1,5 @@
 // Does a JSON value fit one of docs/schema/*.json? The part of JSON Schema (draft 2020-12) that those files
-// use: type, properties, required, additionalProperties, items, enum, const, minItems, minimum, anyOf, $ref
+// use: type, properties, required, additionalProperties, items, enum, const, minItems, minimum, maximum, anyOf, $ref
 // to "#/$defs/NAME". Any other keyword is an error, so that no schema promises what is not checked.
 #pragma once
 
@@ -63,6 +63,8 @@ private:
                 require(!value.is_array() || value.size() >= rule, place, "too few items", faults);
             else if (key == "minimum")
                 require(!value.is_number() || value >= rule, place, "below " + rule.dump(), faults);
+            else if (key == "maximum")
+                require(!value.is_number() || value <= rule, place, "above " + rule.dump(), faults);
             else if (key == "required")
                 check_required(rule, value, place, faults);
             else if (key == "properties")

@@ -76,7 +76,7 @@ public:
     bool end_array() override { return close(); }
     bool key(string_t& name) override {
         if (!open_.back().names.insert(name).second)
-            return refuse("'" + base::quoted(name) + "' stands there twice");
+            return refuse("'" + base::quoted(name) + "' appears twice");
         name_ = std::move(name);
         return true;
     }
@@ -146,9 +146,9 @@ ParsedJson failed(std::string_view text, std::size_t offset, const std::string& 
         std::to_string(first_line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')));
     const bool one_line = text.find('\n') >= text.size() - (text.empty() ? 0 : 1);
     ParsedJson parsed;
-    parsed.error = file + ":" + line + ":" + column + ": error: no valid JSON: " + reason;
+    parsed.error = file + ":" + line + ":" + column + ": error: not valid JSON: " + reason;
     parsed.fault =
-        "no valid JSON at " + (one_line ? "" : "line " + line + ", ") + "column " + column + ": " + reason;
+        "not valid JSON at " + (one_line ? "" : "line " + line + ", ") + "column " + column + ": " + reason;
     return parsed;
 }
 

@@ -22,8 +22,8 @@ using Json = nlohmann::ordered_json;
 
 struct ParsedJson {
     Json value;
-    std::string error;  // "FILE:LINE:COLUMN: error: no valid JSON: ..."; empty: `value` is the text's
-    std::string fault;  // the same for a text without a file: "no valid JSON at column 8: ..."
+    std::string error;  // "FILE:LINE:COLUMN: error: not valid JSON: ..."; empty: `value` is the text's
+    std::string fault;  // the same for a text without a file: "not valid JSON at column 8: ..."
 };
 
 struct JsonLimits {

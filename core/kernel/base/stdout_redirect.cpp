@@ -7,7 +7,7 @@
 #include <iostream>
 #include <mutex>
 
-namespace switchyard::host {
+namespace switchyard::base {
 namespace {
 
 std::mutex mutex;
@@ -63,4 +63,4 @@ int redirect_stdout_for_good() noexcept {
     return out;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::base

@@ -2,7 +2,7 @@
 // but it belongs to the command: somebody may be reading JSON from it.
 #pragma once
 
-namespace switchyard::host {
+namespace switchyard::base {
 
 // While one lives, what is written to the standard output - through C, through C++ or to descriptor 1 - goes
 // to the standard error. They nest, on any threads: the first turns it aside and the last one turns it back.
@@ -20,4 +20,4 @@ public:
 // output as it was, which is not inherited by other programs; -1 if there is none.
 int redirect_stdout_for_good() noexcept;
 
-}  // namespace switchyard::host
+}  // namespace switchyard::base

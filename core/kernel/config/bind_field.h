@@ -65,23 +65,20 @@ struct EnumOf<std::vector<T>> {
     using type = T;
 };
 
-// The shape of a member of type T without limits of its own.
+// What a member of type T may be without limits of its own.
 template <class T>
-Shape natural_shape() {
+ValueSpec natural_spec() {
     using Enum = typename EnumOf<T>::type;
-    Shape shape;
+    ValueSpec spec;
     if constexpr (std::is_same_v<T, std::optional<bool>>) {
-        shape.type = Type::choice;
-        shape.limits.choices = {"auto", "true", "false"};
+        spec.limits.choices = {"auto", "true", "false"};
     } else if constexpr (std::is_enum_v<Enum>) {
-        shape.type = std::is_same_v<T, std::vector<Enum>> ? Type::choices : Type::choice;
-        shape.limits.choices.assign(names<Enum>.begin(), names<Enum>.end());
+        if (std::is_same_v<T, std::vector<Enum>>) spec.type = ValueType::list;
+        spec.limits.choices.assign(names<Enum>.begin(), names<Enum>.end());
     } else {
-        constexpr Type by_index[] = {Type::boolean, Type::integer, Type::number,
-                                     Type::text,    Type::texts,   Type::numbers};
-        shape.type = by_index[Value(T{}).index()];
+        spec.type = static_cast<ValueType>(Value(T{}).index());
     }
-    return shape;
+    return spec;
 }
 
 template <auto SectionMember>
@@ -89,14 +86,17 @@ struct Rows {
     Section section;
 
     template <auto Member>
-    Field& add(std::string_view name, std::string_view help, Limits limits = {}, Notes notes = {}) {
-        using T = std::remove_cvref_t<decltype((std::declval<Config&>().*SectionMember).*Member)>;
-        Shape shape = natural_shape<T>();
-        if (limits.choices.empty()) limits.choices = std::move(shape.limits.choices);
-        shape.limits = std::move(limits);
-        const std::string key = std::string(section.name) + '.' + std::string(name);
+    Field& add(std::string_view name, std::string_view help, ValueLimits limits = {}, Notes notes = {}) {
+        static const Config standard;
+        using T = std::remove_cvref_t<decltype((standard.*SectionMember).*Member)>;
+        ValueSpec spec = natural_spec<T>();
+        spec.key = section.name + '.' + std::string(name);
+        spec.default_value = pack((standard.*SectionMember).*Member);
+        if (limits.choices.empty()) limits.choices = std::move(spec.limits.choices);
+        spec.limits = std::move(limits);
+        spec.help = help;
         section.fields.push_back(
-            {key, std::string(help), std::move(shape), std::move(notes),
+            {std::move(spec), std::move(notes),
              [](const Config& config) { return pack((config.*SectionMember).*Member); },
              [](Config& config, const Value& value) { unpack(value, (config.*SectionMember).*Member); }});
         return section.fields.back();

@@ -28,10 +28,10 @@ struct Config {
     TaskConfig task;
     DataConfig data;
     TrainConfig train;
-    AttentionConfig attention;
-    NormalizationConfig normalization;
-    ActivationConfig activation;
-    LinearConfig linear;
+    SlotConfig attention;
+    SlotConfig normalization;
+    SlotConfig activation;
+    SlotConfig linear;
     LossConfig loss;
     OptimizerConfig optimizer;
     PrecisionConfig precision;

@@ -22,10 +22,10 @@ enum class TokenizerKind : std::uint8_t { wordpiece, bytes, smiles };
 // that a file holds.
 enum class Documents : std::uint8_t { rows, paragraphs, files };
 
-// How texts become samples of a language model. none: each is one, cut to batch.max_length;  packed_lm: texts
-// end to end in blocks of batch.max_length tokens, and
-// nothing is seen across the end of a text;  fixed: the same blocks as one stream, where a token sees all
-// before it in its block.
+// How texts become samples of a language model.
+// none: each text is a sample, cut to batch.max_length;  packed_lm: texts end to end in blocks of
+// batch.max_length tokens, without attention across the end of a text;  fixed: the same blocks as one stream,
+// in which a token attends to all before it.
 enum class Blocks : std::uint8_t { none, packed_lm, fixed };
 
 // What a seq2seq model is to answer. texts: a second text that is given with the first;  spans: the spans
@@ -41,6 +41,7 @@ struct DataConfig {
     std::string text_column = "text";
     std::string pair_column;  // a second text for each sample; empty: none
     std::string label_column = "label";
+    std::string label_separator;  // multi_label: between the names in label_column; empty: a column for each
     // seq2seq: the second text is in a column, or on the same line of another file; one such file for each of
     // train and eval.
     std::string target_column;

@@ -50,10 +50,8 @@ private:
     bool doubtful(const Key& key) const { return reading_.doubtful.count(key) > 0; }
 
     void fill_options(const OptionSchemas& schemas) {
-        for (const auto& [id, schema] : schemas) {
-            Options& options = config_.slot(id.first).options[id.second];
-            for (const auto& spec : schema) options.set(spec.name, spec.default_value);
-        }
+        for (const auto& [id, schema] : schemas)
+            config_.slot(id.first).options[id.second] = default_options(schema);
     }
 
     void set_usual(const Field& field) {
@@ -75,6 +73,11 @@ private:
         follow("model.head_dim", model.head_dim, model.hidden_size / model.heads);
         follow("model.intermediate_size", model.intermediate_size, 4 * model.hidden_size);
         follow("batch.max_length", config_.batch.max_length, model.max_positions);
+        if (config_.batch.tokens > 0 && !written("batch.size")) {
+            config_.batch.size = std::min(config_.batch.tokens,
+                                          static_cast<std::int64_t>(*find_field("batch.size")->limits.max));
+            config_.origins["batch.size"] = {.name = "batch.tokens"};
+        }
     }
 
     // A mistake in `keys` together, told at the first of them that was written; says nothing if one of
@@ -150,7 +153,8 @@ private:
         std::string expected = "causal_lm";
         if (type == ModelType::t5) expected = "seq2seq";
         if (type == ModelType::bert) {
-            expected = "masked_lm, classification, token_classification or next_sentence";
+            expected =
+                "masked_lm, classification, token_classification, next_sentence, regression or multi_label";
         }
         require(wanted == type, {"task.kind", "model.type"},
                 "a " + std::string(name(type)) + " is not trained for " + std::string(name(kind)),
@@ -159,9 +163,18 @@ private:
         for (const auto& label : config_.task.labels) {
             require(!label.empty(), {"task.labels"}, "a label is empty", "a name for each class");
             require(labels.insert(label).second, {"task.labels"},
-                    "the label " + toml_string(label) + " stands there twice", "a name for each class");
+                    "the label " + toml_string(label) + " appears twice", "a name for each class");
         }
-        require(!config_.task.project_all || config_.task.predicts_words(), {"task.project_all", "task.kind"},
+        const bool values = config_.task.float_labels();
+        require(!values || config_.loss.label_smoothing == 0.0, {"loss.label_smoothing", "task.kind"},
+                std::string(name(kind)) + " has no classes of which one is right", "label_smoothing = 0");
+        require(!values || config_.loss.z_loss == 0.0, {"loss.z_loss", "task.kind"},
+                std::string(name(kind)) + " has no log-normalizer", "z_loss = 0");
+        require(config_.data.label_separator.empty() || kind == TaskKind::multi_label,
+                {"data.label_separator", "task.kind"}, std::string(name(kind)) + " has one label in a column",
+                "task.kind = \"multi_label\"");
+        require(!config_.task.project_all || config_.task.predicts_tokens(),
+                {"task.project_all", "task.kind"},
                 "only words are projected, " + std::string(name(kind)) + " has classes",
                 "false, or a task.kind that predicts words");
     }
@@ -215,7 +228,7 @@ private:
                "precision.loss_scaling = false");
         refuse(config_.train.recompute == Recompute::none, "train.recompute",
                "recomputation sets the random state from the host", "train.recompute = \"none\"");
-        refuse(!config_.task.predicts_words() || config_.task.project_all, "task.project_all",
+        refuse(!config_.task.predicts_tokens() || config_.task.project_all, "task.project_all",
                "how many positions have a label decides about shapes within the step",
                "task.project_all = true");
         refuse(config_.train.nonfinite != Nonfinite::skip || config_.optimizer.max_grad_norm > 0.0,
@@ -247,7 +260,7 @@ void apply(Config& config, const Assignment& assignment) {
     const auto bare = options.find(assignment.component.substr(assignment.component.find('/') + 1));
     // "plugin/id" starts from the same defaults as "id".
     if (bare != options.end()) options.emplace(assignment.component, bare->second);
-    options[assignment.component].set(assignment.option, to_option(assignment.value));
+    options[assignment.component].set(assignment.option, assignment.value);
 }
 
 Config derive(Reading& reading, const OptionSchemas* schemas, bool complete) {

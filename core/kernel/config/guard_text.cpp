@@ -39,18 +39,37 @@ public:
         if (quote_ != 0) return step_in_string(c);
         if (beyond_ascii(at_)) found_stray(at_, false);
         if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
-        if (c == '"' || c == '\'') {
+        if ((c == '"' || c == '\'') && opens_string()) {
             quote_ = c;
             multiline_ = three(c);
         }
         if (c == '\n') dots_ = 0;
         if (c == '.') ++dots_;
-        if (c == '[' || c == '{') ++depth_;
-        if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+        if (c != ' ' && c != '\t') last_ = c;
+        follow_brackets(c);
         if (c != '#') at_ += quote_ != 0 && multiline_ ? 3 : 1;
     }
 
 private:
+    // A quote elsewhere is a mistake, and the parser, before it tells that, reads on as if it were a part of
+    // the number or the name before it.
+    bool opens_string() const {
+        constexpr std::string_view before = "\n\r=,[{#";
+        return last_ == 0 || before.find(last_) != std::string_view::npos || (last_ == '.' && !in_value_);
+    }
+
+    // In a value dots belong to numbers; in a key they stand between its parts.
+    void follow_brackets(char c) {
+        if (c == '[' || c == '{') ++depth_;
+        const auto level = 1U << std::min(depth_, max_nesting + 1);  // deeper text is not parsed
+        if (c == '{') tables_ |= level;
+        if (c == '[') tables_ &= ~level;
+        const bool in_table = depth_ > 0 && (tables_ & level) != 0;
+        if (c == '=') in_value_ = true;
+        if (c == '{' || (c == ',' && in_table) || (c == '\n' && depth_ == 0)) in_value_ = false;
+        if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    }
+
     bool three(char quote) const { return text_.substr(at_, 3) == std::string(3, quote); }
     bool beyond_ascii(std::size_t at) const {
         return at < text_.size() && static_cast<unsigned char>(text_[at]) >= 0x80;
@@ -87,6 +106,9 @@ private:
     std::size_t at_ = 0;
     int depth_ = 0;
     int dots_ = 0;
+    char last_ = 0;          // outside of strings, and no blank
+    bool in_value_ = false;  // behind an equals sign
+    unsigned tables_ = 0;    // bit i: what opened level i is an inline table
     char quote_ = 0;
     bool multiline_ = false;
     std::optional<Stray> stray_;

@@ -63,7 +63,7 @@ PatternResult match_layers(std::string_view pattern, const ModelConfig& model) {
     }
     const auto dot = pattern.find('.');
     const auto stack = parse<Stack>(pattern.substr(0, dot));
-    if (!stack || dot == std::string_view::npos) return wrong(pattern, "is no pattern of layers", grammar);
+    if (!stack || dot == std::string_view::npos) return wrong(pattern, "is not a pattern of layers", grammar);
     const std::int64_t count = model.layers_of(*stack);
     if (count == 0) {
         const auto other = name(*stack == Stack::encoder ? Stack::decoder : Stack::encoder);
@@ -77,7 +77,7 @@ PatternResult match_layers(std::string_view pattern, const ModelConfig& model) {
         const auto range = span(rest.substr(0, comma), count);
         more = comma != std::string_view::npos;
         rest.remove_prefix(more ? comma + 1 : rest.size());
-        if (!range) return wrong(pattern, "is no pattern of layers", grammar);
+        if (!range) return wrong(pattern, "is not a pattern of layers", grammar);
         if (range->last >= count) {
             return wrong(
                 pattern, "names layer " + std::to_string(range->last) + ", which is not there",

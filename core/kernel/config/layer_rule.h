@@ -49,10 +49,10 @@ struct LayerRule {
 // What holds for one layer.
 struct LayerConfig {
     ModelConfig model;
-    AttentionConfig attention;
-    NormalizationConfig normalization;
-    ActivationConfig activation;
-    LinearConfig linear;
+    SlotConfig attention;
+    SlotConfig normalization;
+    SlotConfig activation;
+    SlotConfig linear;
     bool operator==(const LayerConfig&) const = default;
 };
 

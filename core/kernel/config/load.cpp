@@ -97,16 +97,16 @@ private:
         add_problems({problem_at(source, place, key, message, expected, hint)});
     }
 
-    std::optional<Value> check(const TextSource& source, Type type, const Node& node) {
+    std::optional<Value> check(const TextSource& source, ValueType type, const Node& node) {
         return check_value(
-            {type}, node, node.name,
+            {.type = type}, node, node.name,
             [&](const Node& part, const std::string& key, const std::string& expected, const std::string&) {
                 report(source, part.place, key, "got " + describe(part), expected);
             });
     }
 
     void read_preset(const Node& node, const TextSource& source) {
-        const auto value = check(source, Type::text, node);
+        const auto value = check(source, ValueType::string, node);
         if (!value) return;
         const auto& preset = std::get<std::string>(*value);
         const auto names = preset_names(request_.preset_dirs);
@@ -129,7 +129,7 @@ private:
 
     void read_includes(const Node& node, const TextSource& source) {
         const bool list = node.kind == Node::Kind::array;
-        if (!check(source, list ? Type::texts : Type::text, node)) return;
+        if (!check(source, list ? ValueType::list : ValueType::string, node)) return;
         for (const auto& path : list ? node.children : std::vector<Node>{node}) {
             const std::string file =
                 (fs::path(source.directory) / std::get<std::string>(path.scalar)).lexically_normal().string();

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/kinds.h>
-#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/value_spec.h>
 #include "core/kernel/config/config.h"
 #include "core/kernel/config/problem.h"
 

@@ -1,7 +1,7 @@
 // [model]: what is computed. Sizes and formulas only; who computes them stands in the slots (slot_config.h).
 //
 // In a loaded Config every value is final: what was left out has been filled in from the type's usual form
-// (table_model.cpp) or from the other sizes (derive.cpp), so that a reader never has to.
+// (table.cpp) or from the other sizes (derive.cpp), so that a reader never has to.
 #pragma once
 
 #include <array>

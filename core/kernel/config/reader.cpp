@@ -20,9 +20,7 @@ std::string known_names(const std::vector<std::string>& known) {
     return known.empty() ? "" : "one of " + base::joined(known);
 }
 
-bool is_section(const std::string& path) {
-    return std::ranges::count(sections(), std::string_view(path), &Section::name) > 0;
-}
+bool is_section(const std::string& path) { return std::ranges::count(sections(), path, &Section::name) > 0; }
 
 bool has_word(std::string_view words, std::string_view word) {
     const std::string padded = ' ' + std::string(words) + ' ';
@@ -124,7 +122,7 @@ private:
     }
 
     void read_value(const Node& node, const Field& field, Assignments& target) {
-        auto value = check_value(field.shape, node, field.key, complain_);
+        auto value = check_value(field, node, field.key, complain_);
         if (!value) {
             reading_.doubtful.insert(field.key);
             return;
@@ -156,10 +154,10 @@ private:
             const OptionSchema* schema = schemas_ == nullptr ? nullptr : find_schema(component, kind, path);
             if (schemas_ != nullptr && schema == nullptr) continue;
             for (const auto& option : component.children) {
-                const auto shape =
-                    schema == nullptr ? shape_of(option) : find_shape(option, component.name, *schema, path);
-                auto value = shape ? check_value(*shape, option, key_below(path, option.name), complain_)
-                                   : std::nullopt;
+                const auto spec = schema == nullptr ? spec_as_written(option)
+                                                    : find_spec(option, component.name, *schema, path);
+                auto value =
+                    spec ? check_value(*spec, option, key_below(path, option.name), complain_) : std::nullopt;
                 if (value)
                     target.push_back(
                         {key, component.name, option.name, std::move(*value), origin_at(option.name_place)});
@@ -182,12 +180,12 @@ private:
         return nullptr;
     }
 
-    std::optional<Shape> find_shape(const Node& node, const std::string& component,
-                                    const OptionSchema& schema, const std::string& path) {
+    std::optional<ValueSpec> find_spec(const Node& node, const std::string& component,
+                                       const OptionSchema& schema, const std::string& path) {
         std::vector<std::string> known;
         for (const auto& spec : schema) {
-            if (spec.name == node.name) return shape_of(spec);
-            known.push_back(spec.name);
+            if (spec.key == node.name) return spec;
+            known.push_back(spec.key);
         }
         report(node.name_place, key_below(path, node.name), component + " has no such option",
                known.empty() ? "none: it has no options" : known_names(known),
@@ -212,7 +210,7 @@ private:
             report(table.place, "layer.match", "is missing",
                    "the layers that the rule is for, such as \"encoder.0-3\"");
         } else {
-            pattern = check_value({Type::text}, *match, "layer.match", complain_);
+            pattern = check_value({.type = ValueType::string}, *match, "layer.match", complain_);
             rule.origin = origin_at(match->place);
         }
         for (const auto& node : table.children) {
@@ -251,7 +249,8 @@ private:
                        did_you_mean(suggest(node.name, {"name", "set", "program"})));
                 continue;
             }
-            auto value = check_value({words != nullptr ? Type::texts : Type::text}, node, key, complain_);
+            const auto type = words != nullptr ? ValueType::list : ValueType::string;
+            auto value = check_value({.type = type}, node, key, complain_);
             if (!value) continue;
             if (words == nullptr)
                 arm.name = std::get<std::string>(*value);

@@ -1,6 +1,7 @@
 // The sections about a run as a whole: [run], [runtime], [plugins], [batch].
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -46,6 +47,11 @@ struct BatchConfig {
     std::int64_t min_length = 1;
     std::int64_t max_length = 512;  // left out: model.max_positions
     Layout layout = Layout::padded;
+    std::int64_t tokens = 0;        // 0: as many as come
+    std::int64_t pad_multiple = 1;  // rows are rounded up to it
+
+    // That one side of a batch may have, padding counted: a sequence beyond the budget comes by itself.
+    std::int64_t most_tokens() const { return tokens > 0 ? std::max(tokens, max_length) : size * max_length; }
     bool operator==(const BatchConfig&) const = default;
 };
 

@@ -26,46 +26,44 @@ std::string default_text(const Field& field) {
     return different.size() == 1 ? *different.begin() : text;
 }
 
-// The options of a component as fields; `standard`: their defaults.
-struct Option {
-    Field field;
-    Value standard;
-};
-
-std::vector<Option> options_of(Kind kind, const std::string& component, const OptionSchema& schema) {
-    std::vector<Option> options;
-    for (const auto& spec : schema) {
-        const std::string key =
-            full_key({std::string(name(kind)) + ".options", component, spec.name, {}, {}});
-        options.push_back({{key, spec.help, shape_of(spec), {.per_layer = facts_of(kind).per_layer}},
-                           from_option(spec.default_value)});
+// The keys of the configuration, and the options of each component that has any.
+std::vector<Section> sections_with(const OptionSchemas* schemas) {
+    std::vector<Section> all = sections();
+    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
+        if (schema.empty()) continue;
+        Section section{std::string(name(id.first)) + ".options." + key_text(id.second), {}, {}};
+        for (const auto& spec : schema) {
+            Field& field =
+                section.fields.emplace_back(Field{spec, {.per_layer = facts_of(id.first).per_layer}});
+            field.key = section.name + '.' + key_text(spec.key);
+        }
+        all.push_back(std::move(section));
     }
-    return options;
+    return all;
 }
 
-void write_entry(std::ostream& out, const Field& field, std::string_view name, const std::string& standard) {
-    out << "  " << name << " = " << standard << '\n';
-    out << "      " << short_text(field.shape) << (field.notes.per_layer ? "; also in [[layer]]" : "")
-        << '\n';
-    if (!field.help.empty()) out << "      " << field.help << '\n';
+// The key within its section.
+std::string short_key(const Section& section, const Field& field) {
+    return field.key.substr(section.name.size() + 1);
 }
 
-nlohmann::json json_of(const Field& field, const Value& standard) {
-    const auto& [low, high, low_open, high_open, count, choices] = field.shape.limits;
+nlohmann::json json_of(const Field& field) {
+    const ValueLimits& limits = field.limits;
     nlohmann::json entry{{"key", field.key},
-                         {"type", type_name(field.shape.type)},
+                         {"type", type_name(field)},
                          {"help", field.help},
                          {"per_layer", field.notes.per_layer}};
-    entry["default"] = field.notes.derived.empty() ? value_json(standard) : nlohmann::json(nullptr);
+    entry["default"] =
+        field.notes.derived.empty() ? value_json(field.default_value) : nlohmann::json(nullptr);
     if (!field.notes.derived.empty()) entry["derived"] = field.notes.derived;
     for (std::size_t i = 0; i < field.notes.usual.size(); ++i) {
         entry["usual"][std::string(names<ModelType>[i])] =
             value_json(default_value(field, static_cast<ModelType>(i)));
     }
-    if (low) entry[low_open ? "above" : "min"] = *low;
-    if (high) entry[high_open ? "below" : "max"] = *high;
-    if (count > 0) entry["length"] = count;
-    if (!choices.empty()) entry["choices"] = choices;
+    if (limits.min) entry[limits.above_min ? "above" : "min"] = *limits.min;
+    if (limits.max) entry[limits.below_max ? "below" : "max"] = *limits.max;
+    if (limits.length > 0) entry["length"] = limits.length;
+    if (!limits.choices.empty()) entry["choices"] = limits.choices;
     return entry;
 }
 
@@ -75,7 +73,7 @@ Made from the tables in `core/kernel/config` by
 `switchyard config schema --markdown docs/config.md`; do not edit by hand.
 
 A configuration is a TOML file. Every key has a default; a key that is not listed here is an error.
-`switchyard config show CONFIG --origin` prints every value that holds and where it came from.
+`switchyard config show CONFIG --origin` prints every value in effect and where it comes from.
 
 ## Where values come from
 
@@ -88,7 +86,7 @@ include = ["base.toml"]         # other files, relative to this one
 [attention]
 backend = "mine"                # [plugin/]component[@variant], a list in order of preference, or "auto"
 
-[attention.options.mine]        # options of one component; they count where it is the one that is chosen
+[attention.options.mine]        # options of one component, used where it is chosen
 block = 256
 
 [[layer]]                       # other values for some layers; later rules win
@@ -99,14 +97,14 @@ attention.backend = "theirs"    # the keys marked "layer" below
 name = "half precision"
 set = ["precision.backend=torch/bf16"]
 
-[[arm]]                         # a program of its own; it runs in the folder of this file
+[[arm]]                         # an external program; it runs in the folder of this file
 program = ["python3", "peer.py"]
 ```
 
-`--set KEY=VALUE` takes any key and a TOML value; a word that is no TOML value is a string:
+`--set KEY=VALUE` takes any key and a TOML value; a word that is not a TOML value is a string:
 `--set optimizer.lr=3e-4`, `--set attention.backend=[mine,theirs]`, `--set preset=gpt2`.
 
-All mistakes are told in one pass, each with its place. A file has at most 1 MiB.
+All mistakes are reported in one pass, each with its place. A file has at most 1 MiB.
 
 ## Keys
 )";
@@ -114,18 +112,12 @@ All mistakes are told in one pass, each with its place. A file has at most 1 MiB
 }  // namespace
 
 void write_schema(std::ostream& out, const OptionSchemas* schemas) {
-    for (const auto& section : sections()) {
-        out << '[' << section.name << "]  " << section.help << '\n';
-        for (const auto& field : section.fields)
-            write_entry(out, field, field.key.substr(section.name.size() + 1), default_text(field));
-        out << '\n';
-    }
-    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
-        if (schema.empty()) continue;
-        const std::string section = std::string(name(id.first)) + ".options." + key_text(id.second);
-        out << '[' << section << "]\n";
-        for (const auto& [field, standard] : options_of(id.first, id.second, schema)) {
-            write_entry(out, field, field.key.substr(section.size() + 1), to_toml(standard));
+    for (const auto& section : sections_with(schemas)) {
+        out << '[' << section.name << ']' << (section.help.empty() ? "" : "  ") << section.help << '\n';
+        for (const auto& field : section.fields) {
+            out << "  " << short_key(section, field) << " = " << default_text(field) << "\n      "
+                << short_text(field) << (field.notes.per_layer ? "; also in [[layer]]" : "") << '\n';
+            if (!field.help.empty()) out << "      " << field.help << '\n';
         }
         out << '\n';
     }
@@ -139,8 +131,8 @@ void write_schema_markdown(std::ostream& out) {
         for (const auto& field : section.fields) {
             const bool one_value = field.notes.derived.empty() && field.notes.usual.empty();
             const std::string quote = one_value ? "`" : "";
-            out << "| `" << field.key.substr(section.name.size() + 1) << "` | " << short_text(field.shape)
-                << " | " << quote << default_text(field) << quote << " | " << field.help
+            out << "| `" << short_key(section, field) << "` | " << short_text(field) << " | " << quote
+                << default_text(field) << quote << " | " << field.help
                 << (field.notes.per_layer ? " (layer)" : "") << " |\n";
         }
         if (!parse<Kind>(section.name)) continue;
@@ -151,13 +143,8 @@ void write_schema_markdown(std::ostream& out) {
 
 nlohmann::json schema_json(const OptionSchemas* schemas) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const auto& section : sections()) {
-        for (const auto& field : section.fields)
-            rows.push_back(json_of(field, default_value(field, ModelType::bert)));
-    }
-    for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
-        for (const auto& [field, standard] : options_of(id.first, id.second, schema))
-            rows.push_back(json_of(field, standard));
+    for (const auto& section : sections_with(schemas)) {
+        for (const auto& field : section.fields) rows.push_back(json_of(field));
     }
     return rows;
 }

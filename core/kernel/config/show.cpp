@@ -51,8 +51,8 @@ void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
             const std::string path = option_path(slot, component, option);
             const bool written = config.origins.count(path) > 0;
             any_written = any_written || written;
-            values.push_back({(written ? "" : "# ") + key_text(option) + " = " + to_toml(from_option(value)),
-                              config.where(path)});
+            values.push_back(
+                {(written ? "" : "# ") + key_text(option) + " = " + to_toml(value), config.where(path)});
         }
         if (values.empty()) continue;
         lines.push_back({"", ""});
@@ -71,7 +71,7 @@ void for_each_value(const Config& config, Visit visit) {
     for (const auto kind_name : names<Kind>) {
         for (const auto& [component, options] : config.slot(*parse<Kind>(kind_name)).options) {
             for (const auto& [option, value] : options.values()) {
-                visit(option_path(kind_name, component, option), from_option(value));
+                visit(option_path(kind_name, component, option), value);
             }
         }
     }

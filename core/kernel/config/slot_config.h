@@ -31,22 +31,6 @@ struct SlotConfig {
     bool automatic() const { return backend.size() == 1 && backend.front() == "auto"; }
 };
 
-struct AttentionConfig : SlotConfig {
-    bool operator==(const AttentionConfig&) const = default;
-};
-
-struct NormalizationConfig : SlotConfig {
-    bool operator==(const NormalizationConfig&) const = default;
-};
-
-struct ActivationConfig : SlotConfig {
-    bool operator==(const ActivationConfig&) const = default;
-};
-
-struct LinearConfig : SlotConfig {
-    bool operator==(const LinearConfig&) const = default;
-};
-
 struct LossConfig : SlotConfig {
     bool projection = false;  // ask for output projection and loss in one: logits need not be whole in memory
     double label_smoothing = 0.0;

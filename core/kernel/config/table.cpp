@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/kernel/config/bind_field.h"
+#include "core/kernel/config/check_value.h"
 #include "core/kernel/config/table_job.h"
 
 namespace switchyard::config {
@@ -11,9 +12,11 @@ namespace {
 constexpr double widest = 1 << 20;
 constexpr double longest = 1 << 28;
 
-Limits above(double low) { return {.low = low, .low_open = true}; }
-Limits one_of(std::vector<std::string_view> choices) { return {.choices = std::move(choices)}; }
-Limits share(std::size_t count = 0) { return {.low = 0, .high = 1, .high_open = true, .count = count}; }
+ValueLimits above(double min) { return {.min = min, .above_min = true}; }
+ValueLimits one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
+ValueLimits share(std::size_t length = 0) {
+    return {.min = 0, .max = 1, .below_max = true, .length = length};
+}
 
 Section run_section() {
     Rows<&Config::run> rows{{"run", "The run as a whole.", {}}};
@@ -24,7 +27,8 @@ Section run_section() {
         "deterministic",
         "same input, same bits, run after run, on the same number of threads; the plan names the "
         "slots whose bits depend on that number");
-    rows.add<&R::phases>("phases", "what is planned: train, eval, prefill and decode (both gpt and t5 only)");
+    rows.add<&R::phases>("phases", "what is planned: train, eval, prefill and decode (both gpt and t5 only)",
+                         {.not_empty = true});
     return rows.section;
 }
 
@@ -32,23 +36,22 @@ Section runtime_section() {
     Rows<&Config::runtime> rows{{"runtime", "Memory and threads, the same for every backend.", {}}};
     using R = RuntimeConfig;
     rows.add<&R::allocator>("allocator",
-                            "who hands out CPU memory: the caching, counting allocator, or the C library");
+                            "allocator of CPU memory: the caching, counting one, or that of the C library");
     rows.add<&R::threads>("threads", "threads of CPU operations; 0: all cores the process may use",
                           within(0, 1024), {.also = "num_threads n_threads"});
-    rows.add<&R::auto_choice>(
-        "auto",
-        "what backend = \"auto\" goes by: the time that was measured on this host, or the "
-        "priority that plugins declare; with run.deterministic always the priority");
+    rows.add<&R::auto_choice>("auto",
+                              "what backend = \"auto\" chooses by: the time measured on this host, or the "
+                              "priority that plugins declare; with run.deterministic always the priority");
     return rows.section;
 }
 
 Section plugins_section() {
-    Rows<&Config::plugins> rows{{"plugins", "Where plugins are looked for.", {}}};
+    Rows<&Config::plugins> rows{{"plugins", "Where to search for plugins.", {}}};
     using P = PluginsConfig;
     rows.add<&P::paths>("paths",
                         "folders and libraries to search for plugins; relative to the file that names them",
                         {}, {.also = "path search_path", .path = true});
-    rows.add<&P::disabled>("disabled", "names of plugins that are not to be used", {},
+    rows.add<&P::disabled>("disabled", "names of plugins that must not be used", {},
                            {.also = "disable exclude"});
     return rows.section;
 }
@@ -77,7 +80,7 @@ Section model_section() {
     rows.add<&M::intermediate_size>(
         "intermediate_size", "width of the feed-forward, after the gate where it is gated", within(1, widest),
         {.derived = "4 * hidden_size", .also = "d_ff ffn_dim n_inner feed_forward ffn_size mlp_dim"});
-    rows.add<&M::vocab_size>("vocab_size", "words of the embedding table", within(2, longest),
+    rows.add<&M::vocab_size>("vocab_size", "tokens of the vocabulary", within(2, longest),
                              {.usual = {30522, 50257, 32128}, .also = "n_vocab vocabulary"});
     rows.add<&M::max_positions>(
         "max_positions", "tokens of the longest sequence", within(1, longest),
@@ -99,7 +102,7 @@ Section model_section() {
         {.usual = {"learned", "learned", "t5"}, .also = "position_embedding_type position_embeddings"});
     rows.add<&M::rotary_theta>("rotary_theta", "base of the wavelengths of rotary positions", above(0),
                                {.also = "rope_theta rotary_base"});
-    rows.add<&M::bias>("bias", "linear layers have a bias, and so has LayerNorm", {},
+    rows.add<&M::bias>("bias", "linear layers and LayerNorm have a bias", {},
                        {.usual = {true, true, false}, .also = "use_bias"});
     rows.add<&M::tie_embeddings>("tie_embeddings", "the output projection is the embedding table", {},
                                  {.also = "tie_word_embeddings"});
@@ -111,12 +114,12 @@ Section model_section() {
         {.also = "attention_probs_dropout_prob attn_pdrop attn_dropout", .per_layer = true});
     rows.add<&M::window>(
         "window",
-        "keys that a query sees up to and including its own, in an encoder as many after it; 0: all",
+        "keys that a query attends to, up to and including its own, in an encoder as many after it; 0: all",
         within(0, longest), {.also = "sliding_window", .per_layer = true});
-    rows.add<&M::prefix>("prefix", "first tokens of a sequence that all its tokens see; gpt only; 0: none",
+    rows.add<&M::prefix>("prefix",
+                         "first tokens of a sequence that all its tokens attend to; gpt only; 0: none",
                          within(0, longest));
-    rows.add<&M::soft_cap>("soft_cap",
-                           "attention scores become soft_cap * tanh(score / soft_cap); 0: they stay",
+    rows.add<&M::soft_cap>("soft_cap", "attention scores become soft_cap * tanh(score / soft_cap); 0: no cap",
                            at_least(0), {.also = "attn_logit_softcapping", .per_layer = true});
     return rows.section;
 }
@@ -125,10 +128,18 @@ Section batch_section() {
     Rows<&Config::batch> rows{
         {"batch", "Shapes of the batches; a component is bound once for the whole range.", {}}};
     using B = BatchConfig;
-    rows.add<&B::size>("size", "sequences in a batch", within(1, widest), {.also = "batch_size"});
+    rows.add<&B::size>("size", "sequences in a batch; with batch.tokens the most of them", within(1, widest),
+                       {.also = "batch_size"});
+    rows.add<&B::tokens>("tokens",
+                         "tokens of a batch, source, target and padding: data loaders with a composition of "
+                         "their own fill batches up to it; 0: batches have batch.size sequences",
+                         within(0, widest * 64), {.also = "token_budget max_tokens"});
     rows.add<&B::min_length>("min_length", "tokens of the shortest sequence", within(1, longest));
     rows.add<&B::max_length>("max_length", "tokens of the longest sequence", within(1, longest),
                              {.derived = "model.max_positions", .also = "max_seq_length length"});
+    rows.add<&B::pad_multiple>("pad_multiple",
+                               "padded rows are as long as the longest, rounded up to a multiple of it",
+                               within(1, 65536), {.also = "pad_to_multiple_of"});
     rows.add<&B::layout>("layout", "padded: [batch, seq] with lengths; packed: sequences end to end");
     return rows.section;
 }
@@ -136,32 +147,35 @@ Section batch_section() {
 // What all slots have.
 template <auto Slot>
 Rows<Slot> slot(Kind kind, std::string_view help) {
-    Rows<Slot> rows{{name(kind), help, {}}};
+    Rows<Slot> rows{{std::string(name(kind)), help, {}}};
     const Notes notes{.per_layer = facts_of(kind).per_layer};
     rows.template add<&SlotConfig::backend>("backend",
-                                            "who computes it: [plugin/]component[@variant], a list of them "
-                                            "in order of preference, or \"auto\"",
-                                            {}, notes)
-        .shape.type = Type::backend;
+                                            "the component that computes it: [plugin/]component[@variant], a "
+                                            "list in order of preference, or \"auto\"",
+                                            {.not_empty = true}, notes)
+        .type = ValueType::backend;
     rows.template add<&SlotConfig::allow_reduced>(
-        "allow_reduced", "may a component of reduced accuracy (it declares its bound) be taken", {}, notes);
+        "allow_reduced", "allow components of reduced accuracy, which declare a bound of their error", {},
+        notes);
     return rows;
 }
 
 Section loss_section() {
-    auto rows = slot<&Config::loss>(Kind::loss, "Who computes cross-entropy.");
+    auto rows = slot<&Config::loss>(Kind::loss, "The component that computes cross-entropy.");
     using L = LossConfig;
-    rows.add<&L::projection>("projection", "output projection and loss in one operation, logits never whole");
+    rows.add<&L::projection>(
+        "projection", "compute output projection and loss in one operation, without ever holding all logits");
     rows.add<&L::label_smoothing>("label_smoothing", "share of the target spread over all classes", share());
     rows.add<&L::z_loss>("z_loss", "factor of the squared log-normalizer added to the loss", at_least(0));
-    rows.add<&L::ignore_index>("ignore_index", "target of the rows that do not count");
+    rows.add<&L::ignore_index>("ignore_index", "label of the rows that the loss ignores");
     return rows.section;
 }
 
 Section optimizer_section() {
-    auto rows = slot<&Config::optimizer>(Kind::optimizer, "Who updates the parameters, and how.");
+    auto rows = slot<&Config::optimizer>(Kind::optimizer,
+                                         "The component that updates the parameters, and the update rule.");
     using O = OptimizerConfig;
-    rows.add<&O::algorithm>("algorithm", "update rule; `backend` says who does it", {},
+    rows.add<&O::algorithm>("algorithm", "update rule; `backend` is the component that computes it", {},
                             {.also = "name type"});
     rows.add<&O::lr>("lr", "learning rate", at_least(0), {.also = "learning_rate"});
     rows.add<&O::betas>("betas", "decay of the two moments (adamw, adam, lion, lamb)", share(2),
@@ -178,10 +192,10 @@ Section optimizer_section() {
 }
 
 Section precision_section() {
-    auto rows = slot<&Config::precision>(Kind::precision, "In which dtypes the model computes.");
+    auto rows = slot<&Config::precision>(Kind::precision, "The dtypes in which the model computes.");
     using P = PrecisionConfig;
     rows.add<&P::parameter_dtype>(
-        "parameter_dtype", "dtype in which the model stores its parameters; auto: as the policy asks for",
+        "parameter_dtype", "dtype in which the model stores its parameters; auto: as the policy requires",
         one_of({"auto", "float32", "float64", "bfloat16", "float16"}), {.also = "dtype torch_dtype"});
     rows.add<&P::compute_dtype>(
         "compute_dtype",
@@ -193,7 +207,8 @@ Section precision_section() {
 }
 
 Section data_loader_section() {
-    auto rows = slot<&Config::data_loader>(Kind::data_loader, "Who turns samples into batches.");
+    auto rows =
+        slot<&Config::data_loader>(Kind::data_loader, "The component that turns samples into batches.");
     rows.add<&DataLoaderConfig::shuffle>("shuffle", "a new order in every epoch, a function of run.seed");
     rows.add<&DataLoaderConfig::drop_last>("drop_last", "leave out a last batch that is smaller");
     return rows.section;
@@ -209,12 +224,16 @@ std::vector<Section> make_sections() {
         task_section(),
         data_section(),
         train_section(),
-        slot<&Config::attention>(Kind::attention, "Who computes softmax(q k^T) v.").section,
-        slot<&Config::normalization>(Kind::normalization,
-                                     "Who normalizes, with the residual sum and dropout before it.")
+        slot<&Config::attention>(Kind::attention, "The component that computes softmax(q k^T) v.").section,
+        slot<&Config::normalization>(
+            Kind::normalization,
+            "The component that normalizes, with the residual sum and dropout before it.")
             .section,
-        slot<&Config::activation>(Kind::activation, "Who computes the feed-forward's activation.").section,
-        slot<&Config::linear>(Kind::linear, "Who multiplies the matrices of linear layers.").section,
+        slot<&Config::activation>(Kind::activation,
+                                  "The component that computes the activation of the feed-forward.")
+            .section,
+        slot<&Config::linear>(Kind::linear, "The component that multiplies the matrices of linear layers.")
+            .section,
         loss_section(),
         optimizer_section(),
         precision_section(),
@@ -241,24 +260,17 @@ const Field* find_field(std::string_view key) {
 }
 
 Value default_value(const Field& field, ModelType type) {
-    static const Config standard;
-    if (field.notes.usual.empty()) return field.get(standard);
-    const auto to_value = [](auto literal) -> Value {
-        if constexpr (std::is_same_v<decltype(literal), std::string_view>)
-            return std::string(literal);
-        else
-            return literal;
-    };
-    return std::visit(to_value, field.notes.usual[static_cast<std::size_t>(type)]);
+    const auto& usual = field.notes.usual;
+    return usual.empty() ? field.default_value : usual[static_cast<std::size_t>(type)];
 }
 
-std::string value_text(const Field& field, const Value& value) {
+std::string value_text(const ValueSpec& spec, const Value& value) {
     const auto* list = std::get_if<std::vector<std::string>>(&value);
-    const bool single = field.shape.type == Type::backend && list != nullptr && list->size() == 1;
+    if (spec.type == ValueType::backend && list != nullptr && list->size() == 1)
+        return toml_string(list->front());
     const auto* text = std::get_if<std::string>(&value);
-    const bool is_switch = field.shape.type == Type::choice && text != nullptr && is_switch_word(*text);
-    if (is_switch) return *text;
-    return single ? toml_string(list->front()) : to_toml(value);
+    const bool is_switch = text != nullptr && !spec.limits.choices.empty() && is_switch_word(*text);
+    return is_switch ? *text : to_toml(value);
 }
 
 std::optional<Kind> kind_of_options(std::string_view path) {

@@ -14,12 +14,17 @@ Section task_section() {
     Rows<&Config::task> rows{{"task", "What the model is trained and evaluated for.", {}}};
     using T = TaskConfig;
     rows.add<&T::kind>(
-        "kind", "what the model is trained for; causal_lm is a gpt's, seq2seq a t5's, the others a bert's",
-        {}, {.usual = {"masked_lm", "causal_lm", "seq2seq"}, .also = "objective"});
-    rows.add<&T::labels>("labels", "names of the classes, in the order of their numbers", {},
-                         {.also = "classes label_names"});
+        "kind", "what the model is trained for; causal_lm needs a gpt, seq2seq a t5, the others a bert", {},
+        {.usual = {"masked_lm", "causal_lm", "seq2seq"}, .also = "objective"});
+    rows.add<&T::labels>("labels",
+                         "names of the classes, in the order of their numbers; regression: the columns to "
+                         "predict, none for data.label_column alone",
+                         {}, {.also = "classes label_names"});
+    rows.add<&T::standardize>("standardize",
+                              "regression: learn values less the training data's mean, divided by their "
+                              "standard deviation; what is predicted and reported is in units of the data");
     rows.add<&T::project_all>("project_all",
-                              "logits of words for every position, not only for those with a label");
+                              "compute logits for every position, not only for those with a label");
     return rows.section;
 }
 
@@ -28,10 +33,10 @@ Section data_section() {
     using D = DataConfig;
     rows.add<&D::train>(
         "train",
-        "files or folders to learn from: .txt, .smi, .tsv, .csv, .jsonl or .tab, plain, .gz or .bz2; "
+        "training files or folders: .txt, .smi, .tsv, .csv, .jsonl or .tab, plain, .gz or .bz2; "
         "relative to the file that names them",
         {}, {.also = "files train_files", .path = true});
-    rows.add<&D::eval>("eval", "files to evaluate on; none: a part of data.train, see eval_fraction", {},
+    rows.add<&D::eval>("eval", "evaluation files; none: a part of data.train, see eval_fraction", {},
                        {.also = "validation valid dev test", .path = true});
     rows.add<&D::eval_fraction>("eval_fraction",
                                 "share of the texts held out by a hash of the text, where eval names no file",
@@ -40,14 +45,18 @@ Section data_section() {
     rows.add<&D::pair_column>("pair_column", "column of a second text; empty: none");
     rows.add<&D::label_column>("label_column", "column of the label, its name or its number", {},
                                {.also = "label"});
+    rows.add<&D::label_separator>(
+        "label_separator",
+        "multi_label: what stands between the names in label_column; empty: each of task.labels is a "
+        "column of 0 and 1",
+        {}, {.also = "separator label_delimiter"});
     rows.add<&D::targets>("targets",
                           "seq2seq: a second text (target_column or target_train), or the spans cut out of "
                           "the text (span_share)");
-    rows.add<&D::target_column>("target_column", "seq2seq: column of the text to answer with", {},
+    rows.add<&D::target_column>("target_column", "seq2seq: column of the target text", {},
                                 {.also = "target"});
-    rows.add<&D::target_train>("target_train",
-                               "seq2seq: files whose lines answer the lines of data.train, one for each", {},
-                               {.path = true});
+    rows.add<&D::target_train>(
+        "target_train", "seq2seq: files with a target line for each line of data.train", {}, {.path = true});
     rows.add<&D::target_eval>("target_eval", "seq2seq: likewise for data.eval", {}, {.path = true});
     rows.add<&D::documents>("documents",
                             "language models: what one text is; paragraphs and files are for plain text", {},
@@ -56,18 +65,18 @@ Section data_section() {
                          "language models: each text a sample, or texts end to end in blocks of "
                          "batch.max_length tokens, with (packed_lm) or without (fixed) a mask between texts",
                          {}, {.also = "packing"});
-    rows.add<&D::bad_row>("bad_row", "a row that is malformed: stop with an error, or skip and count it");
-    rows.add<&D::other_label>("other_label", "a row whose label is none of task.labels: likewise");
+    rows.add<&D::bad_row>("bad_row", "a malformed row: stop with an error, or skip and count it");
+    rows.add<&D::other_label>("other_label", "a row whose label is not in task.labels: likewise");
     rows.add<&D::tokenizer>("tokenizer",
                             "wordpiece: BERT's; bytes: each byte a token; smiles: tokens of molecules");
     rows.add<&D::vocabulary>(
         "vocabulary",
         "vocab.txt of the tokenizer, a token a line, relative to the file that names it; "
-        "bytes has none, smiles makes one of data.train where this is empty",
+        "bytes needs none, smiles makes one from data.train if this is empty",
         {}, {.also = "vocab vocab_file", .path = true});
     rows.add<&D::lower_case>("lower_case", "an uncased vocabulary: lower case, no accents", {},
                              {.also = "do_lower_case uncased"});
-    rows.add<&D::mask_share>("mask_share", "masked_lm: share of the tokens that are to be told", within(0, 1),
+    rows.add<&D::mask_share>("mask_share", "masked_lm: share of the tokens to predict", within(0, 1),
                              {.also = "mlm_probability"});
     rows.add<&D::mask_token_share>("mask_token_share", "of these: share replaced by the mask token",
                                    within(0, 1));
@@ -82,29 +91,29 @@ Section data_section() {
 }
 
 Section train_section() {
-    Rows<&Config::train> rows{{"train", "How long training takes, and what is written down on the way.", {}}};
+    Rows<&Config::train> rows{{"train", "How long training takes, and what it records.", {}}};
     using T = TrainConfig;
     rows.add<&T::epochs>("epochs", "passes over the training data; a part of one is allowed",
-                         {.low = 0, .high = most_epochs, .low_open = true},
+                         {.min = 0, .max = most_epochs, .above_min = true},
                          {.also = "num_epochs num_train_epochs"});
     rows.add<&T::steps>("steps", "optimizer steps; 0: as many as epochs needs", within(0, most_steps),
                         {.also = "max_steps"});
     rows.add<&T::grad_accumulation_steps>("grad_accumulation_steps", "batches of one optimizer step",
                                           within(1, 65536),
                                           {.also = "gradient_accumulation_steps accumulate"});
-    rows.add<&T::schedule>("schedule", "of the learning rate after the warm-up", {},
+    rows.add<&T::schedule>("schedule", "shape of the learning rate after the warm-up", {},
                            {.also = "lr_scheduler lr_schedule"});
     rows.add<&T::warmup_ratio>("warmup_ratio", "share of the steps in which the learning rate rises linearly",
                                within(0, 1), {.also = "warmup warmup_share warmup_proportion"});
-    rows.add<&T::final_factor>("final_factor", "of the learning rate at the end, for linear and cosine",
-                               within(0, 1));
+    rows.add<&T::final_factor>("final_factor",
+                               "factor of the learning rate at the end, for linear and cosine", within(0, 1));
     rows.add<&T::weights>("weights",
                           "initial weights: a Hugging Face folder or a safetensors file, relative to the "
                           "file that names it; empty: the paper's initialisation",
                           {}, {.also = "pretrained init_from", .path = true});
     rows.add<&T::recompute>(
         "recompute",
-        "what runs again in backward instead of being kept: less memory for more time, the same gradients",
+        "what backward computes again instead of keeping it: less memory for more time, the same gradients",
         {}, {.also = "activation_checkpointing gradient_checkpointing checkpoint_activations"});
     rows.add<&T::recompute_every>("recompute_every", "recompute in every n-th layer only", within(1, 1000));
     rows.add<&T::cuda_graph>(
@@ -115,7 +124,7 @@ Section train_section() {
     rows.add<&T::nonfinite>("nonfinite",
                             "where a loss or gradient is not finite: stop with an error, skip the step, or "
                             "rewind to the last checkpoint "
-                            "and go on with the data after it; what a loss scale skips is its own",
+                            "and continue with the data after it; steps that a loss scale skips do not count",
                             {}, {.also = "nan on_nan skip_nonfinite terminate_on_nan"});
     rows.add<&T::max_rewinds>("max_rewinds", "rewinds of a run before it stops with an error",
                               within(1, 1000));
@@ -124,11 +133,11 @@ Section train_section() {
     rows.add<&T::checkpoint_every>("checkpoint_every",
                                    "steps between two checkpoints; 0: by time, at the end and when stopped",
                                    at_least(0), {.also = "save_every save_steps"});
-    rows.add<&T::checkpoint_minutes>(
-        "checkpoint_minutes", "a checkpoint is also saved where the last one is that old; 0: never by time",
-        at_least(0), {.also = "save_minutes checkpoint_interval"});
-    rows.add<&T::keep_checkpoints>("keep_checkpoints", "newest checkpoints that are kept", within(1, 1000),
-                                   {.also = "save_total_limit"});
+    rows.add<&T::checkpoint_minutes>("checkpoint_minutes",
+                                     "also save a checkpoint when the last one is this old; 0: never by time",
+                                     at_least(0), {.also = "save_minutes checkpoint_interval"});
+    rows.add<&T::keep_checkpoints>("keep_checkpoints", "number of newest checkpoints to keep",
+                                   within(1, 1000), {.also = "save_total_limit"});
     return rows.section;
 }
 

@@ -6,10 +6,11 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/config/check_value.h"
 #include "core/kernel/config/guard_text.h"
 #include "core/kernel/config/suggest.h"
 
-namespace switchyard::host {
+namespace switchyard::config {
 
 using config::Node;
 using config::Problem;
@@ -81,57 +82,45 @@ std::string TomlTable::text(const std::string& key, const TextRule& rule) {
     return {};
 }
 
+std::optional<config::Value> TomlTable::check(const Node& node, const std::string& key,
+                                              const ValueSpec& spec) {
+    return config::check_value(
+        spec, node, key,
+        [this](const Node& part, const std::string& part_key, const std::string& expected,
+               const std::string& hint) { wrong(part, part_key, expected, hint); });
+}
+
+std::optional<config::Value> TomlTable::value(const std::string& key, const ValueSpec& spec, bool required) {
+    const Node* node = required ? require(key, config::expected_text(spec)) : find(key);
+    return node == nullptr ? std::nullopt : check(*node, key, spec);
+}
+
 std::optional<double> TomlTable::number(const std::string& key) {
-    const Node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    if (const auto* integer = std::get_if<std::int64_t>(&node->scalar)) return static_cast<double>(*integer);
-    if (const auto* value = std::get_if<double>(&node->scalar)) return *value;
-    wrong(*node, key, "a number");
-    return std::nullopt;
+    const auto found = value(key, {.type = ValueType::number}, false);
+    return found ? std::optional(std::get<double>(*found)) : std::nullopt;
 }
 
 std::int64_t TomlTable::integer(const std::string& key, std::int64_t low, std::int64_t high,
                                 std::optional<std::int64_t> standard) {
-    const std::string expected = "an integer from " + std::to_string(low) + " to " + std::to_string(high);
-    const Node* node = standard ? find(key) : require(key, expected);
-    if (node == nullptr) return standard.value_or(low);
-    const auto* value = std::get_if<std::int64_t>(&node->scalar);
-    if (value != nullptr && *value >= low && *value <= high) return *value;
-    wrong(*node, key, expected);
-    return low;
+    const ValueLimits limits{.min = static_cast<double>(low), .max = static_cast<double>(high)};
+    const auto found = value(key, {.type = ValueType::integer, .limits = limits}, !standard);
+    return found ? std::get<std::int64_t>(*found) : standard.value_or(low);
 }
 
 std::vector<std::string> TomlTable::list(const std::string& key, const TextRule& rule) {
-    const Node* node = find(key);
-    if (node == nullptr) return {};
     std::vector<std::string> result;
-    if (node->kind != Node::Kind::array) {
-        wrong(*node, key, "a list of texts");
-        return result;
-    }
-    for (const Node& member : node->children) {
-        const auto* value = std::get_if<std::string>(&member.scalar);
-        if (value == nullptr || !rule.holds(*value)) {
+    if (!value(key, {.type = ValueType::list}, false)) return result;
+    for (const Node& member : find(key)->children) {
+        const auto& text = std::get<std::string>(member.scalar);
+        if (!rule.holds(text)) {
             wrong(member, key, rule.expected);
-        } else if (std::find(result.begin(), result.end(), *value) != result.end()) {
-            conflict(member, key, "has '" + *value + "' twice");
+        } else if (std::find(result.begin(), result.end(), text) != result.end()) {
+            conflict(member, key, "has '" + text + "' twice");
         } else {
-            result.push_back(*value);
+            result.push_back(text);
         }
     }
     return result;
-}
-
-std::optional<std::size_t> TomlTable::word(const std::string& key, const std::vector<std::string>& words,
-                                           std::optional<std::size_t> standard) {
-    const std::string expected = "one of " + base::joined(words);
-    const Node* node = standard ? find(key) : require(key, expected);
-    if (node == nullptr) return standard;
-    const auto* value = std::get_if<std::string>(&node->scalar);
-    const auto found = value == nullptr ? words.end() : std::find(words.begin(), words.end(), *value);
-    if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-    wrong(*node, key, expected, value == nullptr ? "" : config::did_you_mean(config::suggest(*value, words)));
-    return std::nullopt;
 }
 
 void TomlTable::finish() {
@@ -143,4 +132,4 @@ void TomlTable::finish() {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::config

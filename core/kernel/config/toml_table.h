@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/interfaces/types.h>
+#include <switchyard/interfaces/value_spec.h>
 #include "core/kernel/config/document.h"
 #include "core/kernel/config/problem.h"
+#include "core/kernel/config/value.h"
 
-namespace switchyard::host {
+namespace switchyard::config {
 
 // What a text must be like, and how to say it.
 struct TextRule {
@@ -57,20 +58,26 @@ public:
     std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high,
                          std::optional<std::int64_t> standard = {});
     std::vector<std::string> list(const std::string& key, const TextRule& rule);
-    // The index of one of `words`; `standard`: where the key is missing, nullopt: it must be there.
-    std::optional<std::size_t> word(const std::string& key, const std::vector<std::string>& words,
-                                    std::optional<std::size_t> standard = {});
+    // `standard`: where the key is missing; nullopt: it must be there.
     template <class Enum>
     std::optional<Enum> choice(const std::string& key, std::optional<Enum> standard = {}) {
-        const auto index = word(key, {names<Enum>.begin(), names<Enum>.end()},
-                                standard ? std::optional(static_cast<std::size_t>(*standard)) : std::nullopt);
-        return index ? std::optional(static_cast<Enum>(*index)) : std::nullopt;
+        const ValueSpec spec{.limits = {.choices = {names<Enum>.begin(), names<Enum>.end()}}};
+        if (standard && find(key) == nullptr) return standard;
+        const auto found = value(key, spec, true);
+        return found ? parse<Enum>(std::get<std::string>(*found)) : std::nullopt;
     }
+
+    // The value in the type that `spec` asks for, or nothing after at least one complaint.
+    std::optional<config::Value> check(const config::Node& node, const std::string& key,
+                                       const ValueSpec& spec);
 
     // Reports the keys that nobody asked for.
     void finish();
 
 private:
+    // Nothing, too, where a key is missing that is not required.
+    std::optional<config::Value> value(const std::string& key, const ValueSpec& spec, bool required);
+
     const config::Node& node_;
     std::string prefix_;
     config::Place place_;
@@ -78,4 +85,4 @@ private:
     std::vector<std::string> known_;
 };
 
-}  // namespace switchyard::host
+}  // namespace switchyard::config

@@ -31,22 +31,17 @@ std::string told_at(const Config& config, std::string_view key) {
     const auto place =
         known ? to_string(found->second) : place_of_section(config, key.substr(0, key.rfind('.')));
     return (place.empty() ? "" : place + ": ") + "error: " + std::string(key) + ": " +
-           (known ? "" : "is left out; ");
+           (known ? "" : "is missing; ");
 }
 
 std::string labels_problem(const Config& config) {
+    if (config.task.kind == TaskKind::multi_label && config.task.labels.empty())
+        return told_at(config, "task.labels") + "expected the name of at least one class";
     const bool classes =
         config.task.kind == TaskKind::classification || config.task.kind == TaskKind::token_classification;
     if (!classes || config.task.labels.size() >= 2) return "";
     return told_at(config, "task.labels") +
            "expected the names of at least two classes, e.g. [\"no\", \"yes\"]";
-}
-
-std::string reader_problem(const Config& config) {
-    if (config.task.kind != TaskKind::token_classification && config.task.kind != TaskKind::next_sentence)
-        return "";
-    return told_at(config, "task.kind") + "there is no reader of data for " +
-           std::string(name(config.task.kind)) + "; expected classification, masked_lm, causal_lm or seq2seq";
 }
 
 std::string files_problem(const Config& config) {

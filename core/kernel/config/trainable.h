@@ -17,7 +17,6 @@ std::string told_at(const Config& config, std::string_view key);
 
 // Each is one line with its place, or empty.
 std::string labels_problem(const Config& config);
-std::string reader_problem(const Config& config);
 std::string files_problem(const Config& config);
 std::string vocabulary_problem(const Config& config);
 std::string phases_problem(const Config& config);

@@ -1,16 +1,14 @@
 // A value between its text and the typed structs.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
+
+#include <switchyard/interfaces/options.h>
 
 namespace switchyard::config {
 
-using Value =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+using Value = OptionValue;
 
 // As TOML text that reads back to the same value: `3`, `1e-05`, `"naive"`, `["flash", "chunked"]`.
 std::string to_toml(const Value& value);

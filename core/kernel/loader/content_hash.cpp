@@ -9,7 +9,7 @@
 
 #include "core/kernel/loader/elf_image.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -48,4 +48,4 @@ std::string library_id(const std::string& path) {
     return hash.empty() ? hash : "xxh3:" + hash;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // XXH3, 128 bits, hexadecimal; empty if the file cannot be read.
 std::string content_hash(const std::string& path);
@@ -13,4 +13,4 @@ std::string text_hash(const std::string& text);
 // read.
 std::string library_id(const std::string& path);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

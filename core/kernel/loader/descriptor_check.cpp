@@ -1,6 +1,6 @@
 #include "core/kernel/loader/descriptor_check.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -37,7 +37,7 @@ GateOutcome check_component(const SwitchyardComponent* entry, const ComponentMan
 
 GateOutcome check_descriptor(const SwitchyardPlugin& descriptor, const Manifest& manifest) {
     if (descriptor.magic != SWITCHYARD_PLUGIN_MAGIC) {
-        return wrong("what it exports as switchyard_plugin_v1 is no plugin's descriptor",
+        return wrong("what it exports as switchyard_plugin_v1 is not a plugin's descriptor",
                      "SWYPLNV1 at its beginning", "something else");
     }
     if (descriptor.abi_major != SWITCHYARD_ABI_MAJOR || descriptor.abi_minor > SWITCHYARD_ABI_MINOR) {
@@ -63,4 +63,4 @@ GateOutcome check_descriptor(const SwitchyardPlugin& descriptor, const Manifest&
     return passed(Gate::descriptor);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -4,9 +4,9 @@
 #include <switchyard/interfaces/plugin_abi.h>
 #include "core/kernel/loader/plugin_record.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // The outcome of Gate::descriptor: the first thing that is wrong.
 GateOutcome check_descriptor(const SwitchyardPlugin& descriptor, const Manifest& manifest);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -22,7 +22,7 @@
 #include "core/kernel/machine/nvidia_driver.h"
 #include "core/kernel/machine/program_paths.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace fs = std::filesystem;
 
@@ -31,8 +31,8 @@ namespace {
 // Everything but the library that a probe's result depends on.
 std::string host_key(const Fingerprint& fingerprint, const std::string& probe_program,
                      const HostInfo& machine) {
-    std::string text = file_identity(probe_program) + "\n" + machine.cpu_model + "\n" + nvidia_state() +
-                       "\n" + loader_variables();
+    std::string text = file_identity(probe_program) + "\n" + machine.cpu_model + "\n" +
+                       machine::nvidia_state() + "\n" + loader_variables();
     for (const std::string& feature : machine.cpu_features) text += feature + " ";
     for (const auto& [key, value] : fingerprint) text += "\n" + key + "=" + value;
     return text_hash(text);
@@ -44,9 +44,9 @@ public:
         : options_(options),
           host_(host),
           probe_program_(options.probe_program.empty() ? standard_probe_program() : options.probe_program),
-          cache_(options.cache_folder.value_or(standard_cache_folder())),
+          cache_(options.cache_folder.value_or(machine::standard_cache_folder())),
           program_(read_host_fingerprint(probe_program_, mapped_files(), cache_)) {
-        describe_this_cpu(machine_);
+        machine::describe_this_cpu(machine_);
         host_key_ = host_key(program_.fingerprint, probe_program_, machine_);
     }
 
@@ -102,7 +102,7 @@ private:
         if (!fs::exists(status))
             return refused(Gate::path, "does not exist", {}, {}, "correct the path, or take it out");
         if (!fs::is_regular_file(status))
-            return refused(Gate::path, "is no regular file", "a shared library, or a folder of them");
+            return refused(Gate::path, "is not a regular file", "a shared library, or a folder of them");
         if (::access(path.c_str(), R_OK) != 0)
             return refused(Gate::path, "cannot be read by this user", {}, {}, "change its permissions");
         GateOutcome outcome = passed(Gate::path);
@@ -187,7 +187,7 @@ private:
                            machine_name(image.machine), "build it for this machine");
         }
         if (!image.shared)
-            return refused(Gate::architecture, "is no shared library", "a shared library (ET_DYN)");
+            return refused(Gate::architecture, "is not a shared library", "a shared library (ET_DYN)");
         return passed(Gate::architecture);
     }
 
@@ -273,4 +273,4 @@ std::vector<PluginRecord> discover(const DiscoveryOptions& options, const HostIn
     return Discovery(options, host).run();
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

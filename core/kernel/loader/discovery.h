@@ -12,7 +12,7 @@
 #include "core/kernel/loader/plugin_record.h"
 #include "core/kernel/loader/search_path.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct DiscoveryOptions {
     SearchPath path = standard_search_path();
@@ -29,4 +29,4 @@ struct DiscoveryOptions {
 // it loads.
 std::vector<PluginRecord> discover(const DiscoveryOptions& options, const HostInfo& host);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -210,4 +210,4 @@ std::string machine_name(std::uint16_t machine) {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct ElfImage {
     std::uint16_t machine = 0;           // e_machine
@@ -43,4 +43,4 @@ inline constexpr std::uint16_t elf_machine_x86_64 = 62;
 // "x86-64", "AArch64", ..., "machine 243".
 std::string machine_name(std::uint16_t machine);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::string exposed_because(const std::string& library) {
     return text.empty() ? why(real.string(), "the file ") : text;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin
     return mismatches;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 using Fingerprint = std::map<std::string, std::string, std::less<>>;
 
@@ -32,4 +32,4 @@ struct Mismatch {
 // left out.
 std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -6,7 +6,7 @@
 #include "core/kernel/machine/dlopen_error.h"
 #include "core/kernel/machine/program_paths.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -26,14 +26,16 @@ HostFingerprint cannot_run(const std::string& program, const ProbeReport& report
         return {{}, program + " cannot run: " + to_string(*report.failure), report.failure->hint};
     }
     const auto begin = at + loader.size();
-    const LoadError error =
-        explain_dlopen_error(program, report.output.substr(begin, report.output.find('\n', begin) - begin));
+    const machine::LoadError error = machine::explain_dlopen_error(
+        program, report.output.substr(begin, report.output.find('\n', begin) - begin));
     return {{}, program + " " + error.reason, error.hint};
 }
 
 }  // namespace
 
-std::string standard_probe_program() { return belonging_path("libexec/switchyard/switchyard-probe"); }
+std::string standard_probe_program() {
+    return machine::belonging_path("libexec/switchyard/switchyard-probe");
+}
 
 HostFingerprint read_host_fingerprint(const std::string& probe_program, FileIdentities mapped,
                                       const ProbeCache& cache) {
@@ -56,4 +58,4 @@ HostFingerprint read_host_fingerprint(const std::string& probe_program, FileIden
     return {*fingerprint, {}, {}};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

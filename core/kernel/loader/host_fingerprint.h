@@ -12,7 +12,7 @@
 #include "core/kernel/loader/probe/mapped_files.h"
 #include "core/kernel/loader/probe/probe_cache.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 inline constexpr const char* fingerprint_section = "switchyard_fingerprint";
 
@@ -29,4 +29,4 @@ std::string standard_probe_program();
 HostFingerprint read_host_fingerprint(const std::string& probe_program, FileIdentities mapped,
                                       const ProbeCache& cache);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

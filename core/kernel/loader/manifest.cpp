@@ -6,9 +6,8 @@
 
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
-#include "core/kernel/config/check_value.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -32,23 +31,23 @@ std::string one_line(std::string text, const std::string& what) {
 
 std::string text(const Json& object, const char* key, const std::string& where) {
     const Json& value = member(object, key, where);
-    if (!value.is_string()) throw Invalid(where + key + " is no text");
+    if (!value.is_string()) throw Invalid(where + key + " is not a string");
     return one_line(value.get<std::string>(), where + key);
 }
 
 int integer(const Json& value, const std::string& what) {
     const auto number = base::integer_of(value);
     if (!number || *number < -1000000 || *number > 1000000)
-        throw Invalid(what + " is no integer of a usable size");
+        throw Invalid(what + " is not an integer of a usable size");
     return static_cast<int>(*number);
 }
 
 std::vector<std::string> texts(const Json& object, const char* key, const std::string& where) {
     std::vector<std::string> result;
     const Json& value = member(object, key, where);
-    if (!value.is_array()) throw Invalid(where + key + " is no list");
+    if (!value.is_array()) throw Invalid(where + key + " is not a list");
     for (const Json& item : value) {
-        if (!item.is_string()) throw Invalid(where + key + " has a member that is no text");
+        if (!item.is_string()) throw Invalid(where + key + " has a member that is not a string");
         result.push_back(one_line(item.get<std::string>(), where + key));
     }
     return result;
@@ -66,35 +65,35 @@ Enum choice(const Json& object, const char* key, const std::string& where) {
 std::optional<double> bound(const Json& option, const char* key, const std::string& where) {
     const auto found = option.find(key);
     if (found == option.end()) return std::nullopt;
-    if (!found->is_number()) throw Invalid(where + key + " is no number");
+    if (!found->is_number()) throw Invalid(where + key + " is not a number");
     return found->get<double>();
 }
 
-OptionValue default_value(const Json& option, OptionType type, const std::string& where) {
+OptionValue default_value(const Json& option, ValueType type, const std::string& where) {
     const Json& value = member(option, "default", where);
-    if (type == OptionType::boolean && value.is_boolean()) return value.get<bool>();
+    if (type == ValueType::boolean && value.is_boolean()) return value.get<bool>();
     const auto integer = base::integer_of(value);
-    if (type == OptionType::integer && integer) return *integer;
-    if (type == OptionType::number && value.is_number()) return value.get<double>();
-    if (type == OptionType::string && value.is_string())
+    if (type == ValueType::integer && integer) return *integer;
+    if (type == ValueType::number && value.is_number()) return value.get<double>();
+    if (type == ValueType::string && value.is_string())
         return one_line(value.get<std::string>(), where + "default");
-    if (type == OptionType::list) return texts(option, "default", where);
+    if (type == ValueType::list) return texts(option, "default", where);
     throw Invalid(where + "default is of another type than the option");
 }
 
 OptionSchema schema_from(const Json& options, const std::string& where) {
-    if (!options.is_object()) throw Invalid(where + "options is no object");
+    if (!options.is_object()) throw Invalid(where + "options is not an object");
     OptionSchema schema;
     for (const auto& [key, option] : options.items()) {
         const std::string inside = where + "options." + base::quoted(key) + ".";
-        if (!option.is_object()) throw Invalid(where + "options." + base::quoted(key) + " is no object");
-        OptionSpec spec;
-        spec.name = one_line(key, "the name of an option");
-        spec.type = choice<OptionType>(option, "type", inside);
+        if (!option.is_object()) throw Invalid(where + "options." + base::quoted(key) + " is not an object");
+        ValueSpec spec;
+        spec.key = one_line(key, "the name of an option");
+        spec.type = choice<ValueType>(option, "type", inside);
         spec.default_value = default_value(option, spec.type, inside);
-        spec.min = bound(option, "min", inside);
-        spec.max = bound(option, "max", inside);
-        if (option.contains("choices")) spec.choices = texts(option, "choices", inside);
+        spec.limits.min = bound(option, "min", inside);
+        spec.limits.max = bound(option, "max", inside);
+        if (option.contains("choices")) spec.limits.choices = texts(option, "choices", inside);
         spec.help = text(option, "help", inside);
         schema.push_back(std::move(spec));
     }
@@ -102,7 +101,7 @@ OptionSchema schema_from(const Json& options, const std::string& where) {
 }
 
 ComponentManifest component_from(const Json& value, const std::string& where) {
-    if (!value.is_object()) throw Invalid(where + " is no object");
+    if (!value.is_object()) throw Invalid(where + " is not an object");
     const std::string in = where + ".";
     ComponentManifest component;
     component.kind = choice<Kind>(value, "kind", in);
@@ -114,16 +113,18 @@ ComponentManifest component_from(const Json& value, const std::string& where) {
     component.random = choice<RandomSource>(value, "random", in);
     component.accuracy = choice<Accuracy>(value, "accuracy", in);
     const Json& accuracy_bound = member(value, "accuracy_bound", in);
-    if (!accuracy_bound.is_number()) throw Invalid(in + "accuracy_bound is no number");
+    if (!accuracy_bound.is_number()) throw Invalid(in + "accuracy_bound is not a number");
     component.accuracy_bound = accuracy_bound.get<double>();
     if ((component.accuracy == Accuracy::reduced) != (component.accuracy_bound > 0.0))
         throw Invalid(in + "accuracy_bound is above 0 where accuracy is 'reduced', and else 0");
+    if (component.kind == Kind::data_loader)
+        component.composition = choice<Composition>(value, "composition", in);
     component.options = schema_from(member(value, "options", in), in);
     return component;
 }
 
 Manifest manifest_from(const Json& value) {
-    if (!value.is_object()) throw Invalid("the JSON is no object");
+    if (!value.is_object()) throw Invalid("the JSON is not an object");
     Manifest manifest;
     manifest.name = text(value, "name", "");
     if (manifest.name.empty()) throw Invalid("name is empty");
@@ -138,7 +139,7 @@ Manifest manifest_from(const Json& value) {
     manifest.cpu_features = texts(value, "cpu_features", "");
     const Json& components = member(value, "components", "");
     if (!components.is_array() || components.empty())
-        throw Invalid("components is no list with something in it");
+        throw Invalid("components is not a list with something in it");
     for (std::size_t i = 0; i < components.size(); ++i) {
         ComponentManifest component = component_from(components[i], "components[" + std::to_string(i) + "]");
         if (manifest.find(component.kind, component.id) != nullptr) {
@@ -195,22 +196,25 @@ Json to_json(const ComponentManifest& component) {
     for (const auto& spec : component.options) {
         Json option{{"type", name(spec.type)}};
         std::visit([&](const auto& value) { option["default"] = value; }, spec.default_value);
-        if (spec.min) option["min"] = *spec.min;
-        if (spec.max) option["max"] = *spec.max;
-        if (!spec.choices.empty()) option["choices"] = spec.choices;
+        const ValueLimits& limits = spec.limits;
+        if (limits.min) option["min"] = *limits.min;
+        if (limits.max) option["max"] = *limits.max;
+        if (!limits.choices.empty()) option["choices"] = limits.choices;
         option["help"] = spec.help;
-        options[spec.name] = option;
+        options[spec.key] = option;
     }
-    return {{"kind", name(component.kind)},
-            {"id", component.id},
-            {"summary", component.summary},
-            {"variants", component.variants},
-            {"priority", component.priority},
-            {"gradient", name(component.gradient)},
-            {"random", name(component.random)},
-            {"accuracy", name(component.accuracy)},
-            {"accuracy_bound", component.accuracy_bound},
-            {"options", options}};
+    Json json{{"kind", name(component.kind)},
+              {"id", component.id},
+              {"summary", component.summary},
+              {"variants", component.variants},
+              {"priority", component.priority},
+              {"gradient", name(component.gradient)},
+              {"random", name(component.random)},
+              {"accuracy", name(component.accuracy)},
+              {"accuracy_bound", component.accuracy_bound},
+              {"options", options}};
+    if (component.kind == Kind::data_loader) json["composition"] = name(component.composition);
+    return json;
 }
 
 ManifestResult parse_manifest(std::string_view section) {
@@ -221,4 +225,4 @@ ManifestResult parse_manifest(std::string_view section) {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -15,7 +15,7 @@
 #include <switchyard/interfaces/component_manifest.h>
 #include "core/kernel/loader/fingerprint.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 inline constexpr const char* manifest_section = "switchyard_manifest";
 
@@ -42,4 +42,4 @@ ManifestResult parse_manifest(std::string_view section);
 // As it stands in the manifest.
 nlohmann::ordered_json to_json(const ComponentManifest& component);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

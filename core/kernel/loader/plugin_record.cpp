@@ -5,7 +5,7 @@
 
 #include "core/kernel/base/printable.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 GateOutcome passed(Gate gate) { return {gate, true, {}, {}, {}, {}}; }
 
@@ -41,4 +41,4 @@ std::string explain(const PluginRecord& record) {
     return text;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

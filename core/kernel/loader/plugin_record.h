@@ -12,7 +12,7 @@
 #include "core/kernel/loader/manifest.h"
 #include "core/kernel/loader/probe/probe_report.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // In the order in which they are passed. Up to `probe` they are discovery's and nothing of the plugin runs in
 // this process; the last three are the Registry's, when a component is first asked for.
@@ -67,11 +67,11 @@ struct PluginRecord {
 // Empty if the record is usable.
 std::string explain(const PluginRecord& record);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 11> names<host::Gate>{
+inline constexpr std::array<std::string_view, 11> names<loader::Gate>{
     "path",         "manifest", "disabled", "duplicate",  "fingerprint", "architecture",
     "cpu_features", "probe",    "load",     "descriptor", "init"};
 }  // namespace switchyard

@@ -6,7 +6,7 @@
 
 #include "core/kernel/machine/program_paths.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace fs = std::filesystem;
 
@@ -46,8 +46,8 @@ SearchPath standard_search_path(const std::vector<std::string>& configured) {
         rest.erase(0, colon + 1);
     }
     for (const std::string& place : configured) add(path, place, "plugins.paths", true);
-    add(path, belonging_path(plugin_folder), "beside the program", false);
-    add(path, installed_path(plugin_folder), "installed", false);
+    add(path, machine::belonging_path(plugin_folder), "beside the program", false);
+    add(path, machine::installed_path(plugin_folder), "installed", false);
     return path;
 }
 
@@ -73,4 +73,4 @@ std::vector<SearchFinding> scan(const SearchPath& path) {
     return findings;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

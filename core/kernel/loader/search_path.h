@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct SearchEntry {
     std::string
@@ -32,4 +32,4 @@ struct SearchFinding {
 
 std::vector<SearchFinding> scan(const SearchPath& path);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -18,7 +18,7 @@
 
 #include "core/kernel/machine/size_class.h"
 
-namespace switchyard::host {
+namespace switchyard::machine {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -219,12 +219,13 @@ void free_data(void* data) {
 
 class CpuAllocator final : public c10::Allocator {
 public:
-    explicit CpuAllocator(AllocatorKind kind) : kind_(kind) {}
+    explicit CpuAllocator(config::Allocator kind) : kind_(kind) {}
 
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &free_data, cpu};
-        Header* const header = kind_ == AllocatorKind::caching ? cached_block(bytes) : malloc_block(bytes);
+        Header* const header =
+            kind_ == config::Allocator::caching ? cached_block(bytes) : malloc_block(bytes);
         header->state = BlockState::live;
         header->requested = static_cast<std::int64_t>(bytes);
         const std::int64_t live =
@@ -241,15 +242,15 @@ public:
     }
 
 private:
-    AllocatorKind kind_;
+    config::Allocator kind_;
 };
 
 }  // namespace
 
-void install_cpu_allocator(AllocatorKind kind) {
-    static auto* const caching = new CpuAllocator(AllocatorKind::caching);
-    static auto* const plain = new CpuAllocator(AllocatorKind::malloc);
-    c10::SetCPUAllocator(kind == AllocatorKind::caching ? caching : plain, /*priority=*/100);
+void install_cpu_allocator(config::Allocator kind) {
+    static auto* const caching = new CpuAllocator(config::Allocator::caching);
+    static auto* const plain = new CpuAllocator(config::Allocator::malloc);
+    c10::SetCPUAllocator(kind == config::Allocator::caching ? caching : plain, /*priority=*/100);
 }
 
 MemoryStats cpu_memory_stats() {
@@ -279,4 +280,4 @@ std::int64_t trim_cpu_cache() {
     return released;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

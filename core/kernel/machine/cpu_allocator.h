@@ -15,9 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace switchyard::host {
+#include "core/kernel/config/run_config.h"
 
-enum class AllocatorKind : std::uint8_t { caching, malloc };
+namespace switchyard::machine {
 
 struct MemoryStats {
     std::int64_t live_bytes = 0;          // asked for and not freed
@@ -29,7 +29,7 @@ struct MemoryStats {
 
 // Before any other thread allocates; may be called again to change the kind. Tensors made before stay as they
 // are.
-void install_cpu_allocator(AllocatorKind kind);
+void install_cpu_allocator(config::Allocator kind);
 
 MemoryStats cpu_memory_stats();
 
@@ -39,4 +39,4 @@ void reset_cpu_peak();
 // Gives all cached blocks back to the system. Returns how many bytes that were.
 std::int64_t trim_cpu_cache();
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 namespace {
 
@@ -132,4 +132,4 @@ void describe_this_cpu(HostInfo& info) {
     info.memory_bytes = usable_memory();
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -8,7 +8,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 // Sorted, as in the "flags" line of /proc/cpuinfo.
 std::vector<std::string> parse_cpu_flags(std::string_view cpuinfo);
@@ -21,4 +21,4 @@ int parse_cpu_quota(std::string_view cpu_max);
 // Fills everything in `info` that is about processors and memory.
 void describe_this_cpu(HostInfo& info);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -8,7 +8,7 @@
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/program_paths.h"
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 namespace fs = std::filesystem;
 
@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::int64_t many_bytes = std::int64_t{1} << 50;
 
-DeviceInfo read_device(const config::Node& node, int index, TomlReport& report) {
-    TomlTable table(node, "device[" + std::to_string(index) + "].", node.place, report);
+DeviceInfo read_device(const config::Node& node, int index, config::TomlReport& report) {
+    config::TomlTable table(node, "device[" + std::to_string(index) + "].", node.place, report);
     DeviceInfo device;
     device.device = table.choice<Device>("device").value_or(Device::cuda);
     if (device.device == Device::cpu)
         table.conflict(*table.find("device"), "device", "the CPU is always there", "leave it out");
     device.index = index;
-    device.name = table.text("name", a_line);
+    device.name = table.text("name", config::a_line);
     device.compute_capability = static_cast<int>(table.integer("compute_capability", 10, 999));
     device.memory_bytes = table.integer("memory_bytes", 1, many_bytes);
     device.multiprocessors = static_cast<int>(table.integer("multiprocessors", 1, 4096));
@@ -32,13 +32,13 @@ DeviceInfo read_device(const config::Node& node, int index, TomlReport& report) 
     return device;
 }
 
-HostInfo read_host(const config::Node& root, TomlReport& report) {
-    TomlTable table(root, "", {1, 1}, report);
+HostInfo read_host(const config::Node& root, config::TomlReport& report) {
+    config::TomlTable table(root, "", {1, 1}, report);
     HostInfo host;
     host.described = true;
-    host.cpu_model = table.text("cpu_model", a_line);
+    host.cpu_model = table.text("cpu_model", config::a_line);
     host.cores = static_cast<int>(table.integer("cores", 1, 65536));
-    host.cpu_features = table.list("cpu_features", a_name);
+    host.cpu_features = table.list("cpu_features", config::a_name);
     std::sort(host.cpu_features.begin(), host.cpu_features.end());
     host.l2_bytes = table.integer("l2_bytes", 0, many_bytes);
     host.l3_bytes = table.integer("l3_bytes", 0, many_bytes);
@@ -59,7 +59,7 @@ DescribedHost read_description(const std::string& path) {
     if (!file.problems.empty()) return {std::nullopt, config::render(file.problems)};
     const config::Document document = config::parse_document(file.text, path);
     if (!document.problems.empty()) return {std::nullopt, config::render(document.problems)};
-    TomlReport report(path, file.text);
+    config::TomlReport report(path, file.text);
     HostInfo host = read_host(document.root, report);
     const auto problems = std::move(report).sorted();
     if (!problems.empty()) return {std::nullopt, config::render(problems)};
@@ -95,4 +95,4 @@ DescribedHost describe(const std::string& host) {
                               (hint.empty() ? "" : "; " + hint) + "\n"};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

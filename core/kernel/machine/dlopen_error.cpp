@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 namespace {
 
@@ -48,4 +48,4 @@ LoadError explain_dlopen_error(const std::string& path, const std::string& messa
             "build it again"};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

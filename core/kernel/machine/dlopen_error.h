@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 struct LoadError {
     std::string reason;  // "needs the symbol at::foo(), which no library that it names has"
@@ -16,4 +16,4 @@ LoadError explain_dlopen_error(const std::string& path, const std::string& messa
 // Of a C++ symbol; `symbol` itself if it is none.
 std::string demangled(const std::string& symbol);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -4,7 +4,7 @@
 #include "core/kernel/machine/nvidia_driver.h"
 #include "core/kernel/machine/program_paths.h"
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 HostInfo this_host(Look look) {
     HostInfo host;
@@ -17,4 +17,4 @@ HostInfo this_host(Look look) {
     return host;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

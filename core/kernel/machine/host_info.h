@@ -7,7 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 // cpu_only looks at /proc and /sys only. with_devices also asks the NVIDIA driver (libcuda, opened at run
 // time), without making a context on any device.
@@ -26,4 +26,4 @@ DescribedHost describe(const std::string& host);
 
 std::vector<std::string> described_host_names();
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

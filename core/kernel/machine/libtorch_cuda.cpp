@@ -4,7 +4,7 @@
 
 #include "core/kernel/machine/dlopen_error.h"
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 std::string load_libtorch_cuda() {
     // Found where libtorch_cpu.so was: by the search path in this program.
@@ -16,4 +16,4 @@ std::string load_libtorch_cuda() {
            "; `./dev setup --cuda` brings what it needs";
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -14,7 +14,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/read_text.h"
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 using base::Json;
 
@@ -160,4 +160,4 @@ std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std:
     return devices;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

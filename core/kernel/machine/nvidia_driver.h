@@ -7,7 +7,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 // Opens libcuda.so.1, takes a few tenths of a second where there is a driver. Empty where there is none, or
 // no device.
@@ -22,4 +22,4 @@ std::string nvidia_state();
 std::vector<DeviceInfo> remembered_devices(const std::string& folder, const std::string& state,
                                            const std::function<std::vector<DeviceInfo>()>& ask);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

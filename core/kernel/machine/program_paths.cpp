@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 namespace fs = std::filesystem;
 
@@ -43,4 +43,4 @@ std::string standard_cache_folder() {
     return home.empty() ? home : home + "/.cache/switchyard";
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

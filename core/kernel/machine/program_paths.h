@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 // The file that this process runs; empty if it cannot be told.
 std::string program_path();
@@ -20,4 +20,4 @@ std::string installed_path(const std::string& relative);
 // $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
 std::string standard_cache_folder();
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace switchyard::host {
+namespace switchyard::machine {
 
 inline constexpr std::size_t largest_block = std::size_t{1} << 47;  // of user space's addresses
 inline constexpr std::size_t size_classes = 8 + (47 - 9) * 8;
@@ -27,4 +27,4 @@ constexpr std::size_t capacity_of(std::size_t size_class) {
     return (std::size_t{1} << power) + ((size_class - 8) % 8 + 1) * (std::size_t{1} << (power - 3));
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::machine

@@ -10,7 +10,7 @@
 #include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/services.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -20,7 +20,8 @@ std::string title(const ComponentManifest& component) {
 
 class ComponentProber {
 public:
-    ComponentProber(const LoadedComponent& component, const ProbedHosts& hosts, const EnterPhase& enter)
+    ComponentProber(const runtime::LoadedComponent& component, const ProbedHosts& hosts,
+                    const EnterPhase& enter)
         : component_(component),
           hosts_(hosts),
           enter_(enter),
@@ -37,7 +38,7 @@ public:
                     probe.support.push_back(ask(device, dtype));
             }
             probe.ran = try_forward();
-        } catch (const PluginError& error) {
+        } catch (const runtime::PluginError& error) {
             probe.failure = ProbeFailure{phase_, title(*component_.manifest), "threw: " + error.text,
                                          "report it to the plugin's vendor"};
         } catch (const WrongAnswer& answer) {
@@ -56,7 +57,7 @@ private:
         phase_ = phase;
         enter_(phase, title(*component_.manifest));
     }
-    CallSite site(const char* call) const {
+    runtime::CallSite site(const char* call) const {
         return {component_.plugin.c_str(), component_.manifest->id.c_str(), call};
     }
 
@@ -104,8 +105,8 @@ private:
         info.request = &request;
         info.options = options_;
         info.host = &hosts_.here;
-        info.services = services();
-        ExecutionCounter counter;
+        info.services = runtime::services();
+        runtime::ExecutionCounter counter;
         info.token = &counter;
         void* made = guarded(site("create"), [&] { return component_.entry->create(&info); });
         if (made == nullptr) throw WrongAnswer{"returned no component"};
@@ -117,7 +118,7 @@ private:
         guarded(site("destroy"), [&] { component_.entry->destroy(made); });
     }
 
-    const LoadedComponent& component_;
+    const runtime::LoadedComponent& component_;
     const ProbedHosts& hosts_;
     const EnterPhase& enter_;
     const Options options_;
@@ -126,9 +127,9 @@ private:
 
 }  // namespace
 
-ComponentProbe probe_component(const LoadedComponent& component, const ProbedHosts& hosts,
+ComponentProbe probe_component(const runtime::LoadedComponent& component, const ProbedHosts& hosts,
                                const EnterPhase& enter) {
     return ComponentProber(component, hosts, enter).run();
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -7,7 +7,7 @@
 #include "core/kernel/loader/probe/probe_report.h"
 #include "core/kernel/runtime/plugin_library.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 using EnterPhase = std::function<void(ProbePhase phase, const std::string& component)>;
 
@@ -17,7 +17,7 @@ struct ProbedHosts {
 };
 
 // Never throws: what the component throws is the result's failure.
-ComponentProbe probe_component(const LoadedComponent& component, const ProbedHosts& hosts,
+ComponentProbe probe_component(const runtime::LoadedComponent& component, const ProbedHosts& hosts,
                                const EnterPhase& enter);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -17,7 +17,7 @@
 #include <switchyard/interfaces/precision.h>
 #include <switchyard/interfaces/torch_types.h>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -61,8 +61,13 @@ std::string run(Activation& activation, const ActivationRequest& request) {
 std::string run(Loss& loss, const LossRequest& request) {
     const at::Tensor logits =
         at::ones({request.rows.min, request.classes.min}, to_scalar_type(request.dtype));
-    const at::Tensor targets = at::zeros({request.rows.min}, at::kLong);
-    return shape_problem("its loss", loss.forward({logits, {}, {}, targets}, {}, nullptr).loss, {});
+    const auto values = request.dtype == DType::float64 ? at::kDouble : at::kFloat;
+    const at::Tensor targets = request.loss == LossKind::cross_entropy
+                                   ? at::zeros({request.rows.min}, at::kLong)
+                                   : at::zeros(logits.sizes(), values);
+    LossParams params;
+    params.loss = request.loss;
+    return shape_problem("its loss", loss.forward({logits, {}, {}, targets}, params, nullptr).loss, {});
 }
 
 std::string run(Optimizer& optimizer, const OptimizerRequest& request) {
@@ -123,4 +128,4 @@ std::string tiny_forward(Kind kind, void* component, const Request& request) {
     });
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -27,7 +27,10 @@
 namespace {
 
 using namespace switchyard;
-using namespace switchyard::host;
+using namespace switchyard::base;
+using namespace switchyard::loader;
+using namespace switchyard::machine;
+using namespace switchyard::runtime;
 
 // What this program is, for those who read its file (host_fingerprint.h).
 constexpr auto fingerprint = make_fingerprint("");

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -61,6 +61,7 @@ void fill(DataLoaderRequest& request, const Sizes& sizes) {
 // The member that says which formula, of kinds that have several.
 NormKind& formula(NormalizationRequest& request) { return request.norm; }
 ActivationKind& formula(ActivationRequest& request) { return request.activation; }
+LossKind& formula(LossRequest& request) { return request.loss; }
 OptimizerKind& formula(OptimizerRequest& request) { return request.algorithm; }
 
 template <class R>
@@ -113,4 +114,4 @@ std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype) {
     return requests(kind, Device::cpu, dtype, tiny);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -8,7 +8,7 @@
 
 #include <switchyard/interfaces/kinds.h>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct StandardRequest {
     std::string formula;  // "layer_norm", "adamw", ...; empty where a kind has only one
@@ -26,4 +26,4 @@ std::vector<StandardRequest> standard_requests(Kind kind, Device device, DType d
 // The same for the tiny forward (forward.h), on the CPU.
 std::vector<StandardRequest> tiny_requests(Kind kind, DType dtype);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

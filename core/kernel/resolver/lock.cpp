@@ -105,7 +105,7 @@ LockComparison compare_with_lock(const Plan& plan, const std::string& text) {
         }
         return {"", differences(entries_of(lock.value), entries_of(lock_json(plan)))};
     } catch (const base::InputError& problem) {
-        return {std::string("it is no lock file of `switchyard plan --lock`: ") + problem.what(), {}};
+        return {std::string("it is not a lock file of `switchyard plan --lock`: ") + problem.what(), {}};
     }
 }
 

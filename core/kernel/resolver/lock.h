@@ -12,7 +12,7 @@ namespace switchyard::resolver {
 std::string lock_text(const Plan& plan);
 
 struct LockComparison {
-    std::string error;  // the text is no lock file: why; then nothing was compared
+    std::string error;  // the text is not a lock file: why; then nothing was compared
     std::vector<std::string>
         differences;  // "attention, encoder.0-5, train: locked torch/torch 1.0.0, now naive/naive 1.0.0"
 };

@@ -24,7 +24,7 @@ MeasuredCandidate candidate_of(const Json& entry) {
     candidate.low = number_or_nan(entry, "low");
     candidate.high = number_or_nan(entry, "high");
     candidate.failure = base::needed_text(entry, "failure");
-    if (candidate.failure.empty() && !(candidate.ms > 0.0)) throw base::InputError("a time is no time");
+    if (candidate.failure.empty() && !(candidate.ms > 0.0)) throw base::InputError("a time is not above 0");
     return candidate;
 }
 

@@ -28,7 +28,7 @@ std::string unknown(Kind kind, const std::string& text, const BackendName& wante
     const std::string what(name(kind));
     std::vector<std::string> known = all_names(kind, candidates);
     if (known.empty())
-        return "no plugin that was found has a component for " + what + "; see `switchyard plugins doctor`";
+        return "none of the plugins found has a component for " + what + "; see `switchyard plugins doctor`";
     std::string message = "there is no " + what + " called " + quoted(text);
     std::vector<std::string> spellings = known, of_plugin;
     for (const auto& candidate : candidates) {

@@ -105,6 +105,7 @@ std::vector<FieldValue> alternatives(const Field& field, const std::vector<Field
     if (const auto* norm = std::get_if<NormKind>(&value)) return others(*norm);
     if (const auto* activation = std::get_if<ActivationKind>(&value)) return others(*activation);
     if (const auto* algorithm = std::get_if<OptimizerKind>(&value)) return others(*algorithm);
+    if (const auto* loss = std::get_if<LossKind>(&value)) return others(*loss);
     if (const auto* masks = std::get_if<MaskSet>(&value)) return fewer_masks(*masks);
     const auto* range = std::get_if<Range>(&value);
     if (range == nullptr || range->max == 0 || field.name == "heads") return {};
@@ -131,8 +132,8 @@ std::string words_for(const Field& field, const FieldValue& value) {
 // Some fields only make sense together.
 void apply(Kind kind, const Request& original, Request& request, const Change& change) {
     if (kind != Kind::attention) return set_field(kind, request, change.field, change.value);
-    auto& r = static_cast<AttentionRequest&>(request);
-    const auto& was = static_cast<const AttentionRequest&>(original);
+    auto& r = KindTraits<Kind::attention>::request(request);
+    const auto& was = KindTraits<Kind::attention>::request(original);
     if (change.field == "masks") {
         r.masks.bits &= std::get<MaskSet>(change.value).bits | ~was.masks.bits;
         return;

@@ -12,7 +12,7 @@
 namespace switchyard::resolver {
 
 using FieldValue = std::variant<bool, std::int64_t, double, Range, DType, Device, Layout, Phase, MaskSet,
-                                NormKind, ActivationKind, OptimizerKind, WeightFormat>;
+                                NormKind, ActivationKind, OptimizerKind, WeightFormat, LossKind>;
 
 struct Field {
     std::string_view name;  // of the member, as it stands in reasons: "head_dim"

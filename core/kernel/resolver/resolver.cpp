@@ -33,6 +33,7 @@ public:
         : use_(use),
           candidate_(candidate),
           variant_(std::move(variant)),
+          by_name_(by_name),
           host_(host),
           options_(options_for(candidate, use.config)) {
         const auto request = clone(use.kind, *use.request);
@@ -81,12 +82,23 @@ private:
                                "its accuracy is reduced: write its name, or " + std::string(name(use_.kind)) +
                                    ".allow_reduced = true"});
         }
+        if (candidate_.manifest.composition == Composition::own && !by_name_ && !has_budget(request)) {
+            reasons.push_back({Code::Composition, "token_budget", "a budget of tokens", "none",
+                               "it composes batches in an order of its own: write its name, or set "
+                               "batch.tokens"});
+        }
         return reasons;
+    }
+
+    bool has_budget(const Request& request) const {
+        return use_.kind == Kind::data_loader &&
+               KindTraits<Kind::data_loader>::request(request).token_budget > 0;
     }
 
     const SlotUse& use_;
     const Candidate& candidate_;
     std::string variant_;
+    bool by_name_;
     const HostInfo& host_;
     Options options_;
     std::shared_ptr<const Request> request_;
@@ -237,7 +249,7 @@ private:
         const std::string kind(name(use_.kind));
         if (answers_.empty()) {
             row_.error =
-                "no plugin that was found has a component for " + kind + "; see `switchyard plugins doctor`";
+                "none of the plugins found has a component for " + kind + "; see `switchyard plugins doctor`";
             return;
         }
         std::string wanted;

@@ -37,7 +37,7 @@ std::string text_of(const Field& field) {
     return name + " " + to_text(field.value);
 }
 
-std::string attention_reason(const AttentionRequest& request) {
+std::string unmeasured_because(const AttentionRequest& request) {
     const bool packed = request.layout == Layout::packed;
     if (request.paged_cache) return "paged caches are not measured";
     if (!(request.v_head_dim == request.head_dim) || !request.head_dim.single())
@@ -53,7 +53,7 @@ std::string attention_reason(const AttentionRequest& request) {
 }
 
 // The bench knows what is right of operands that all have one dtype. A wider result holds the same values.
-std::string linear_reason(const LinearRequest& request) {
+std::string unmeasured_because(const LinearRequest& request) {
     if (request.in < 1 || request.out < 1) return "a layer without values is not measured";
     if (request.weight_format != WeightFormat::dense)
         return "products of " + std::string(name(request.weight_format)) + " operands are not measured";
@@ -62,6 +62,18 @@ std::string linear_reason(const LinearRequest& request) {
         return "products of several dtypes are not measured";
     return "";
 }
+
+std::string unmeasured_because(const LossRequest& request) {
+    if (request.loss != LossKind::cross_entropy)
+        return "a loss of " + std::string(name(request.loss)) + " is not measured";
+    return request.per_row ? "losses of single rows are not measured" : "";
+}
+
+std::string unmeasured_because(const OptimizerRequest& request) {
+    return request.gradient_dtype == request.dtype ? "" : "this form of parameters is not measured";
+}
+
+std::string unmeasured_because(const Request&) { return ""; }
 
 }  // namespace
 
@@ -75,7 +87,7 @@ std::string shape_class(Kind kind, const Request& request) {
             continue;
         auto part = text_of(field);
         if (field.name == "kv_heads") {
-            const auto& attention = static_cast<const AttentionRequest&>(request);
+            const auto& attention = KindTraits<Kind::attention>::request(request);
             const auto groups = attention.heads.max / std::max<std::int64_t>(attention.kv_heads.max, 1);
             part = "head groups of " + std::to_string(groups);
         }
@@ -87,20 +99,11 @@ std::string shape_class(Kind kind, const Request& request) {
 std::string not_measured_because(Kind kind, const Request& request) {
     if (!facts_of(kind).measured) return "a " + std::string(name(kind)) + " is not measured";
     if (request.device != Device::cpu) return "measured on the CPU only";
-    if (kind == Kind::linear) {
-        const auto why = linear_reason(static_cast<const LinearRequest&>(request));
-        if (!why.empty()) return why;
-    }
-    if (!is_floating(request.dtype) || size_of(request.dtype) < 2)
-        return std::string(name(request.dtype)) + " is not measured";
-    if (kind == Kind::attention) return attention_reason(static_cast<const AttentionRequest&>(request));
-    if (kind == Kind::loss && static_cast<const LossRequest&>(request).per_row)
-        return "losses of single rows are not measured";
-    if (kind == Kind::optimizer) {
-        const auto& optimizer = static_cast<const OptimizerRequest&>(request);
-        if (optimizer.gradient_dtype != optimizer.dtype) return "this form of parameters is not measured";
-    }
-    return "";
+    const auto why = visit(kind, [&](auto traits) { return unmeasured_because(traits.request(request)); });
+    if (!why.empty()) return why;
+    return is_floating(request.dtype) && size_of(request.dtype) >= 2
+               ? ""
+               : std::string(name(request.dtype)) + " is not measured";
 }
 
 }  // namespace switchyard::resolver

@@ -16,7 +16,7 @@
 
 #include "core/kernel/runtime/call_observer.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 using torch::autograd::Node;
@@ -438,4 +438,4 @@ void apply(const BindingBase& binding, const Signature& signature, KernelCall& c
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

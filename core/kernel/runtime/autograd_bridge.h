@@ -25,7 +25,7 @@
 #include <switchyard/interfaces/saved.h>
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 using Tensors = c10::SmallVector<at::Tensor, 6>;
 
@@ -77,4 +77,4 @@ public:
 void apply(const BindingBase& binding, const Signature& signature, KernelCall& call,
            std::span<const at::Tensor* const> inputs, Tensors& outputs);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -4,7 +4,7 @@
 
 #include "core/kernel/runtime/plugin_library.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 BindingBase::BindingBase(const LoadedComponent& loaded, BindingInfo info)
     : plugin_(loaded.plugin),
@@ -30,4 +30,4 @@ std::string BindingBase::describe() const {
     return info_.slot + " (plugin '" + plugin_ + "', component '" + component_ + "')";
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

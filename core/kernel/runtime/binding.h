@@ -14,7 +14,7 @@
 #include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/services.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 struct BindingInfo {
     std::string slot;                        // "attention.cross", for messages
@@ -87,4 +87,4 @@ private:
     Handle<Interface> handle_;
 };
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -5,7 +5,7 @@
 
 #include <c10/core/GradMode.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 ObserveCalls::ObserveCalls(CallObserver& observer) {
     CallObserver* none = nullptr;
@@ -29,4 +29,4 @@ void tell_observer(const ObservedCall& call) {
     observer->observe(call);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

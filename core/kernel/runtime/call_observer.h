@@ -4,7 +4,7 @@
 // from CallObserver and installs it:
 //
 //     Ranges ranges;
-//     const host::ObserveCalls observing(ranges);
+//     const runtime::ObserveCalls observing(ranges);
 //     trainer.step(batches);
 //
 // Backward is seen of every component, whatever its gradient mode: of a kernel at the call itself, of one
@@ -19,7 +19,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 class BindingBase;
 
@@ -33,8 +33,8 @@ struct ObservedTensor {
 struct ObservedCall {
     const BindingBase& binding;  // slot, plugin, component, request
     const char* call;            // "attention.forward", "linear.backward", "optimizer.step"
-    std::string_view
-        place;  // "encoder.0.attention", "encoder.0.attention.q"; a parameter's name in steps; empty where none is known
+    // "encoder.0.attention", "encoder.0.attention.q"; a parameter's name in steps; empty: none is known
+    std::string_view place;
     Pass pass;
     bool again;  // a forward that recomputation runs a second time
     // Backward: gradients of the outputs come in, gradients of the inputs go out. Step: a call for each
@@ -99,4 +99,4 @@ inline std::string_view current_place() {
 // Tells the observer, if there is one, without grad mode.
 void tell_observer(const ObservedCall& call);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -9,7 +9,7 @@
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/kernel/runtime/services.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 struct CallNames {
@@ -38,7 +38,7 @@ const CallNames& names_of(const SwitchyardComponent& entry) {
 }  // namespace
 
 void Destroyer::operator()(void* component) const noexcept {
-    const StdoutRedirect aside;
+    const base::StdoutRedirect aside;
     try {
         guarded({plugin_.c_str(), entry_->id, names_of(*entry_).destroy},
                 [&] { entry_->destroy(component); });
@@ -57,7 +57,7 @@ void* create_component(const LoadedComponent& loaded, Kind kind, CreateInfo info
     }
     info.services = services();
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(), names_of(kind).create};
-    const StdoutRedirect aside;
+    const base::StdoutRedirect aside;
     void* const component = guarded(site, [&] { return loaded.entry->create(&info); });
     if (component == nullptr) throw PluginError(site, "returned no component");
     return component;
@@ -70,7 +70,7 @@ Verdict supports(const LoadedComponent& loaded, const Request& request, const Ho
         sizeof(SwitchyardSupports), &request, &host, &options, variant.c_str(), &verdict};
     const CallSite site{loaded.plugin.c_str(), loaded.manifest->id.c_str(),
                         names_of(loaded.manifest->kind).supports};
-    const StdoutRedirect aside;
+    const base::StdoutRedirect aside;
     try {
         guarded(site, [&] { loaded.entry->supports(&arguments); });
     } catch (const PluginError& error) {
@@ -80,4 +80,4 @@ Verdict supports(const LoadedComponent& loaded, const Request& request, const Ho
     return verdict;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

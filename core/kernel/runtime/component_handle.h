@@ -10,7 +10,7 @@
 #include <switchyard/interfaces/plugin_abi.h>
 #include <switchyard/interfaces/verdict.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 struct LoadedComponent;  // plugin_library.h
 
@@ -61,4 +61,4 @@ Handle<Interface> create(const LoadedComponent& loaded, CreateInfo info) {
 Verdict supports(const LoadedComponent& loaded, const Request& request, const HostInfo& host,
                  const Options& options, const std::string& variant);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -12,7 +12,7 @@
 
 #include "core/kernel/runtime/thread_calls.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
@@ -138,4 +138,4 @@ void install_crash_handler() {
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i].number, &action, &previous[i]);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

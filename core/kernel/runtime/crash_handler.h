@@ -7,9 +7,9 @@
 // threads.
 #pragma once
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 // Once, by a program's main. A stack overflow is told too, on threads that made a guarded call.
 void install_crash_handler();
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -10,7 +10,7 @@
 
 #include "core/kernel/runtime/call_observer.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 using torch::autograd::Node;
 using torch::autograd::variable_list;
@@ -112,4 +112,4 @@ void GradientWatch::outputs(Tensors& outputs) const {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

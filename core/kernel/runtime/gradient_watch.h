@@ -11,7 +11,7 @@
 
 #include "core/kernel/runtime/autograd_bridge.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 class GradientWatch {
 public:
@@ -34,4 +34,4 @@ private:
     Tensors inputs_;
 };
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

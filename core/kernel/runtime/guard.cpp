@@ -8,7 +8,7 @@
 
 #include "core/kernel/runtime/thread_calls.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 std::atomic<ThreadCalls*> thread_list{nullptr};
@@ -119,4 +119,4 @@ void rethrow_as_plugin_error(const CallSite& site) {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 // Names of one call. The texts must outlive it, and stay readable in a signal handler: literals, or strings
 // of a binding.
@@ -61,4 +61,4 @@ decltype(auto) guarded(const CallSite& site, Call&& call) {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

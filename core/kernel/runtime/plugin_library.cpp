@@ -16,7 +16,7 @@
 #include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/services.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 namespace {
 
@@ -31,43 +31,44 @@ std::string loader_message(const std::string& text) {
     return text.substr(at + begin.size(), end - at - begin.size());
 }
 
-GateOutcome open_library(const std::string& path, boost::dll::shared_library& library) {
+loader::GateOutcome open_library(const std::string& path, boost::dll::shared_library& library) {
     using boost::dll::load_mode::rtld_local;
     using boost::dll::load_mode::rtld_now;
     const std::string hint =
         "look at its static objects and constructor functions, which run when it is loaded";
     try {
-        const auto error = guarded({path.c_str(), "", "load"}, [&]() -> std::optional<LoadError> {
+        const auto error = guarded({path.c_str(), "", "load"}, [&]() -> std::optional<machine::LoadError> {
             try {
                 library.load(path, rtld_now | rtld_local);
                 return std::nullopt;
             } catch (const boost::system::system_error& error) {
-                return explain_dlopen_error(path, loader_message(error.what()));
+                return machine::explain_dlopen_error(path, loader_message(error.what()));
             }
         });
-        if (error) return refused(Gate::load, error->reason, {}, {}, error->hint);
+        if (error) return loader::refused(loader::Gate::load, error->reason, {}, {}, error->hint);
     } catch (const PluginError& error) {
-        return refused(Gate::load, error.text, {}, {}, hint);
+        return loader::refused(loader::Gate::load, error.text, {}, {}, hint);
     }
-    if (library.has(descriptor_symbol)) return passed(Gate::load);
-    return refused(Gate::load, "exports no symbol " + std::string(descriptor_symbol), {}, {},
-                   "build it with switchyard_add_plugin");
+    if (library.has(descriptor_symbol)) return loader::passed(loader::Gate::load);
+    return loader::refused(loader::Gate::load, "exports no symbol " + std::string(descriptor_symbol), {}, {},
+                           "build it with switchyard_add_plugin");
 }
 
-GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
-    if (descriptor.init == nullptr) return passed(Gate::init);
+loader::GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& plugin) {
+    if (descriptor.init == nullptr) return loader::passed(loader::Gate::init);
     std::array<char, 512> error{};
     try {
         const int result = guarded({plugin.c_str(), "", "init"}, [&] {
             return descriptor.init(services(), error.data(), static_cast<std::uint32_t>(error.size()));
         });
-        if (result == 0) return passed(Gate::init);
+        if (result == 0) return loader::passed(loader::Gate::init);
         error.back() = '\0';
-        return refused(Gate::init, error[0] == '\0' ? "its init returned " + std::to_string(result)
-                                                    : std::string(error.data()));
+        return loader::refused(loader::Gate::init, error[0] == '\0'
+                                                       ? "its init returned " + std::to_string(result)
+                                                       : std::string(error.data()));
     } catch (const PluginError& thrown) {
-        return refused(Gate::init, "its init threw: " + thrown.text, {}, {},
-                       "report it to the plugin's vendor");
+        return loader::refused(loader::Gate::init, "its init threw: " + thrown.text, {}, {},
+                               "report it to the plugin's vendor");
     }
 }
 
@@ -75,47 +76,47 @@ GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::string& pl
 void tell_if_exposed(const std::string& path) {
     static std::mutex mutex;
     static auto& told = *new std::set<std::string>;
-    const auto why = exposed_because(path);
+    const auto why = loader::exposed_because(path);
     const std::lock_guard lock(mutex);
     if (!why.empty() && told.insert(why).second) log::warning("plugins: " + why);
 }
 
-LoadedPlugin load_now(const std::string& path, const Manifest& manifest, const EnterGate& enter) {
+LoadedPlugin load_now(const std::string& path, const loader::Manifest& manifest, const EnterGate& enter) {
     LoadedPlugin plugin;
-    const auto pass = [&](GateOutcome outcome) {
+    const auto pass = [&](loader::GateOutcome outcome) {
         plugin.gates.push_back(std::move(outcome));
         return plugin.gates.back().passed;
     };
-    enter(Gate::load);
+    enter(loader::Gate::load);
     // Never destroyed: a library stays until the process ends.
     auto* library = new boost::dll::shared_library;
     if (!pass(open_library(path, *library))) return plugin;
-    enter(Gate::descriptor);
+    enter(loader::Gate::descriptor);
     const auto& descriptor = library->get<const SwitchyardPlugin>(descriptor_symbol);
-    if (!pass(check_descriptor(descriptor, manifest))) return plugin;
-    enter(Gate::init);
+    if (!pass(loader::check_descriptor(descriptor, manifest))) return plugin;
+    enter(loader::Gate::init);
     if (pass(initialize(descriptor, manifest.name))) plugin.descriptor = &descriptor;
     return plugin;
 }
 
 }  // namespace
 
-LoadedPlugin load_plugin(const std::string& path, const Manifest& manifest, const EnterGate& enter) {
+LoadedPlugin load_plugin(const std::string& path, const loader::Manifest& manifest, const EnterGate& enter) {
     static std::mutex mutex;
     static auto& known = *new std::map<std::string, LoadedPlugin>;
     const std::lock_guard lock(mutex);
     const auto found = known.find(path);
     if (found != known.end()) return found->second;
-    const StdoutRedirect aside;
+    const base::StdoutRedirect aside;
     return known[path] = load_now(
-               path, manifest, enter ? enter : [](Gate) {});
+               path, manifest, enter ? enter : [](loader::Gate) {});
 }
 
-Registry::Registry(std::vector<PluginRecord> records) : records_(std::move(records)) {}
+Registry::Registry(std::vector<loader::PluginRecord> records) : records_(std::move(records)) {}
 
-const PluginRecord* Registry::find(std::string_view plugin) const {
-    const PluginRecord* unusable = nullptr;
-    for (const PluginRecord& record : records_) {
+const loader::PluginRecord* Registry::find(std::string_view plugin) const {
+    const loader::PluginRecord* unusable = nullptr;
+    for (const loader::PluginRecord& record : records_) {
         if (!record.manifest || record.manifest->name != plugin) continue;
         if (record.usable()) return &record;
         if (unusable == nullptr) unusable = &record;
@@ -123,14 +124,14 @@ const PluginRecord* Registry::find(std::string_view plugin) const {
     return unusable;
 }
 
-std::vector<LoadedComponent> Registry::load(const PluginRecord& wanted) {
+std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& wanted) {
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(&wanted - records_.data());
-    PluginRecord& record = records_.at(index);
+    loader::PluginRecord& record = records_.at(index);
     if (!record.usable()) return {};
     tell_if_exposed(record.path);
     const LoadedPlugin plugin = load_plugin(record.path, *record.manifest);
-    if (record.gates.back().gate < Gate::load)
+    if (record.gates.back().gate < loader::Gate::load)
         record.gates.insert(record.gates.end(), plugin.gates.begin(), plugin.gates.end());
     std::vector<LoadedComponent> components;
     for (std::size_t i = 0; plugin.descriptor != nullptr && i < record.manifest->components.size(); ++i) {
@@ -141,7 +142,7 @@ std::vector<LoadedComponent> Registry::load(const PluginRecord& wanted) {
 }
 
 std::optional<LoadedComponent> Registry::find(Kind kind, std::string_view plugin, std::string_view id) {
-    const PluginRecord* record = find(plugin);
+    const loader::PluginRecord* record = find(plugin);
     if (record == nullptr || record->manifest->find(kind, id) == nullptr) return std::nullopt;
     for (LoadedComponent& component : load(*record)) {
         if (component.manifest->kind == kind && component.manifest->id == id) return std::move(component);
@@ -149,4 +150,4 @@ std::optional<LoadedComponent> Registry::find(Kind kind, std::string_view plugin
     return std::nullopt;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

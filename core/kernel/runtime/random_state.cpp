@@ -7,7 +7,7 @@
 #include <ATen/core/Generator.h>
 #include <c10/core/Device.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 at::Generator generator_of(Device device, int index) {
@@ -48,4 +48,4 @@ ReplayRandom::ReplayRandom(const RandomState& from, Device device, int index)
 
 ReplayRandom::~ReplayRandom() { now_.restore(); }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -6,7 +6,7 @@
 
 #include <switchyard/interfaces/types.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 // The state of the CPU's default generator, and of the default generator of one accelerator.
 class RandomState {
@@ -33,4 +33,4 @@ private:
     RandomState now_;
 };
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

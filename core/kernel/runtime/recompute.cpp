@@ -13,7 +13,7 @@
 #include "core/kernel/runtime/call_observer.h"
 #include "core/kernel/runtime/random_state.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 using torch::autograd::Node;
@@ -143,4 +143,4 @@ std::vector<at::Tensor> run_recomputed(const Segment& segment, const std::vector
     return outputs;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -15,7 +15,7 @@
 
 #include <switchyard/interfaces/types.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 struct Segment {
     // The outputs that have a gradient, from the inputs. Called in forward, and once more in each backward;
@@ -32,4 +32,4 @@ struct Segment {
 std::vector<at::Tensor> run_recomputed(const Segment& segment, const std::vector<at::Tensor>& inputs,
                                        const std::vector<at::Tensor>& parameters);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

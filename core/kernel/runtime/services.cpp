@@ -5,7 +5,7 @@
 
 #include "core/kernel/base/log.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 namespace {
 
 void count_execution(void* token, const char* variant) {
@@ -60,4 +60,4 @@ void ExecutionCounter::reset() {
     for (Slot& slot : slots_) slot.calls.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

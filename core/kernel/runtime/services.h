@@ -10,7 +10,7 @@
 
 #include <switchyard/interfaces/plugin_abi.h>
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 // The token of one binding: how often which variant of its component ran, counted where a kernel runs. Any
 // thread may count and read.
@@ -41,4 +41,4 @@ private:
 // The table that every plugin gets. Valid for the life of the process.
 const SwitchyardServices* services() noexcept;
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

@@ -5,7 +5,7 @@
 
 #include "core/kernel/runtime/guard.h"
 
-namespace switchyard::host {
+namespace switchyard::runtime {
 
 // One for each thread that ever made a guarded call; never freed, taken over by a later thread. So a signal
 // handler can walk the list.
@@ -23,4 +23,4 @@ ThreadCalls* all_thread_calls() noexcept;
 void provide_signal_stack(ThreadCalls& calls) noexcept;
 void release_signal_stack(ThreadCalls& calls) noexcept;
 
-}  // namespace switchyard::host
+}  // namespace switchyard::runtime

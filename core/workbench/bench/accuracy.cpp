@@ -7,7 +7,7 @@
 
 #include <switchyard/conformance/tolerance.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 using conformance::Spread;
@@ -97,4 +97,4 @@ ErrorReport Truth::error_of(Contender& contender, double bound) {
     return report;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

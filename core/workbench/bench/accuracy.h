@@ -7,7 +7,7 @@
 #include "core/workbench/bench/bench_case.h"
 #include "core/workbench/bench/bench_report.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // `oracle` and `reference` (the reference run in the dtype of the candidate) and `candidate` hold the same
 // tensors in the same order. Reports the tensor and the measure, root mean square or maximum, that is worst
@@ -35,4 +35,4 @@ private:
     std::map<bool, Results> results_;  // by whether dropout is on
 };
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

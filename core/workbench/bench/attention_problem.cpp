@@ -9,7 +9,7 @@
 #include "core/workbench/bench/bench_tensors.h"
 #include "core/workbench/bench/measure/philox_stream.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -210,4 +210,4 @@ AttentionPart part_to_check(const AttentionProblem& problem, std::int64_t pairs)
     return part;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

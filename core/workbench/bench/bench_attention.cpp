@@ -7,7 +7,7 @@
 #include "core/kernel/runtime/operations/bind.h"
 #include "core/workbench/bench/bench_tensors.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -72,9 +72,9 @@ public:
                 decodes, decodes};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
-        using model::AttentionOp;
+        using runtime::AttentionOp;
         const auto make = [this, pass](const AttentionOp& operation, bool dropout) {
             return TensorCall(
                 [operation, params = params(problem_, dropout)](const std::vector<at::Tensor>& in) {
@@ -92,7 +92,7 @@ public:
             return checked;
         };
         return std::make_unique<OperationContender<AttentionOp>>(
-            model::bind<AttentionOp>(row, registry, host), make, std::vector<std::string>{"out"}, select);
+            runtime::bind<AttentionOp>(row, registry, host), make, std::vector<std::string>{"out"}, select);
     }
 
     CheckedTensors reference(Pass pass, DType dtype, bool dropout) override {
@@ -164,4 +164,4 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::attention>, const BenchSetti
     return std::make_unique<AttentionCase>(settings, shape, dtype);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

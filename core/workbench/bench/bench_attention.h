@@ -10,7 +10,7 @@
 #include <switchyard/interfaces/attention.h>
 #include "core/workbench/bench/bench_settings.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct AttentionProblem {
     AttentionInputs inputs;  // q_BHND, k_BKMD, v_BKMD, or packed q_THD, k_SKD, v_SKD
@@ -48,4 +48,4 @@ at::Tensor part_of(const AttentionProblem& problem, const AttentionPart& part, c
 // `pairs` elements of the score matrix; one of each at least.
 AttentionPart part_to_check(const AttentionProblem& problem, std::int64_t pairs);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

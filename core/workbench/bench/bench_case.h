@@ -18,7 +18,7 @@
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/bench/bench_settings.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // What an operation has to do at the least: floating-point operations of its matrix products that the mask
 // leaves (a multiplication and an addition are two; backward counts the products that it cannot do without),
@@ -53,7 +53,7 @@ public:
     // `dropout` is off for a component that draws its own random numbers, whose results no reference can
     // foretell.
     virtual CheckedTensors results(bool dropout) = 0;
-    virtual const host::BindingBase& binding() const = 0;
+    virtual const runtime::BindingBase& binding() const = 0;
     // Bytes that the backend keeps from call to call, each read and written by every call: the state of an
     // optimizer, in the form that it has. Work::bytes leaves them out.
     virtual std::int64_t state_bytes() { return 0; }
@@ -68,7 +68,7 @@ public:
     virtual Work work(Pass pass) const = 0;
     // Throws what binding throws ("core/kernel/runtime/operations/bind.h"). `host` must outlive the
     // contender, and so must this case.
-    virtual std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    virtual std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                             const HostInfo& host, Pass pass) = 0;
     // The same through core/reference with inputs and arithmetic of `dtype` (float64: the oracle), for the
     // part that is checked: all of it, or for large inputs a part that costs little. Parameters that have a
@@ -100,4 +100,4 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::optimizer>, const BenchSetti
 std::unique_ptr<BenchCase> case_of(KindTraits<Kind::linear>, const BenchSettings& settings,
                                    const BenchShape& shape, DType dtype);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -15,7 +15,7 @@
 #include "core/kernel/runtime/operations/linear_op.h"
 #include "core/workbench/bench/bench_tensors.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -81,12 +81,12 @@ public:
                 few, few};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
-        using model::LinearOp;
+        using runtime::LinearOp;
         const auto make = [this, pass](const LinearOp& operation, bool /*dropout*/) {
-            const model::LinearContext context{std::make_shared<LinearSite>(LinearSite{"bench", 0, 1}),
-                                               std::make_shared<model::StepWeights>(), nullptr};
+            const runtime::LinearContext context{std::make_shared<LinearSite>(LinearSite{"bench", 0, 1}),
+                                                 std::make_shared<runtime::StepWeights>(), nullptr};
             return TensorCall(
                 [operation, context, steps = pass != Pass::forward](const std::vector<at::Tensor>& in) {
                     if (steps) context.weights->forget();
@@ -101,7 +101,7 @@ public:
             }
             return all;
         };
-        return std::make_unique<OperationContender<LinearOp>>(model::bind<LinearOp>(row, registry, host),
+        return std::make_unique<OperationContender<LinearOp>>(runtime::bind<LinearOp>(row, registry, host),
                                                               make, output_names, select);
     }
 
@@ -164,4 +164,4 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::linear>, const BenchSettings
     return std::make_unique<LinearCase>(settings, shape, dtype);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -8,7 +8,7 @@
 #include "core/kernel/runtime/operations/loss_op.h"
 #include "core/workbench/bench/bench_tensors.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -16,17 +16,17 @@ namespace {
 // since no kernel's time depends on values, and a call that is checked has a copy of its own.
 class InPlaceContender final : public Contender {
 public:
-    using MakeCall = std::function<TensorCall(const model::LossOp& operation)>;
+    using MakeCall = std::function<TensorCall(const runtime::LossOp& operation)>;
 
-    InPlaceContender(model::LossOp operation, MakeCall make)
+    InPlaceContender(runtime::LossOp operation, MakeCall make)
         : operation_(std::move(operation)), make_(std::move(make)), call_(make_(operation_)) {}
 
     void run() override { call_.run(); }
     CheckedTensors results(bool /*dropout*/) override { return make_(operation_).results({"loss"}); }
-    const host::BindingBase& binding() const override { return operation_.binding(); }
+    const runtime::BindingBase& binding() const override { return operation_.binding(); }
 
 private:
-    model::LossOp operation_;
+    runtime::LossOp operation_;
     MakeCall make_;
     TensorCall call_;
 };
@@ -79,9 +79,9 @@ public:
                 operands * size * (backward ? 2.0 : 1.0), false};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
-        using model::LossOp;
+        using runtime::LossOp;
         const auto call = [this, pass](const LossOp& operation, const std::vector<NamedInput>& inputs) {
             return TensorCall(
                 [operation, params = params_, targets = targets_](const std::vector<at::Tensor>& in) {
@@ -89,7 +89,7 @@ public:
                 },
                 inputs, grad_outputs_, pass);
         };
-        auto operation = model::bind<LossOp>(row, registry, host);
+        auto operation = runtime::bind<LossOp>(row, registry, host);
         if (settings_.in_place) {
             return std::make_unique<InPlaceContender>(std::move(operation), [this, call](const LossOp& op) {
                 std::vector<NamedInput> own = inputs_;
@@ -138,4 +138,4 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::loss>, const BenchSettings& 
     return std::make_unique<LossCase>(settings, shape, dtype);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -14,7 +14,7 @@
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/bench/bench_tensors.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -70,7 +70,7 @@ private:
 class OptimizerContender final : public Contender {
 public:
     // `given`, with the gradients, and `part` outlive it.
-    OptimizerContender(model::OptimizerOp operation, Groups groups, const ParameterGroup& given,
+    OptimizerContender(runtime::OptimizerOp operation, Groups groups, const ParameterGroup& given,
                        const StepParams& params, const CheckedPart& part)
         : operation_(std::move(operation)),
           groups_(std::move(groups)),
@@ -98,7 +98,7 @@ public:
         return checked;
     }
 
-    const host::BindingBase& binding() const override { return operation_.binding(); }
+    const runtime::BindingBase& binding() const override { return operation_.binding(); }
 
     std::int64_t state_bytes() override {
         std::int64_t bytes = 0;
@@ -108,7 +108,7 @@ public:
     }
 
 private:
-    model::OptimizerOp operation_;
+    runtime::OptimizerOp operation_;
     Groups groups_;
     const ParameterGroup& given_;
     StepParams params_;
@@ -158,9 +158,9 @@ public:
         return {0.0, static_cast<double>(values_) * (gradients + values), true};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass /*pass*/) override {
-        return std::make_unique<OptimizerContender>(model::bind<model::OptimizerOp>(row, registry, host),
+        return std::make_unique<OptimizerContender>(runtime::bind<runtime::OptimizerOp>(row, registry, host),
                                                     Groups{copy()}, group_, params_, part_);
     }
 
@@ -260,4 +260,4 @@ std::unique_ptr<BenchCase> make_case(const BenchSettings& settings, const BenchS
     });
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

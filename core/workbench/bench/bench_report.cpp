@@ -13,7 +13,7 @@
 #include "core/workbench/bench/bench_sweep.h"
 #include "core/workbench/bench/measure/text_table.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -121,7 +121,8 @@ std::string group_footer(const BenchRow* begin, const BenchRow* end, std::int64_
     if (outliers > 0)
         text += ", " + std::to_string(outliers) + " of " + std::to_string(samples) +
                 " samples left out as outliers";
-    if (!begin->base.empty() && !ratios) text += "; no ratios, for the base " + begin->base + " did not run";
+    if (!begin->base.empty() && !ratios)
+        text += "; no ratios, because the base " + begin->base + " did not run";
     if (cached)
         text += "; what a call touches fits the last cache (" +
                 base::bytes_text(static_cast<double>(last_cache)) + ")";
@@ -320,4 +321,4 @@ json to_json(const BenchReport& report) {
             {"exit_code", report.exit_code()}};
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

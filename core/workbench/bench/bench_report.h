@@ -18,7 +18,7 @@
 #include "core/workbench/bench/measure/peaks.h"
 #include "core/workbench/bench/measure/statistics.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // ok: timed, and right;  wrong: timed, but its error is above what is allowed;  refused: it does not serve
 // the request;  failed: it threw.
@@ -100,10 +100,9 @@ nlohmann::json to_json(const BenchReport& report);
 nlohmann::json to_json(const HostInfo& host);
 nlohmann::json to_json(const Peaks& peaks);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 4> names<compare::RowStatus>{"ok", "wrong", "refused",
-                                                                           "failed"};
+inline constexpr std::array<std::string_view, 4> names<bench::RowStatus>{"ok", "wrong", "refused", "failed"};
 }  // namespace switchyard

@@ -17,7 +17,7 @@
 #include "core/kernel/runtime/operations/normalization_op.h"
 #include "core/workbench/bench/bench_tensors.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -101,9 +101,9 @@ public:
         return {0.0, bytes_of(width_, rows), true};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
-        using model::NormalizationOp;
+        using runtime::NormalizationOp;
         const auto make = [this, pass](const NormalizationOp& operation, bool dropout) {
             return TensorCall(
                 [operation, params = params(dropout)](const std::vector<at::Tensor>& in) {
@@ -112,7 +112,7 @@ public:
                 inputs_, grad_outputs_, pass);
         };
         return std::make_unique<OperationContender<NormalizationOp>>(
-            model::bind<NormalizationOp>(row, registry, host), make, output_names_);
+            runtime::bind<NormalizationOp>(row, registry, host), make, output_names_);
     }
 
 private:
@@ -181,9 +181,9 @@ public:
         return {0.0, pass == Pass::forward ? forward : forward + backward, true};
     }
 
-    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, host::Registry& registry,
+    std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
-        using model::ActivationOp;
+        using runtime::ActivationOp;
         const auto make = [this, pass](const ActivationOp& operation, bool dropout) {
             return TensorCall(
                 [operation, params = params(dropout)](const std::vector<at::Tensor>& in) {
@@ -192,7 +192,7 @@ public:
                 inputs_, grad_outputs_, pass);
         };
         return std::make_unique<OperationContender<ActivationOp>>(
-            model::bind<ActivationOp>(row, registry, host), make, output_names_);
+            runtime::bind<ActivationOp>(row, registry, host), make, output_names_);
     }
 
 private:
@@ -251,4 +251,4 @@ std::unique_ptr<BenchCase> case_of(KindTraits<Kind::activation>, const BenchSett
     return std::make_unique<ActivationCase>(settings, shape, dtype);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -11,7 +11,7 @@
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/peak_meter.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -109,7 +109,7 @@ private:
     void attempt(Entry& entry, Function&& function) {
         try {
             function();
-        } catch (const host::PluginError& error) {
+        } catch (const runtime::PluginError& error) {
             fail(entry, error.what());
         } catch (const std::invalid_argument& error) {
             fail(entry, error.what());
@@ -184,7 +184,7 @@ private:
         TimingResult result;
         try {
             result = time_arms(arms, options, world_.stopwatch);
-        } catch (const host::PluginError& error) {
+        } catch (const runtime::PluginError& error) {
             return time_without(entries, error);
         }
         std::optional<std::size_t> base;
@@ -195,7 +195,7 @@ private:
     }
 
     // The others, when one that passed its check throws later on.
-    void time_without(std::vector<Entry>& entries, const host::PluginError& error) {
+    void time_without(std::vector<Entry>& entries, const runtime::PluginError& error) {
         for (Entry& entry : entries) {
             if (entry.contender && entry.row.plugin == error.plugin && entry.row.component == error.component)
                 fail(entry, error.what());
@@ -255,4 +255,4 @@ BenchReport run_bench(const BenchRequest& request, const BenchWorld& world) {
     return Bench(request, world).run();
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

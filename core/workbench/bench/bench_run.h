@@ -15,7 +15,7 @@
 #include "core/workbench/bench/bench_sweep.h"
 #include "core/workbench/bench/measure/timing.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct BenchRequest {
     BenchSettings settings;
@@ -34,7 +34,7 @@ struct BenchRequest {
 // Where the backends come from. All of it must outlive the run.
 struct BenchWorld {
     const std::vector<resolver::Candidate>& candidates;
-    host::Registry& registry;
+    runtime::Registry& registry;
     const HostInfo& host;
     Stopwatch& stopwatch;
     std::function<void(const std::string&)>
@@ -45,4 +45,4 @@ struct BenchWorld {
 // code throws, is a row; std::bad_alloc and the like come out.
 BenchReport run_bench(const BenchRequest& request, const BenchWorld& world);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -9,7 +9,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -93,7 +93,8 @@ std::string read_mask(const std::string& text, BenchSettings& settings) {
     std::optional<std::string> value;
     if (equals != std::string::npos) value = text.substr(equals + 1);
     const auto kind = parse<MaskKind>(kind_text);
-    if (!kind) return "'" + base::quoted(kind_text) + "' is no mask; known: " + base::joined(names<MaskKind>);
+    if (!kind)
+        return "'" + base::quoted(kind_text) + "' is not a mask; known: " + base::joined(names<MaskKind>);
     switch (*kind) {
         case MaskKind::sliding_window:
             return read_count(kind_text, value, 0, settings.window);
@@ -126,7 +127,7 @@ std::string read_lengths(const std::string& text, std::optional<LengthRange>& le
         const auto view = std::string_view(text);
         if (!read_number(view.substr(0, colon), range.median) ||
             !read_number(view.substr(colon + 1), range.max) || range.median < 1 || range.max < range.median)
-            return "'" + text + "' is no median and largest length, as 40:512 is";
+            return "'" + text + "' is not a median and a largest length, as in 40:512";
         range.min = (range.median + 1) / 2;
         lengths = range;
         return "";
@@ -138,7 +139,8 @@ std::string read_lengths(const std::string& text, std::optional<LengthRange>& le
     if (dash == std::string::npos) range.max = range.min;
     if (!good || range.min < 0 || range.max < range.min)
         return "'" + text +
-               "' is no range of lengths, as 64-512 is, and no median and largest one, as 40:512 is";
+               "' is neither a range of lengths, as in 64-512, nor a median and a largest length, as in "
+               "40:512";
     lengths = range;
     return "";
 }
@@ -162,4 +164,4 @@ std::string check_settings(const BenchSettings& settings, const BenchShape& shap
     return "";
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

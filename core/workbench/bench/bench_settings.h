@@ -10,7 +10,7 @@
 #include <switchyard/interfaces/kinds.h>
 #include "core/workbench/bench/bench_shape.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // What one timed call does. A step is an optimizer's; backward alone goes through one graph again and again.
 enum class Pass : std::uint8_t { forward, forward_backward, step, backward };
@@ -81,10 +81,10 @@ std::string read_lengths(const std::string& text, std::optional<LengthRange>& le
 // What cannot be asked for together, or with that shape: "" if all is well.
 std::string check_settings(const BenchSettings& settings, const BenchShape& shape);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 4> names<compare::Pass>{"forward", "forward_backward", "step",
-                                                                      "backward"};
+inline constexpr std::array<std::string_view, 4> names<bench::Pass>{"forward", "forward_backward", "step",
+                                                                    "backward"};
 }  // namespace switchyard

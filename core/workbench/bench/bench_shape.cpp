@@ -5,7 +5,7 @@
 
 #include "core/kernel/base/printable.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -62,7 +62,7 @@ std::string fill_attention(const std::vector<std::int64_t>& d, BenchShape& shape
     shape.kv_length = grouped ? d[4] : d[2];
     shape.head_dim = d.back();
     if (shape.heads % shape.kv_heads == 0) return "";
-    return std::to_string(shape.heads) + " heads are no multiple of " + std::to_string(shape.kv_heads) +
+    return std::to_string(shape.heads) + " heads are not a multiple of " + std::to_string(shape.kv_heads) +
            " kv heads";
 }
 
@@ -216,4 +216,4 @@ std::vector<std::string> default_shapes(Kind kind) { return {form(kind).standard
 
 std::string shape_help(Kind kind) { return form(kind).help; }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -20,7 +20,7 @@
 
 #include <switchyard/interfaces/kinds.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct BenchShape {
     std::string text;  // as it was written; what `shape` says in results
@@ -53,4 +53,4 @@ std::vector<std::string> default_shapes(Kind kind);
 // One line for the help of --shape.
 std::string shape_help(Kind kind);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

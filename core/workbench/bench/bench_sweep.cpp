@@ -8,7 +8,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/measure/text_table.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 constexpr int bar_width = 24;
@@ -32,7 +32,7 @@ std::string read_values(std::string_view text, std::vector<std::int64_t>& values
         const auto value = read_whole(word);
         if (!value) return "expected whole numbers, got \"" + std::string(word) + "\"";
         if (std::find(values.begin(), values.end(), *value) != values.end())
-            return std::string(word) + " is there twice";
+            return std::string(word) + " is given twice";
         values.push_back(*value);
         text.remove_prefix(std::min(comma + 1, text.size()));
     }
@@ -121,4 +121,4 @@ std::string sweep_text(const BenchRow* begin, const BenchRow* end, std::int64_t 
     return text;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

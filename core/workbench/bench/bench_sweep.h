@@ -9,7 +9,7 @@
 
 #include "core/workbench/bench/bench_report.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct Sweep {
     std::string option;                // as the component's plugin declares it: "chunk_size"
@@ -28,4 +28,4 @@ std::optional<std::int64_t> read_bytes(const std::string& text);
 // "" where nothing was swept.
 std::string sweep_text(const BenchRow* begin, const BenchRow* end, std::int64_t memory_budget_bytes);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

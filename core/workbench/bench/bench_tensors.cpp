@@ -9,7 +9,7 @@
 #include <switchyard/interfaces/dropout.h>
 #include <switchyard/interfaces/torch_types.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -111,4 +111,4 @@ void fill_request(Request& request, const BenchSettings& settings, DType dtype, 
     request.needs_grad = pass != Pass::forward;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -11,7 +11,7 @@
 
 #include "core/workbench/bench/bench_case.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // The same numbers for every backend and every run of a seed; `stream` tells the tensors of a case apart.
 at::Tensor random_normal(at::IntArrayRef sizes, DType dtype, std::uint64_t seed, std::uint32_t stream,
@@ -77,7 +77,7 @@ public:
         CheckedTensors all = (dropout ? call_ : call_without_dropout_).results(outputs_);
         return select_ ? select_(std::move(all)) : all;
     }
-    const host::BindingBase& binding() const override { return operation_.binding(); }
+    const runtime::BindingBase& binding() const override { return operation_.binding(); }
 
 private:
     Operation operation_;
@@ -96,4 +96,4 @@ resolver::SlotUse bench_use(Kind kind, std::shared_ptr<Request> request);
 // Common members of a request.
 void fill_request(Request& request, const BenchSettings& settings, DType dtype, Pass pass);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

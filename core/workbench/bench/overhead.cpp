@@ -12,7 +12,7 @@
 #include "core/workbench/bench/bench_case.h"
 #include "core/workbench/bench/measure/text_table.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -20,7 +20,7 @@ Interval inverse(const Interval& interval) {
     return {1.0 / interval.median, 1.0 / interval.high, 1.0 / interval.low};
 }
 
-std::string variants(const host::BindingBase& binding) {
+std::string variants(const runtime::BindingBase& binding) {
     std::string text;
     for (const auto& [variant, calls] : binding.executed().calls()) base::add_item(text, variant, "+");
     return text;
@@ -90,7 +90,7 @@ OverheadReport run_overhead(const BenchRequest& request, const std::vector<Bench
                                        std::string(name(pass)));
                     try {
                         measure(row, *bench_case, part, world);
-                    } catch (const host::PluginError& error) {
+                    } catch (const runtime::PluginError& error) {
                         row.message = error.what();
                     }
                     report.rows.push_back(std::move(row));
@@ -154,4 +154,4 @@ nlohmann::json to_json(const OverheadReport& report) {
     return {{"rows", rows}, {"limit", report.limit}, {"exit_code", report.exit_code()}};
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -9,7 +9,7 @@
 
 #include "core/workbench/bench/bench_run.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct OverheadRow {
     Kind kind = Kind::attention;
@@ -41,4 +41,4 @@ OverheadReport run_overhead(const BenchRequest& request, const std::vector<Bench
 std::string to_text(const OverheadReport& report);
 nlohmann::json to_json(const OverheadReport& report);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

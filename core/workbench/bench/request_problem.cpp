@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 constexpr std::int64_t most_products = std::int64_t{1} << 30;  // multiplications of one call
@@ -120,4 +120,4 @@ RequestProblem problem_of(Kind kind, const Request& request) {
     return problem;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -6,7 +6,7 @@
 #include "core/workbench/bench/bench_settings.h"
 #include "core/workbench/bench/bench_shape.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct RequestProblem {
     BenchSettings settings;
@@ -23,4 +23,4 @@ struct RequestProblem {
 // resolver::not_measured_because says nothing.
 RequestProblem problem_of(Kind kind, const Request& request);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

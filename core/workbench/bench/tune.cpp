@@ -18,7 +18,7 @@
 #include "core/workbench/bench/measure/timing.h"
 #include "core/workbench/bench/request_problem.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 using resolver::MeasuredCandidate;
@@ -46,7 +46,8 @@ struct Racer {
 class Tuning {
 public:
     Tuning(const resolver::SlotUse& use, const std::vector<resolver::Candidate>& candidates,
-           host::Registry& registry, const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options)
+           runtime::Registry& registry, const HostInfo& host, Stopwatch& stopwatch,
+           const TuneOptions& options)
         : use_(use),
           candidates_(candidates),
           registry_(registry),
@@ -182,7 +183,7 @@ private:
 
     const resolver::SlotUse& use_;
     const std::vector<resolver::Candidate>& candidates_;
-    host::Registry& registry_;
+    runtime::Registry& registry_;
     const HostInfo& host_;
     Stopwatch& stopwatch_;
     const TuneOptions& options_;
@@ -195,22 +196,22 @@ private:
 // The generator that components of RandomSource::library draw from.
 class KeptRandom {
 public:
-    KeptRandom() : state_(host::RandomState::capture(Device::cpu)) {}
+    KeptRandom() : state_(runtime::RandomState::capture(Device::cpu)) {}
     ~KeptRandom() { state_.restore(); }
     KeptRandom(const KeptRandom&) = delete;
     KeptRandom& operator=(const KeptRandom&) = delete;
 
 private:
-    host::RandomState state_;
+    runtime::RandomState state_;
 };
 
 }  // namespace
 
 resolver::Measurement measure(const resolver::SlotUse& use,
-                              const std::vector<resolver::Candidate>& candidates, host::Registry& registry,
+                              const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
                               const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options) {
     const KeptRandom kept;
     return Tuning(use, candidates, registry, host, stopwatch, options).run();
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -11,7 +11,7 @@
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/bench/measure/stopwatch.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct TuneOptions {
     double time_budget_ms = 200.0;  // for the candidates that are close to each other; slow calls take longer
@@ -27,7 +27,7 @@ struct TuneOptions {
 // bench allows, has a failure and no time. LibTorch's random generator is left where it was. Class and
 // candidates of the result are filled in; host and date are the caller's.
 resolver::Measurement measure(const resolver::SlotUse& use,
-                              const std::vector<resolver::Candidate>& candidates, host::Registry& registry,
+                              const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
                               const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options = {});
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -1,5 +1,5 @@
-// switchyard-run arm: one arm of `switchyard compare`, spoken to over the standard streams as docs/compare.md
-// says. Not for people.
+// switchyard-run arm: one arm of `switchyard compare`, which answers requests on its standard streams as
+// docs/compare.md says. Not for people.
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/planned_job.h"
-#include "core/workbench/compare/arms/own_arm.h"
+#include "core/workbench/compare/arms/arm_server.h"
 
 namespace switchyard::cli {
 namespace {
@@ -23,7 +23,7 @@ using base::Json;
 // What is planned, and what is made of it: the second refers to the first.
 struct Prepared {
     std::unique_ptr<PlannedJob> job;
-    std::unique_ptr<compare::OwnArm> arm;
+    std::unique_ptr<compare::ArmServer> arm;
 };
 
 Prepared prepare(const Json& message) {
@@ -34,17 +34,17 @@ Prepared prepare(const Json& message) {
         options.overrides.push_back(base::shown(one));
     options.trust = message.contains("trust") && base::needed_flag(message, "trust");
     prepared.job = plan_job(options);
-    compare::OwnArmOptions arm;
-    arm.first = base::needed_text(message, "first");
-    arm.lend = base::text_of(message, "lend");
+    compare::ArmServerOptions arm;
+    arm.first_step_file = base::needed_text(message, "first_step_file");
+    arm.export_folder = base::text_of(message, "export_folder");
     arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
     arm.amplification = message.contains("amplification") && base::needed_flag(message, "amplification");
     if (const auto lengths = base::text_of(message, "lengths"); !lengths.empty()) {
-        if (const auto error = compare::read_lengths(lengths, arm.lengths); !error.empty())
+        if (const auto error = bench::read_lengths(lengths, arm.lengths); !error.empty())
             throw Failure(error);
     }
     auto& job = *prepared.job;
-    prepared.arm = std::make_unique<compare::OwnArm>(job.config, job.plan, *job.registry, job.host, arm);
+    prepared.arm = std::make_unique<compare::ArmServer>(job.config, job.plan, *job.registry, job.host, arm);
     return prepared;
 }
 
@@ -59,15 +59,15 @@ Json answer(const Json& message, Prepared& prepared) {
     if (type == "prepare") {
         prepared = {};  // the memory of the one before
         prepared = prepare(message);
-        return compare::to_message(prepared.arm->ready());
+        return compare::to_message(prepared.arm->prepare());
     }
     if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
     return compare::to_message(prepared.arm->run(base::needed_integer(message, "steps")));
 }
 
 int serve() {
-    // What a plugin prints must not stand between the answers.
-    const int descriptor = host::redirect_stdout_for_good();
+    // What a plugin prints must not come between the answers.
+    const int descriptor = base::redirect_stdout_for_good();
     std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
     if (answers == nullptr) return Exit::run_failed;
     Prepared prepared;

@@ -42,8 +42,8 @@ void tell(const Measurements& measurements, std::size_t classes, double seconds)
     std::cerr << "auto: timed the candidates for " << counted(classes, "kind")
               << " of request on this host in " << spent
               << (measurements.not_remembered().empty()
-                      ? "; remembered in " + measurements.measurement_cache().folder()
-                      : "; could not be remembered: " + measurements.not_remembered())
+                      ? "; saved in " + measurements.measurement_cache().folder()
+                      : "; could not be saved: " + measurements.not_remembered())
               << '\n';
 }
 
@@ -61,7 +61,7 @@ void set_threads(std::int64_t threads) {
     if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
 }
 
-std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
+std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host) {
     std::vector<OpenChoice> open;
     resolver::ResolveOptions options;
@@ -81,7 +81,7 @@ std::vector<OpenChoice> open_choices(const config::Config& config, host::Registr
 Measurements::Measurements(const config::Config& config, const HostInfo& host)
     : host_(host),
       measurement_cache_(
-          host::standard_cache_folder(),
+          machine::standard_cache_folder(),
           host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))) {
     chooser_.measurements = measurement_cache_.load(notes_);
     chooser_.host = measurement_cache_.host();
@@ -91,12 +91,12 @@ const resolver::Measurement* Measurements::find(const OpenChoice& choice) const 
     return chooser_.find(choice.use, pointers(choice.candidates));
 }
 
-bool Measurements::measure(const OpenChoice& choice, host::Registry& registry, bool again) {
+bool Measurements::measure(const OpenChoice& choice, runtime::Registry& registry, bool again) {
     const auto shape_class = resolver::shape_class(choice.use.kind, *choice.use.request);
     const bool known = find(choice) != nullptr;
     if (known && (!again || measured_now_.contains(shape_class))) return false;
-    compare::HostStopwatch stopwatch;
-    auto measurement = compare::measure(choice.use, choice.candidates, registry, host_, stopwatch);
+    bench::HostStopwatch stopwatch;
+    auto measurement = bench::measure(choice.use, choice.candidates, registry, host_, stopwatch);
     measurement.host = measurement_cache_.host();
     measurement.date = today();
     if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
@@ -106,7 +106,7 @@ bool Measurements::measure(const OpenChoice& choice, host::Registry& registry, b
     return true;
 }
 
-resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, host::Registry& registry,
+resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, runtime::Registry& registry,
                                      const HostInfo& host, Missing missing) {
     resolver::ResolveOptions options;
     if (const auto why = rank_because(configs.front(), host); !why.empty()) {
@@ -123,8 +123,8 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
                 classes += measurements.measure(choice, registry) ? 1 : 0;
         }
         if (classes > 0) {
-            host::trim_cpu_cache();
-            host::reset_cpu_peak();
+            machine::trim_cpu_cache();
+            machine::reset_cpu_peak();
             const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
             tell(measurements, classes, spent.count());
         }
@@ -133,7 +133,7 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
     return options;
 }
 
-resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
+resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host, Missing missing) {
     return auto_choice(std::vector<config::Config>{config}, registry, host, missing);
 }

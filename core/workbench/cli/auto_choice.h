@@ -37,7 +37,7 @@ struct OpenChoice {
 
 // All of a configuration's, in the order of its plan; those that are not measured at all are left out.
 // `registry` must outlive the candidates.
-std::vector<OpenChoice> open_choices(const config::Config& config, host::Registry& registry,
+std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host);
 
 // Measurements of this machine under one configuration's [runtime].
@@ -47,7 +47,7 @@ public:
     Measurements(const config::Config& config, const HostInfo& host);
 
     // True if it had not been measured yet. Measures it, keeps it here and remembers it.
-    bool measure(const OpenChoice& choice, host::Registry& registry, bool again = false);
+    bool measure(const OpenChoice& choice, runtime::Registry& registry, bool again = false);
     // What holds for that choice, or nullptr.
     const resolver::Measurement* find(const OpenChoice& choice) const;
     resolver::Chooser chooser() const { return chooser_; }
@@ -68,9 +68,9 @@ private:
 
 // What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
 // Notes, and a line when something was measured, go to stderr.
-resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, host::Registry& registry,
+resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs, runtime::Registry& registry,
                                      const HostInfo& host, Missing missing);
-resolver::ResolveOptions auto_choice(const config::Config& config, host::Registry& registry,
+resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host, Missing missing);
 
 // The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says.

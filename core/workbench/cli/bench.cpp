@@ -29,7 +29,7 @@ class Bench {
 public:
     explicit Bench(const BenchOptions& options)
         : options_(options),
-          host_(host::this_host(host::Look::cpu_only)),
+          host_(machine::this_host(machine::Look::cpu_only)),
           job_(load_job(options.job, host_)),
           registry_(job_.records),
           candidates_(model::candidates(registry_)) {
@@ -37,41 +37,39 @@ public:
             throw Failure("run.device: bench times on the CPU; expected cpu, got " +
                           std::string(name(job_.config.run.device)));
         const auto& runtime = job_.config.runtime;
-        host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
-                                        ? host::AllocatorKind::caching
-                                        : host::AllocatorKind::malloc);
+        machine::install_cpu_allocator(runtime.allocator);
         const auto threads = options.threads > 0 ? options.threads : static_cast<int>(runtime.threads);
         set_threads(threads);
     }
 
-    int operators(compare::BenchRequest request) {
+    int operators(bench::BenchRequest request) {
         const Kind kind = request.settings.kind;
         request.slot = job_.config.slot(kind);
         request.backends = choose_backends(options_, kind, candidates_);
         request.base = choose_base(options_, kind, candidates_, request.backends);
         read_bench_sweep(options_, candidates_, request);
-        auto report = compare::run_bench(request, world());
+        auto report = bench::run_bench(request, world());
         report.memory_budget_bytes = request.memory_budget_bytes;
         report.host = host_;
         report.command = command_line();
         report.seed = options_.seed;
         report.threads = at::get_num_threads();
         report.allocator = std::string(name(job_.config.runtime.allocator));
-        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+        return show(bench::to_json(report), bench::to_text(report), report.exit_code());
     }
 
-    int overhead(compare::BenchRequest request, const std::vector<compare::BenchSettings>& settings) {
+    int overhead(bench::BenchRequest request, const std::vector<bench::BenchSettings>& settings) {
         request.backends = options_.backends.empty() ? std::vector<std::string>{"torch"} : options_.backends;
         for (const auto& backend : request.backends) check_overhead_backend(backend, settings);
-        const auto report = compare::run_overhead(request, settings, world());
-        return show(compare::to_json(report), compare::to_text(report), report.exit_code());
+        const auto report = bench::run_overhead(request, settings, world());
+        return show(bench::to_json(report), bench::to_text(report), report.exit_code());
     }
 
 private:
-    compare::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
+    bench::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
 
     void check_overhead_backend(const std::string& backend,
-                                const std::vector<compare::BenchSettings>& settings) const {
+                                const std::vector<bench::BenchSettings>& settings) const {
         std::string error;
         for (const auto& of_kind : settings) {
             const auto named = resolver::find_named(of_kind.kind, backend, candidates_);
@@ -84,7 +82,7 @@ private:
     int show(const nlohmann::json& json, const std::string& text, int code) const {
         show_progress("");
         auto complete = json;
-        complete["host"] = compare::to_json(host_);
+        complete["host"] = bench::to_json(host_);
         complete["command"] = command_line();
         complete["seed"] = options_.seed;
         complete["threads"] = at::get_num_threads();
@@ -97,14 +95,14 @@ private:
     const BenchOptions& options_;
     HostInfo host_;
     Job job_;
-    host::Registry registry_;
+    runtime::Registry registry_;
     std::vector<resolver::Candidate> candidates_;
-    compare::HostStopwatch stopwatch_;
+    bench::HostStopwatch stopwatch_;
 };
 
 int run_operators(const BenchOptions& options) {
     const Kind kind = read_bench_kind(options.what);
-    compare::BenchRequest request;
+    bench::BenchRequest request;
     request.settings = read_bench_settings(options, kind);
     request.dtypes = read_bench_dtypes(options, kind);
     request.passes = read_bench_passes(options, kind);
@@ -117,11 +115,11 @@ int run_operators(const BenchOptions& options) {
 int run_overhead(const BenchOptions& options) {
     if (!options.shapes.empty())
         throw Failure("bench overhead takes no --shape: it runs the default shapes of all kinds");
-    compare::BenchRequest request;
+    bench::BenchRequest request;
     request.dtypes = options.dtypes.empty() ? std::vector<DType>{DType::float32}
                                             : read_bench_dtypes(options, Kind::attention);
     request.timing = read_bench_timing(options);
-    std::vector<compare::BenchSettings> settings;
+    std::vector<bench::BenchSettings> settings;
     for (const Kind kind : all_kinds) {
         if (facts_of(kind).measured) settings.push_back(read_bench_settings(options, kind));
     }
@@ -161,7 +159,7 @@ void check_options(const CLI::App& command, const std::string& what) {
         const auto words = option->count() == 0 ? Words{} : served_by(*option);
         if (!words.empty() && std::find(words.begin(), words.end(), what) == words.end())
             throw Failure(option->get_name() + " is for bench " + joined(words) + "; bench " + what +
-                          " has no use for it");
+                          " does not use it");
     }
 }
 
@@ -180,9 +178,10 @@ void add_common(CLI::App& command, BenchOptions& options) {
         ->type_name("OPTION[=A,B]");
     command
         .add_option("--memory-budget", options.memory_budget,
-                    "with --sweep: name the fastest whose extra memory is within it")
+                    "with --sweep: name the fastest value whose extra memory stays within it")
         ->type_name("BYTES");
-    command.add_option("--base", options.base, "what speedups are over; default: torch")->type_name("NAME");
+    command.add_option("--base", options.base, "the backend that speedups are relative to; default: torch")
+        ->type_name("NAME");
     command
         .add_option("--shape", options.shapes,
                     "attention B,H,N,D or B,H,K,N,M,D; normalization and activation ROWS,WIDTH; loss "
@@ -191,18 +190,19 @@ void add_common(CLI::App& command, BenchOptions& options) {
         ->type_name("SHAPE")
         ->expected(1)
         ->take_all();
-    list(command, "--dtype", options.dtypes, "default: float32,bfloat16")->type_name("A,B");
+    list(command, "--dtype", options.dtypes, "dtypes of the tensors; default: float32,bfloat16")
+        ->type_name("A,B");
     list(command, "--pass", options.passes, "forward, backward, forward_backward; of an optimizer: step")
         ->type_name("A,B");
-    add_number(command, "--dropout", options.dropout, "probability of dropping", "P", number(0.0, 1.0));
-    add_number(command, "--time-budget", options.time_budget, "for the timing of all tables, about",
+    add_number(command, "--dropout", options.dropout, "probability of dropout", "P", number(0.0, 1.0));
+    add_number(command, "--time-budget", options.time_budget, "time for all tables together, roughly",
                "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();
-    add_number(command, "--blocks", options.blocks, "that many samples of each, whatever it takes", "N",
+    add_number(command, "--blocks", options.blocks, "samples of each backend, however long they take", "N",
                whole_number(1, 100000));
-    add_number(command, "--threads", options.threads, "of LibTorch; default: all cores", "N",
+    add_number(command, "--threads", options.threads, "threads of LibTorch; default: all cores", "N",
                whole_number(1, 4096));
-    add_number(command, "--seed", options.seed, "of inputs, order and intervals", "N", whole_number(0))
+    add_number(command, "--seed", options.seed, "seed of inputs, order and intervals", "N", whole_number(0))
         ->capture_default_str();
     add_overrides(command, options.job,
                   "a value of the configuration, as in --set attention.options.chunked.chunk_size=256 or "
@@ -211,15 +211,14 @@ void add_common(CLI::App& command, BenchOptions& options) {
 }
 
 void add_of_kinds(CLI::App& command, BenchOptions& options) {
-    command.add_flag("--causal", options.causal, "a query sees no later key")->group(of_attention);
+    command.add_flag("--causal", options.causal, "a query attends to no later key")->group(of_attention);
     list(command, "--mask", options.masks,
          "sliding_window=N, prefix=N, alibi, relative_bias[=BUCKETS], soft_cap=X, dense_bias, causal")
         ->type_name("A,B")
         ->group(of_attention);
     command
-        .add_option(
-            "--lengths", options.lengths,
-            "of the sequences: drawn from a range as 64-512, or around a median up to a largest as 40:512")
+        .add_option("--lengths", options.lengths,
+                    "lengths of the sequences: a range as 64-512, or a median and a largest length as 40:512")
         ->type_name("MIN-MAX")
         ->group(of_attention);
     command.add_option("--layout", options.layout, "padded or packed")
@@ -232,20 +231,19 @@ void add_of_kinds(CLI::App& command, BenchOptions& options) {
         ->type_name("NAME")
         ->group(of_rows);
     command.add_flag("--residual", options.residual, "norm(residual + dropout(x + bias))")->group(of_rows);
-    add_number(command, "--label-smoothing", options.label_smoothing, "of the loss", "E", number(0.0, 1.0))
+    add_number(command, "--label-smoothing", options.label_smoothing, "label smoothing of the loss", "E",
+               number(0.0, 1.0))
         ->group(of_rows);
     add_number(command, "--z-loss", options.z_loss, "factor of the squared log-normalizer in the loss", "Z",
                number(0.0, 1e6))
         ->group(of_rows);
-    command
-        .add_flag("--in-place", options.in_place,
-                  "given logits are given up: gradients may take their memory")
+    command.add_flag("--in-place", options.in_place, "the gradients may overwrite the given logits")
         ->group(of_rows);
     command
         .add_flag("--bias", options.bias,
                   "a bias is added: to the input first; of a linear layer, to the output")
         ->group(of_parameters);
-    command.add_option("--parameter-dtype", options.parameter_dtype, "of weight and bias")
+    command.add_option("--parameter-dtype", options.parameter_dtype, "dtype of weight and bias")
         ->type_name("DTYPE")
         ->group(of_parameters)
         ->capture_default_str();

@@ -53,8 +53,8 @@ Kind read_bench_kind(const std::string& text) {
                   joined(known));
 }
 
-compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kind) {
-    compare::BenchSettings settings;
+bench::BenchSettings read_bench_settings(const BenchOptions& options, Kind kind) {
+    bench::BenchSettings settings;
     settings.kind = kind;
     settings.seed = options.seed;
     settings.dropout = options.dropout;
@@ -75,11 +75,11 @@ compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kin
     check_number("--z-loss", options.z_loss, 0.0, 1e30, "a factor, or 0 for none");
     check_number("--clip", options.clip, 0.0, 1e30, "a norm, or 0 for none");
     for (const auto& mask : options.masks) {
-        const auto error = compare::read_mask(mask, settings);
+        const auto error = bench::read_mask(mask, settings);
         if (!error.empty()) throw Failure("--mask " + base::quoted(mask) + ": " + error);
     }
     if (!options.lengths.empty()) {
-        const auto error = compare::read_lengths(options.lengths, settings.lengths);
+        const auto error = bench::read_lengths(options.lengths, settings.lengths);
         if (!error.empty()) throw Failure("--lengths: " + error);
     }
     return settings;
@@ -97,8 +97,8 @@ std::vector<DType> read_bench_dtypes(const BenchOptions& options, Kind kind) {
     return dtypes;
 }
 
-std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind kind) {
-    using compare::Pass;
+std::vector<bench::Pass> read_bench_passes(const BenchOptions& options, Kind kind) {
+    using bench::Pass;
     std::vector<Pass> all{Pass::forward, Pass::backward, Pass::forward_backward};
     if (kind == Kind::optimizer) all = {Pass::step};
     // A loss may make its gradients in forward, so that backward alone says nothing.
@@ -123,14 +123,13 @@ std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind k
     return passes;
 }
 
-std::vector<compare::BenchShape> read_bench_shapes(const BenchOptions& options,
-                                                   const compare::BenchSettings& settings) {
-    std::vector<compare::BenchShape> shapes;
-    for (const auto& text :
-         options.shapes.empty() ? compare::default_shapes(settings.kind) : options.shapes) {
-        auto result = compare::parse_shape(settings.kind, text);
+std::vector<bench::BenchShape> read_bench_shapes(const BenchOptions& options,
+                                                 const bench::BenchSettings& settings) {
+    std::vector<bench::BenchShape> shapes;
+    for (const auto& text : options.shapes.empty() ? bench::default_shapes(settings.kind) : options.shapes) {
+        auto result = bench::parse_shape(settings.kind, text);
         if (!result.shape) throw Failure(result.error);
-        const auto error = compare::check_settings(settings, *result.shape);
+        const auto error = bench::check_settings(settings, *result.shape);
         if (!error.empty()) throw Failure(error);
         shapes.push_back(std::move(*result.shape));
     }
@@ -153,7 +152,7 @@ Words choose_backends(const BenchOptions& options, Kind kind,
     }
     if (chosen.empty()) {
         throw Failure("no plugin has a component for " + std::string(name(kind)) + "\n" +
-                      searched_places(host::standard_search_path()));
+                      searched_places(loader::standard_search_path()));
     }
     return chosen;
 }
@@ -179,21 +178,21 @@ std::string choose_base(const BenchOptions& options, Kind kind,
 namespace {
 
 // The option as the first of the backends that has it declares it.
-const OptionSpec* declared_option(const std::string& option, Kind kind, const Words& backends,
-                                  const std::vector<resolver::Candidate>& candidates, Words& known) {
+const ValueSpec* declared_option(const std::string& option, Kind kind, const Words& backends,
+                                 const std::vector<resolver::Candidate>& candidates, Words& known) {
     for (const auto& backend : backends) {
         const auto named = resolver::find_named(kind, backend, candidates);
         if (named.candidate == nullptr) continue;
         for (const auto& spec : named.candidate->manifest.options) {
-            if (spec.name == option) return &spec;
-            known.push_back(spec.name);
+            if (spec.key == option) return &spec;
+            known.push_back(spec.key);
         }
     }
     return nullptr;
 }
 
 // Sequences' length, where there is one.
-std::int64_t longest_of(const std::vector<compare::BenchShape>& shapes) {
+std::int64_t longest_of(const std::vector<bench::BenchShape>& shapes) {
     std::int64_t longest = 0;
     for (const auto& shape : shapes) longest = std::max(longest, shape.q_length);
     return longest;
@@ -202,9 +201,9 @@ std::int64_t longest_of(const std::vector<compare::BenchShape>& shapes) {
 }  // namespace
 
 void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::Candidate>& candidates,
-                      compare::BenchRequest& request) {
+                      bench::BenchRequest& request) {
     if (!options.memory_budget.empty()) {
-        const auto bytes = compare::read_bytes(options.memory_budget);
+        const auto bytes = bench::read_bytes(options.memory_budget);
         if (!bytes || *bytes == 0)
             throw Failure("--memory-budget " + base::quoted(options.memory_budget) +
                           ": expected bytes, as in 96MB or 1.5GB");
@@ -213,8 +212,8 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
         request.memory_budget_bytes = *bytes;
     }
     if (options.sweep.empty()) return;
-    compare::Sweep sweep;
-    const auto error = compare::read_sweep(options.sweep, longest_of(request.shapes), sweep);
+    bench::Sweep sweep;
+    const auto error = bench::read_sweep(options.sweep, longest_of(request.shapes), sweep);
     if (!error.empty()) throw Failure("--sweep " + base::quoted(options.sweep) + ": " + error);
     Words known;
     const auto* const spec =
@@ -224,20 +223,19 @@ void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::C
         throw Failure("--sweep " + sweep.option + ": none of the backends (" + joined(request.backends) +
                       ") has an option of that name" + (near.empty() ? "" : "; did you mean " + near + "?"));
     }
-    if (spec->type != OptionType::integer)
+    if (spec->type != ValueType::integer)
         throw Failure("--sweep " + sweep.option + ": expected an option that is a whole number, this is a " +
                       std::string(name(spec->type)));
-    const auto shape = config::shape_of(*spec);
     for (const auto value : sweep.values) {
-        if (!config::in_range(shape.limits, static_cast<double>(value)))
+        if (!config::in_range(spec->limits, static_cast<double>(value)))
             throw Failure("--sweep " + base::quoted(options.sweep) + ": " + std::to_string(value) +
-                          " is out of range; " + sweep.option + " is " + config::expected_text(shape));
+                          " is out of range; " + sweep.option + " is " + config::expected_text(*spec));
     }
     request.sweep = std::move(sweep);
 }
 
-compare::TimingOptions read_bench_timing(const BenchOptions& options) {
-    compare::TimingOptions timing;
+bench::TimingOptions read_bench_timing(const BenchOptions& options) {
+    bench::TimingOptions timing;
     timing.time_budget_ms = 1000.0 * options.time_budget;
     timing.seed = options.seed;
     if (options.blocks > 0) timing.min_blocks = timing.max_blocks = options.blocks;

@@ -30,12 +30,12 @@ struct BenchOptions {
 
 // All of these throw Failure with what was expected.
 Kind read_bench_kind(const std::string& text);
-compare::BenchSettings read_bench_settings(const BenchOptions& options, Kind kind);
+bench::BenchSettings read_bench_settings(const BenchOptions& options, Kind kind);
 std::vector<DType> read_bench_dtypes(const BenchOptions& options, Kind kind);
-std::vector<compare::Pass> read_bench_passes(const BenchOptions& options, Kind kind);
-std::vector<compare::BenchShape> read_bench_shapes(const BenchOptions& options,
-                                                   const compare::BenchSettings& settings);
-compare::TimingOptions read_bench_timing(const BenchOptions& options);
+std::vector<bench::Pass> read_bench_passes(const BenchOptions& options, Kind kind);
+std::vector<bench::BenchShape> read_bench_shapes(const BenchOptions& options,
+                                                 const bench::BenchSettings& settings);
+bench::TimingOptions read_bench_timing(const BenchOptions& options);
 
 // Those that were named, checked; or all that are usable.
 std::vector<std::string> choose_backends(const BenchOptions& options, Kind kind,
@@ -49,6 +49,6 @@ std::string choose_base(const BenchOptions& options, Kind kind,
 // --sweep and --memory-budget into the request, once its shapes and backends are known: the option is
 // declared by one of the backends, and takes these values.
 void read_bench_sweep(const BenchOptions& options, const std::vector<resolver::Candidate>& candidates,
-                      compare::BenchRequest& request);
+                      bench::BenchRequest& request);
 
 }  // namespace switchyard::cli

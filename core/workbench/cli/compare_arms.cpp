@@ -31,16 +31,14 @@ std::string indented(std::string text) {
     return result + '\n';
 }
 
-// The configuration of an own arm, planned on this machine; or nothing, and why.
+// The configuration of an arm, planned on this machine; or nothing, and why.
 std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
                                        std::string& problem) {
     try {
         auto job = load_job(options, host);
-        host::Registry registry(std::move(job.records));
+        runtime::Registry registry(std::move(job.records));
         // Before any arm runs: all arms then choose by the same times.
-        host::install_cpu_allocator(job.config.runtime.allocator == config::Allocator::caching
-                                        ? host::AllocatorKind::caching
-                                        : host::AllocatorKind::malloc);
+        machine::install_cpu_allocator(job.config.runtime.allocator);
         set_threads(job.config.runtime.threads);
         const auto plan = model::make_plan(job.config, registry, host,
                                            auto_choice(job.config, registry, host, Missing::measure));
@@ -61,7 +59,7 @@ std::string problem_of_program(const compare::ArmSpec& arm) {
     if (program.find('/') != std::string::npos) {
         const auto path = std::filesystem::path(arm.folder) / program;
         if (::access(path.c_str(), X_OK) == 0) return "";
-        return path.string() + (errno == EACCES ? " cannot be executed" : ": there is no such program");
+        return path.string() + (errno == EACCES ? " cannot be executed" : ": no such program");
     }
     const char* const path = std::getenv("PATH");
     std::string folder;
@@ -81,7 +79,7 @@ public:
     Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
 
     CheckedArms run() {
-        const auto job = load_job(request_.job, host_);  // what is wrong for all arms is told once
+        const auto job = load_job(request_.job, host_);  // what is wrong for all arms is reported once
         config::LoadRequest tables;
         tables.path = request_.job.config;
         tables.overrides = request_.job.overrides;
@@ -97,8 +95,8 @@ public:
             if (!problem.empty()) problems += "arm \"" + arm.name + "\":\n" + indented(problem), ++faulty_;
         }
         if (faulty_ > 0)
-            throw Failure("nothing was run: " + counted(faulty_, "arm") + " of " +
-                          std::to_string(checked_.arms.size()) + " cannot be compared\n" + problems);
+            throw Failure("nothing was run: " + std::to_string(faulty_) + " of " +
+                          counted(checked_.arms.size(), "arm") + " cannot be compared\n" + problems);
         return std::move(checked_);
     }
 
@@ -118,8 +116,9 @@ private:
         }
         arm.differs = compare::unfair_differences(checked_.config, *config);
         if (arm.differs.empty() || request_.force) return "";
-        return "is no fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
-               joined(arm.differs, "\n    ") + "\n--force compares them nevertheless, and marks it";
+        return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
+               joined(arm.differs, "\n    ") +
+               "\n--force compares them nevertheless, and every output says so";
     }
 
     const ArmsRequest& request_;

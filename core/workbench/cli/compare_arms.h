@@ -1,4 +1,4 @@
-// Arms of `switchyard compare` before anything runs: everything that is wrong with any of them, at once.
+// Checks all arms of `switchyard compare` before anything runs, and reports all their mistakes at once.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace switchyard::cli {
 struct ArmsRequest {
     JobOptions job;  // the configuration, with what is set for all arms
     compare::WrittenArms written;
-    bool force = false;  // compare what is no fair comparison, and say so
+    bool force = false;  // compare arms that are no fair comparison too, and mark them
 };
 
 struct CheckedArms {
     std::vector<compare::ArmSpec> arms;
-    config::Config config;          // of the first own arm
-    std::size_t reference_arm = 0;  // that one
+    config::Config config;          // of the reference arm
+    std::size_t reference_arm = 0;  // the first that is no external program
 };
 
 // Throws Failure with all problems of all arms: values, backends that cannot serve, programs that are not

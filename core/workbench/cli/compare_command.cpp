@@ -16,14 +16,13 @@
 #include "core/workbench/cli/compare_arms.h"
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/compare_messages.h"
-#include "core/workbench/cli/compare_record.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/compare/arms/arm_process.h"
-#include "core/workbench/compare/arms/own_arm.h"
+#include "core/workbench/compare/arms/arm_server.h"
+#include "core/workbench/compare/experiment/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
-#include "core/workbench/report/comparison_page.h"
 #include "core/workbench/report/record_parts.h"
 #include "core/workbench/train/stop_signal.h"
 
@@ -52,7 +51,7 @@ public:
     Folder() {
         auto pattern = (std::filesystem::temp_directory_path() / "switchyard-compare-XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr)
-            throw Failure("cannot make a folder in " + std::filesystem::temp_directory_path().string(),
+            throw Failure("cannot create a folder in " + std::filesystem::temp_directory_path().string(),
                           Exit::run_failed);
         path_ = pattern;
     }
@@ -76,7 +75,7 @@ std::string describe(const CompareOptions& options, const CheckedArms& checked) 
                        std::to_string(config.batch.size * config.train.grad_accumulation_steps) +
                        " samples a step, ";
     if (!config.data.train.empty()) return text + "the job's own data";
-    return text + "made-up tokens, " +
+    return text + "random tokens, " +
            (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +
            " a sample";
 }
@@ -85,11 +84,11 @@ class CompareRun {
 public:
     explicit CompareRun(const CompareOptions& options)
         : options_(options),
-          host_(host::this_host(host::Look::with_devices)),
+          host_(machine::this_host(machine::Look::with_devices)),
           checked_(check_arms(options.arms, host_)),
           guard_(folder_.path()) {
         if (checked_.config.data.train.empty() == false && !options.lengths.empty())
-            throw Failure("--lengths is for made-up samples; the configuration has data.train");
+            throw Failure("--lengths is for random samples; the configuration has data.train");
     }
 
     int run() {
@@ -103,7 +102,7 @@ public:
         if (!options_.html.empty()) write_file(options_.html, page(comparison));
         if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
-            std::cout << compare::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
+            std::cout << bench::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
         return comparison.stopped ? stopped : comparison.exit_code();
     }
 
@@ -126,7 +125,7 @@ private:
         settings.seeds = options_.seeds;
         if (!options_.loss_equivalence.empty()) {
             settings.loss_margin.emplace();
-            if (const auto error = compare::read_margin(options_.loss_equivalence, *settings.loss_margin);
+            if (const auto error = bench::read_margin(options_.loss_equivalence, *settings.loss_margin);
                 !error.empty())
                 throw Failure("--loss-equivalence: " + error);
             if (settings.seeds == 0) settings.seeds = 5;
@@ -135,15 +134,14 @@ private:
         settings.loss_steps = options_.steps > 0 ? options_.steps : checked_.config.train.steps;
         if (settings.seeds > 0 && settings.loss_steps == 0)
             throw Failure(
-                "--steps N says after how many steps losses are compared; the configuration has no "
-                "train.steps");
+                "--seeds: the configuration has no train.steps; --steps N says how many steps to train");
         messages_ = std::make_unique<ArmMessages>(
             checked_, MessageOptions{options_.arms.job, folder_.path(), options_.lengths, settings.loss_steps,
                                      settings.seeds});
         settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
-        settings.lent = [this](int seed) { return messages_->lent_sizes(seed); };
+        settings.shared_steps = [this](int seed) { return messages_->shared_steps(seed); };
         settings.drift = [this](std::size_t arm, std::size_t base) {
-            return compare::drift_between(messages_->first_file(base), messages_->first_file(arm));
+            return compare::drift_between(messages_->first_step_file(base), messages_->first_step_file(arm));
         };
         settings.stop = [this] { return static_cast<bool>(stop_); };
         settings.progress = show_progress;
@@ -151,15 +149,15 @@ private:
     }
 
     std::vector<compare::StartedArm> start_arms() {
-        const auto runner = host::belonging_path("libexec/switchyard/switchyard-run");
+        const auto runner = machine::belonging_path("libexec/switchyard/switchyard-run");
         std::vector<compare::StartedArm> started;
         for (const auto& arm : checked_.arms) {
             compare::StartedArm one{arm, nullptr, ""};
-            // An own arm reads the configuration by the name that was given here, so it stays here.
+            // An arm of this program loads the configuration by the path given here, so it runs here.
             const compare::ArmProgram program =
                 arm.external() ? compare::ArmProgram{arm.program, arm.folder}
                                : compare::ArmProgram{std::vector<std::string>{runner, "arm"}, ""};
-            one.link = compare::ArmProcess::start(
+            one.client = compare::ArmProcess::start(
                 program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
             started.push_back(std::move(one));
         }
@@ -171,29 +169,25 @@ private:
         json["title"] = describe(options_, checked_);
         json["config"] = options_.arms.job.config;
         json["config_fingerprint"] = config::fingerprint(checked_.config);
-        json["host"] = compare::to_json(host_);
+        json["host"] = bench::to_json(host_);
         json["command"] = command_line();
         return json;
     }
 
     std::string page(const compare::Comparison& comparison) const {
-        auto record = compare_record(comparison);
-        record.title = describe(options_, checked_);
-        record.config = options_.arms.job.config;
-        record.config_fingerprint = config::fingerprint(checked_.config);
-        record.host = report::host_facts(compare::to_json(host_));
-        record.command = command_line();
-        return report::comparison_page(record);
+        return compare::comparison_page(comparison, {describe(options_, checked_), options_.arms.job.config,
+                                                     config::fingerprint(checked_.config), command_line(),
+                                                     report::host_facts(bench::to_json(host_))});
     }
 
-    // What --set takes to have the own arm with the lowest median.
+    // The values for --set that give the fastest arm of this program.
     void write_fastest(const compare::Comparison& comparison) const {
         const compare::ArmResult* best = nullptr;
         for (std::size_t at = 0; at < comparison.arms.size(); ++at) {
             const auto& arm = comparison.arms[at];
             bool wrong = false;
             for (const auto& pair : comparison.pairs)
-                wrong = wrong || (pair.arm == at && pair.verdict == compare::SpeedVerdict::wrong);
+                wrong = wrong || (pair.arm == at && pair.verdict == bench::SpeedVerdict::wrong);
             if (!arm.ok() || arm.spec.external() || wrong || !std::isfinite(arm.samples_per_second)) continue;
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
@@ -215,7 +209,7 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
         return command.add_option(flag, value, help)->expected(1)->take_all();
     };
     auto& written = options.arms.written;
-    repeated("--vary", written.vary, "one arm for each value; repeated: for each combination")
+    repeated("--vary", written.vary, "an arm for each value; repeated: for each combination")
         ->type_name("KEY=A,B");
     command
         .add_option("--stacks", written.stacks,
@@ -227,25 +221,27 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
     repeated("--arm", written.arms, "an arm with several values, as \"half: precision.backend=torch/bf16\"")
         ->type_name("NAME: KEY=VALUE");
     command.add_flag("--force", options.arms.force,
-                     "compare other models, data or seeds too; the output is marked");
+                     "compare arms of different models, data or seeds too; the output says so");
 }
 
 void add_timing_options(CLI::App& command, CompareOptions& options) {
-    add_number(command, "--time", options.seconds, "for warm-up and blocks of all arms, about", "SECONDS",
-               number(1e-3, 1e9))
+    add_number(command, "--time", options.seconds, "time for warm-up and blocks of all arms, roughly",
+               "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();
     add_number(command, "--blocks", options.blocks,
-               "that many, whatever they take; default: as many as fit, 9 to 60", "N",
+               "number of blocks, however long they take; default: as many as fit, 9 to 60", "N",
                whole_number(1, 10000));
-    add_number(command, "--steps-per-block", options.steps_per_block, "default: as many as last 0.1 s", "N",
-               whole_number(1, 10000));
-    add_number(command, "--timeout", options.timeout, "for an arm to prepare, and for a block", "SECONDS",
-               number(1e-3, 1e9))
+    add_number(command, "--steps-per-block", options.steps_per_block,
+               "steps of an arm in a block; default: as many as last 0.1 s", "N", whole_number(1, 10000));
+    add_number(command, "--timeout", options.timeout, "longest time for an arm to prepare, and for a block",
+               "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();
-    add_number(command, "--order-seed", options.order, "of the order within blocks and of the intervals", "N",
-               whole_number(0))
+    add_number(command, "--order-seed", options.order, "seed of the order within blocks and of the intervals",
+               "N", whole_number(0))
         ->capture_default_str();
-    command.add_option("--lengths", options.lengths, "of made-up samples where the job has no data, as 8-64")
+    command
+        .add_option("--lengths", options.lengths,
+                    "lengths of the random samples where the job has no data, as 8-64")
         ->type_name("MIN-MAX");
 }
 
@@ -257,17 +253,19 @@ Action setup_compare(CLI::App& command) {
     add_arm_options(command, *options);
     add_timing_options(command, *options);
     add_number(command, "--seeds", options->seeds,
-               "train that many seeds of each arm to the end and compare final losses", "K",
+               "train each arm to the end with this many seeds and compare final losses", "K",
                whole_number(1, 1000));
-    add_number(command, "--steps", options->steps, "of each seed; default: train.steps", "N",
+    add_number(command, "--steps", options->steps, "steps to train with each seed; default: train.steps", "N",
                whole_number(1, 100000000));
     command
         .add_option("--loss-equivalence", options->loss_equivalence,
                     "losses closer than this are equivalent: 0.02 in the unit of the loss, or 2%")
         ->type_name("MARGIN");
     add_json(command, options->json);
-    command.add_option("--html", options->html, "a page with plots")->check(output_file())->type_name("FILE");
-    command.add_option("--fastest", options->fastest, "write what --set takes for the fastest arm")
+    command.add_option("--html", options->html, "HTML page with plots")
+        ->check(output_file())
+        ->type_name("FILE");
+    command.add_option("--fastest", options->fastest, "write the values for --set that give the fastest arm")
         ->check(output_file())
         ->type_name("FILE");
     return [options] { return CompareRun(*options).run(); };

@@ -1,5 +1,4 @@
-// switchyard compare, and the command that it starts its own arms with, which is in no list and no help. With
-// LibTorch.
+// switchyard compare, and the hidden command that runs one of its arms. With LibTorch.
 #pragma once
 
 #include "core/workbench/cli/command.h"

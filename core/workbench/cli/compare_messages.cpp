@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/workbench/compare/arms/lent_batches.h"
+#include "core/workbench/compare/arms/shared_batches.h"
 
 namespace switchyard::cli {
 namespace {
@@ -43,8 +43,8 @@ Json optimizer_json(const config::Config& config) {
             {"max_grad_norm", o.max_grad_norm}};
 }
 
-// `steps`: 0 where they are counted in epochs, which an external arm knows nothing of: a constant rate is
-// then told.
+// `steps`: 0 where the configuration counts epochs, which external arms do not know: their learning rate is
+// then constant.
 Json schedule_json(const config::Config& config, std::int64_t steps) {
     const auto& t = config.train;
     return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},
@@ -61,20 +61,20 @@ ArmMessages::ArmMessages(const CheckedArms& arms, MessageOptions options)
         std::any_of(arms.arms.begin(), arms.arms.end(), [](const auto& arm) { return arm.external(); });
 }
 
-std::string ArmMessages::first_file(std::size_t arm) const {
+std::string ArmMessages::first_step_file(std::size_t arm) const {
     return options_.folder + "/first-" + std::to_string(arm) + ".safetensors";
 }
 
-std::string ArmMessages::lent(int seed) const {
-    return options_.folder + (seed < 0 ? "/lent" : "/lent-" + std::to_string(seed));
+std::string ArmMessages::shared_folder(int seed) const {
+    return options_.folder + (seed < 0 ? "/shared" : "/shared-" + std::to_string(seed));
 }
 
-std::vector<compare::LentStep> ArmMessages::lent_sizes(int seed) const {
+std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
     if (!external_) return {};
-    return compare::read_lent_sizes(lent(seed) + "/batches.safetensors");
+    return compare::read_step_counts(shared_folder(seed) + "/batches.safetensors");
 }
 
-// Where a file has to hold the batches, all arms take those of the file.
+// Where external arms load the batches from a file, all arms train on the batches of that file.
 std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
     if (!external_) return 0;
     return what.seed < 0 ? kept_steps : std::min(most_kept, options_.loss_steps);
@@ -89,7 +89,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
                  {"protocol", compare::arm_protocol},
                  {"name", arm.name},
                  {"seed", seed},
-                 {"first", what.seed < 0 ? first_file(what.arm) : ""}};
+                 {"first_step_file", what.seed < 0 ? first_step_file(what.arm) : ""}};
     if (arm.external()) {
         message["device"] = name(config.run.device);
         message["threads"] = config.runtime.threads;
@@ -97,12 +97,12 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
         message["task"] = task_json(config);
         message["optimizer"] = optimizer_json(config);
         message["schedule"] = schedule_json(config, steps);
-        message["weights"] = lent(what.seed) + "/weights";
-        message["batches"] = lent(what.seed) + "/batches.safetensors";
+        message["weights"] = shared_folder(what.seed) + "/weights";
+        message["batches"] = shared_folder(what.seed) + "/batches.safetensors";
         return message;
     }
     std::vector<std::string> overrides;
-    // How long a timed run is, is not known to any arm: a rate that follows the steps would fall to nothing.
+    // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
     if (what.seed < 0 && steps == 0 && (external_ || config.data.train.empty()))
         overrides = {"train.schedule=constant", "train.warmup_ratio=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
@@ -119,8 +119,8 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     if (what.arm == arms_.reference_arm) {
         message["amplification"] = what.seed < 0;
         if (external_) {
-            std::filesystem::create_directories(lent(what.seed) + "/weights");
-            message["lend"] = lent(what.seed);
+            std::filesystem::create_directories(shared_folder(what.seed) + "/weights");
+            message["export_folder"] = shared_folder(what.seed);
         }
     }
     return message;

@@ -1,4 +1,4 @@
-// What `switchyard compare` tells its arms when they prepare: docs/compare.md.
+// The message with which `switchyard compare` makes its arms prepare: docs/compare.md.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace switchyard::cli {
 struct MessageOptions {
     JobOptions job;
     std::string folder;   // for files between arms
-    std::string lengths;  // of made-up samples
+    std::string lengths;  // of random samples
     std::int64_t loss_steps = 0;
     int seeds = 0;
 };
@@ -25,14 +25,14 @@ public:
     ArmMessages(const CheckedArms& arms, MessageOptions options);
 
     nlohmann::ordered_json prepare(const compare::Preparation& what) const;
-    // What external arms are lent for a seed; nothing where there are none.
-    std::vector<compare::LentStep> lent_sizes(int seed) const;
-    // Where an arm writes what its first step gives.
-    std::string first_file(std::size_t arm) const;
+    // What the batches hold that external arms load for a seed; nothing where there are no external arms.
+    std::vector<compare::StepCounts> shared_steps(int seed) const;
+    // Where an arm writes logits and gradients of its first step.
+    std::string first_step_file(std::size_t arm) const;
 
 private:
     std::int64_t cycle(const compare::Preparation& what) const;
-    std::string lent(int seed) const;
+    std::string shared_folder(int seed) const;
 
     const CheckedArms& arms_;
     MessageOptions options_;

@@ -36,13 +36,14 @@ void note(const Job& job, const HostInfo& host) {
         const bool found = std::any_of(job.records.begin(), job.records.end(), [&](const auto& record) {
             return record.manifest && record.manifest->name == disabled;
         });
-        if (!found) noted("plugins.disabled", "no plugin that was found is called " + base::quoted(disabled));
+        if (!found) noted("plugins.disabled", "found no plugin called " + base::quoted(disabled));
     }
     if (config.run.device != Device::cpu && host.first(config.run.device) == nullptr)
         noted("run.device", "this host has no " + std::string(name(config.run.device)) +
                                 " device: `switchyard plan --host` plans for one that has");
     if (config.data.train.empty())
-        std::cerr << "note: data.train names no file: it can be planned and timed, but not trained\n";
+        std::cerr << "note: data.train names no file: the configuration can be planned and timed, but not "
+                     "trained\n";
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ Action setup_config_check(CLI::App& command) {
         const auto job = load_job_by_manifests(*options);
         const auto problems = start_problems(job);
         if (!problems.empty()) throw Failure(told_in_part(problems));
-        note(job, host::this_host(host::Look::with_devices));
+        note(job, machine::this_host(machine::Look::with_devices));
         std::cout << base::printable(options->config) << ": no mistakes ("
                   << counted(job.files.size(), "file") << " read, fingerprint "
                   << config::fingerprint(job.config) << ")\n";

@@ -23,7 +23,7 @@ Action setup_config_show(CLI::App& command) {
     };
     const auto options = std::make_shared<Options>();
     add_job_options(command, options->job);
-    command.add_flag("--origin", options->origin, "say for each value where it came from");
+    command.add_flag("--origin", options->origin, "show where each value comes from");
     add_json(command, options->json);
     return [options] {
         const auto job = load_job_by_manifests(options->job);
@@ -53,7 +53,7 @@ Action setup_config_schema(CLI::App& command) {
             return Exit::fine;
         }
         const auto schemas =
-            schemas_of(host::discover(manifests_only(), host::this_host(host::Look::cpu_only)));
+            schemas_of(loader::discover(manifests_only(), machine::this_host(machine::Look::cpu_only)));
         write_json(options->json, config::schema_json(&schemas));
         if (!options->json.on_stdout()) config::write_schema(std::cout, &schemas);
         return Exit::fine;

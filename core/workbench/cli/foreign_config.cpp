@@ -30,8 +30,8 @@ bool lies_in_run(const fs::path& file) {
 
 // A folder that they name, a library that they name, or one of a folder that they name.
 bool in_own_settings(const std::string& place) {
-    const auto own = host::standard_search_path();
-    return std::any_of(own.entries.begin(), own.entries.end(), [&](const host::SearchEntry& entry) {
+    const auto own = loader::standard_search_path();
+    return std::any_of(own.entries.begin(), own.entries.end(), [&](const loader::SearchEntry& entry) {
         std::error_code error;
         if (fs::equivalent(place, entry.path, error)) return true;
         const auto real = fs::canonical(place, error);
@@ -55,7 +55,7 @@ void refuse_foreign_plugins(const config::Config& config) {
     if (places.empty()) return;
     throw Failure(config.where("plugins.paths") + ": error: plugins.paths: the plugins of " + joined(places) +
                   " are code, and this configuration came with a run\n--trust lets them run, if you trust "
-                  "whoever made the run; SWITCHYARD_PLUGIN_PATH makes such a place your own");
+                  "whoever made the run; a folder in SWITCHYARD_PLUGIN_PATH is always trusted");
 }
 
 void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms) {
@@ -64,7 +64,7 @@ void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms) {
     const auto what = arm.program.empty() ? "sets " + joined(arm.set) : "runs " + joined(arm.program, " ");
     throw Failure(config::to_string(arm.origin) + ": error: [[arm]]: it " + what +
                   ", which may be code, and this configuration came with a run\n--trust lets it run, if you "
-                  "trust whoever made the run; --arm and --vary name arms of your own");
+                  "trust whoever made the run; with --arm and --vary you define arms yourself");
 }
 
 }  // namespace switchyard::cli

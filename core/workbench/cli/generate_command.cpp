@@ -11,7 +11,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
-#include "core/workbench/data/smiles_text.h"
+#include "core/workbench/data/tokenizers/smiles_text.h"
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/train/session.h"
 
@@ -51,8 +51,8 @@ int write(const WriteOptions& options) {
     const auto& config = planned->config;
     if (config.train.weights.empty())
         throw Failure(options.run_or_config +
-                      ": names no weights, and an untrained model has nothing to say; give a run's "
-                      "folder, or a model's with --weights");
+                      ": names no weights, and an untrained model generates only noise; give the folder of "
+                      "a run, or weights with --weights");
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
@@ -91,19 +91,19 @@ int write(const WriteOptions& options) {
 }
 
 void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
-    command.add_option("--samples", options.samples, "how many to write")
+    command.add_option("--samples", options.samples, "number of samples to generate")
         ->check(whole_number(1, 1000000))
         ->type_name("N")
         ->capture_default_str();
     command
         .add_option("--max-tokens", options.max_tokens,
-                    "most new tokens of a sample; 0: until batch.max_length")
+                    "largest number of new tokens in a sample; 0: up to batch.max_length")
         ->check(whole_number(0))
         ->type_name("N")
         ->capture_default_str();
     command
         .add_option("--temperature", options.sampling.temperature,
-                    "below 1: nearer to the likeliest; 0: the likeliest")
+                    "below 1: prefer likely tokens more; 0: take the likeliest")
         ->check(number(0.0, 1000.0))
         ->type_name("T")
         ->capture_default_str();
@@ -113,11 +113,11 @@ void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
         ->capture_default_str();
     command
         .add_option("--top-p", options.sampling.top_p,
-                    "draw among the likeliest tokens of this share together")
+                    "draw among the likeliest tokens whose probabilities sum to P")
         ->check(number(0.0, 1.0))
         ->type_name("P")
         ->capture_default_str();
-    command.add_option("--seed", options.seed, "of the draws")
+    command.add_option("--seed", options.seed, "seed of the draws")
         ->check(whole_number(0))
         ->type_name("N")
         ->capture_default_str();
@@ -132,11 +132,11 @@ Action setup_generate(CLI::App& command) {
         ->type_name("");
     command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")
         ->type_name("PATH");
-    command.add_option("--prompt", options->prompt, "text to go on with; for seq2seq: to answer")
+    command.add_option("--prompt", options->prompt, "text to continue; for seq2seq: the source text")
         ->type_name("TEXT");
     add_sampling(command, options->generate);
     command.add_flag("--check-smiles", options->check_smiles,
-                     "say which share has balanced parentheses and brackets and closed rings");
+                     "report the share with balanced parentheses and brackets and closed rings");
     add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
     return [options] { return write(*options); };

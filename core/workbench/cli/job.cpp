@@ -40,19 +40,19 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 void add_overrides(CLI::App& command, JobOptions& options, const std::string& help) {
     command.add_option("--set", options.overrides, help)->type_name("KEY=VALUE")->expected(1)->take_all();
     command.add_flag("--trust", options.trust,
-                     "run what the configuration names, plugins and programs, even where it came with a run");
+                     "run the plugins and programs that the configuration names, even if it came with a run");
 }
 
 JobOptions job_of_run(const std::string& run, const JobOptions& given) {
     namespace fs = std::filesystem;
     std::error_code ignored;
     const char* const fault = !fs::exists(run, ignored)                    ? "there is no such folder"
-                              : !fs::is_directory(run, ignored)            ? "is no folder"
-                              : !fs::exists(run + "/config.toml", ignored) ? "holds no config.toml"
+                              : !fs::is_directory(run, ignored)            ? "is not a folder"
+                              : !fs::exists(run + "/config.toml", ignored) ? "has no config.toml"
                                                                            : nullptr;
     if (fault != nullptr)
         throw Failure(run + ": error: " + fault +
-                      "; expected the folder of a run, as `switchyard train --run` leaves it");
+                      "; expected the folder of a run, as `switchyard train --run` writes it");
     JobOptions job{run + "/config.toml",
                    given.overrides,
                    {{run, "train.weights=" + toml_string(run + "/model")}},
@@ -66,12 +66,12 @@ JobOptions job_of_run(const std::string& run, const JobOptions& given) {
 
 std::vector<std::string> preset_dirs() {
     std::vector<std::string> dirs;
-    const auto ours = host::belonging_path("share/switchyard/configs/presets");
+    const auto ours = machine::belonging_path("share/switchyard/configs/presets");
     if (!ours.empty()) dirs.push_back(ours);
     return dirs;
 }
 
-config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records) {
+config::OptionSchemas schemas_of(const std::vector<loader::PluginRecord>& records) {
     std::map<std::pair<Kind, std::string>, std::set<std::string>> plugins;
     for (const auto& record : records) {
         if (!record.manifest) continue;
@@ -90,16 +90,16 @@ config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records)
     return schemas;
 }
 
-Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery) {
+Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery) {
     // Which options there are is known to the plugins, and which plugins there are to the configuration.
     const auto first = load(options, nullptr);
     if (first.config) {
         if (discovery.run_probes && is_foreign(options, first.files)) refuse_foreign_plugins(*first.config);
-        discovery.path = host::standard_search_path(first.config->plugins.paths);
+        discovery.path = loader::standard_search_path(first.config->plugins.paths);
         discovery.disabled = first.config->plugins.disabled;
     }
     Job job;
-    job.records = host::discover(discovery, host);
+    job.records = loader::discover(discovery, host);
     const auto schemas = schemas_of(job.records);
     auto result = load(options, &schemas);
     if (!result.config) {
@@ -112,9 +112,9 @@ Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOpt
     return job;
 }
 
-std::string searched_places(const host::SearchPath& path) {
+std::string searched_places(const loader::SearchPath& path) {
     std::string text = "looked in:";
-    for (const auto& finding : host::scan(path)) {
+    for (const auto& finding : loader::scan(path)) {
         text += "\n    " + base::printable(finding.entry.path) + " (" + finding.entry.origin + "): ";
         text += !finding.error.empty() ? finding.error
                 : !finding.exists      ? "does not exist"
@@ -123,14 +123,14 @@ std::string searched_places(const host::SearchPath& path) {
     return text;
 }
 
-host::DiscoveryOptions manifests_only() {
-    host::DiscoveryOptions options;
+loader::DiscoveryOptions manifests_only() {
+    loader::DiscoveryOptions options;
     options.run_probes = false;
     return options;
 }
 
 Job load_job_by_manifests(const JobOptions& options) {
-    return load_job(options, host::this_host(host::Look::cpu_only), manifests_only());
+    return load_job(options, machine::this_host(machine::Look::cpu_only), manifests_only());
 }
 
 }  // namespace switchyard::cli

@@ -33,26 +33,26 @@ JobOptions job_of_run(const std::string& run, const JobOptions& given);
 
 struct Job {
     config::Config config;
-    std::vector<host::PluginRecord> records;
+    std::vector<loader::PluginRecord> records;
     std::vector<std::string> files;  // that the configuration was read from
 };
 
 // Throws Failure with every problem of the configuration, and before any plugin runs that it must not name
 // (foreign_config.h). `discovery`: its path and list of disabled plugins are replaced by the configuration's.
-Job load_job(const JobOptions& options, const HostInfo& host, host::DiscoveryOptions discovery = {});
+Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery = {});
 // For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is
 // enough.
-host::DiscoveryOptions manifests_only();
+loader::DiscoveryOptions manifests_only();
 Job load_job_by_manifests(const JobOptions& options);
 
 // Options that the components of these plugins declare, under the component's id, or "plugin/id" where
 // several plugins have that id.
-config::OptionSchemas schemas_of(const std::vector<host::PluginRecord>& records);
+config::OptionSchemas schemas_of(const std::vector<loader::PluginRecord>& records);
 
 // Where presets are.
 std::vector<std::string> preset_dirs();
 
 // "looked in:" and the search path with what is there, a line for each entry.
-std::string searched_places(const host::SearchPath& path);
+std::string searched_places(const loader::SearchPath& path);
 
 }  // namespace switchyard::cli

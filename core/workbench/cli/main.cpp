@@ -18,10 +18,10 @@ using namespace switchyard;
 
 int run_with_tensors(const std::vector<std::string>& arguments) {
     const std::string relative = "libexec/switchyard/switchyard-run";
-    const auto program = host::belonging_path(relative);
+    const auto program = machine::belonging_path(relative);
     if (program.empty()) {
         throw cli::Failure("this command runs in " + relative + ", which is not beside " +
-                               host::program_path() + ": build or install it again",
+                               machine::program_path() + ": build or install it again",
                            cli::Exit::run_failed);
     }
     std::vector<char*> words{const_cast<char*>("switchyard")};

@@ -26,7 +26,7 @@ std::string libtorch_build() {
     if (::dladdr(reinterpret_cast<const void*>(&at::get_num_threads), &info) == 0 ||
         info.dli_fname == nullptr)
         return "unknown";
-    return host::ProbeCache(host::standard_cache_folder()).library_id(info.dli_fname);
+    return loader::ProbeCache(machine::standard_cache_folder()).library_id(info.dli_fname);
 }
 
 std::string joined_features(const HostInfo& host) {
@@ -39,13 +39,13 @@ std::string joined_features(const HostInfo& host) {
 
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator) {
     return host.cpu_model + ", " + std::to_string(host.cores) + " cores, features " +
-           host::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
+           loader::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
            " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " +
            libtorch_build();
 }
 
 MeasurementCache::MeasurementCache(const std::string& cache, std::string host) : host_(std::move(host)) {
-    if (!cache.empty()) folder_ = cache + "/measured/" + host::text_hash(host_).substr(0, 16);
+    if (!cache.empty()) folder_ = cache + "/measured/" + loader::text_hash(host_).substr(0, 16);
 }
 
 std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::string>& notes) const {
@@ -68,20 +68,19 @@ std::vector<resolver::Measurement> MeasurementCache::load(std::vector<std::strin
         if (read.error.empty())
             list.push_back(std::move(read.measurement));
         else
-            notes.push_back(path + ": holds no measurement and is not used: " + read.error);
+            notes.push_back(path + ": is not a valid measurement and is ignored: " + read.error);
     }
     return list;
 }
 
 std::optional<std::string> MeasurementCache::store(const resolver::Measurement& measurement) const {
     if (folder_.empty())
-        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is nowhere to remember "
-               "anything";
+        return "none of SWITCHYARD_CACHE, XDG_CACHE_HOME and HOME is set: there is no folder to save them in";
     std::error_code error;
     fs::create_directories(folder_, error);
-    if (error) return folder_ + ": cannot be made: " + error.message();
+    if (error) return folder_ + ": cannot be created: " + error.message();
     return base::write_file_atomically(
-        folder_ + "/" + host::text_hash(measurement.shape_class).substr(0, 16) + ".json",
+        folder_ + "/" + loader::text_hash(measurement.shape_class).substr(0, 16) + ".json",
         resolver::measurement_text(measurement));
 }
 

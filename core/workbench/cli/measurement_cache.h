@@ -18,7 +18,7 @@ std::string host_of_measurements(const HostInfo& host, int threads, const std::s
 
 class MeasurementCache {
 public:
-    // `cache`: host::standard_cache_folder(); empty: there is nowhere to remember anything.
+    // `cache`: machine::standard_cache_folder(); empty: there is no place for anything.
     MeasurementCache(const std::string& cache, std::string host);
 
     const std::string& host() const { return host_; }

@@ -51,14 +51,18 @@ int show_model(const ModelOptions& options) {
     table.row({"all", "", scaled(static_cast<double>(sum.parameters), ""), scaled(sum.forward_flops, "FLOP"),
                scaled(static_cast<double>(sum.activation_bytes), "B"), ""});
     const auto& batch = job.config.batch;
-    write_json(options.json, {{"parts", json},
-                              {"parameters", sum.parameters},
-                              {"forward_flops", sum.forward_flops},
-                              {"activation_bytes", sum.activation_bytes},
-                              {"batch", {{"size", batch.size}, {"length", batch.max_length}}}});
+    write_json(
+        options.json,
+        {{"parts", json},
+         {"parameters", sum.parameters},
+         {"forward_flops", sum.forward_flops},
+         {"activation_bytes", sum.activation_bytes},
+         {"batch", {{"size", batch.size}, {"length", batch.max_length}, {"tokens", batch.most_tokens()}}}});
     if (options.json.on_stdout()) return Exit::fine;
-    std::cout << table.render() << "\nforward and kept: for one batch of " << batch.size << " x "
-              << batch.max_length << " tokens; kept: for backward, without fusion, in "
+    std::cout << table.render() << "\nforward and kept: for one batch of "
+              << (batch.tokens > 0 ? std::to_string(batch.most_tokens())
+                                   : std::to_string(batch.size) + " x " + std::to_string(batch.max_length))
+              << " tokens; kept: for backward, without fusion, in "
               << name(job.config.precision.parameter_dtype.value_or(DType::float32))
               << ". A training step takes about three times the forward.\n";
     return Exit::fine;

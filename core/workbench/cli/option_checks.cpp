@@ -70,7 +70,7 @@ std::string wrong_count(const CLI::ParseError& error, const CLI::App& app,
         if (option == nullptr) return "";
         return name + (option->count() > 1
                            ? ": is given " + std::to_string(option->count()) + " times; expected once"
-                           : ": the value behind it is missing");
+                           : ": its value is missing");
     }
     if (dynamic_cast<const CLI::ConversionError*>(&error) == nullptr) return "";
     for (const auto& word : arguments) {

@@ -69,12 +69,12 @@ Text Table::render() const {
 }
 
 void add_json(CLI::App& command, JsonOption& option) {
-    command.add_option("--json", option.path, "write the same as JSON; - is the standard output")
+    command.add_option("--json", option.path, "write the same output as JSON; - is the standard output")
         ->check(output_file())
         ->type_name("FILE");
 }
 
-void keep_stdout_for_json() { json_descriptor() = host::redirect_stdout_for_good(); }
+void keep_stdout_for_json() { json_descriptor() = base::redirect_stdout_for_good(); }
 
 void write_file(const std::string& path, const std::string& text) {
     std::cout.flush();  // which `path` may be, too

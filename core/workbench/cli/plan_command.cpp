@@ -33,8 +33,8 @@ struct PlanCommand {
 };
 
 HostInfo host_named(const std::string& wanted) {
-    if (wanted.empty()) return host::this_host(host::Look::with_devices);
-    auto described = host::describe(wanted);
+    if (wanted.empty()) return machine::this_host(machine::Look::with_devices);
+    auto described = machine::describe(wanted);
     if (!described.host) throw Failure(described.error);
     return std::move(*described.host);
 }
@@ -43,15 +43,16 @@ void need_plugins(const Job& job) {
     const auto usable = std::any_of(job.records.begin(), job.records.end(),
                                     [](const auto& record) { return record.usable(); });
     if (usable) return;
-    std::string text = job.records.empty() ? "no plugins were found" : "no plugin that was found can be used";
-    for (const auto& record : job.records) text += "\n    " + host::explain(record);
-    throw Failure(text + "\n" + searched_places(host::standard_search_path(job.config.plugins.paths)));
+    std::string text =
+        job.records.empty() ? "no plugins were found" : "none of the plugins found can be used";
+    for (const auto& record : job.records) text += "\n    " + loader::explain(record);
+    throw Failure(text + "\n" + searched_places(loader::standard_search_path(job.config.plugins.paths)));
 }
 
 std::string hosts_with(Device device) {
     std::vector<std::string> names;
-    for (const auto& name : host::described_host_names()) {
-        const auto described = host::describe(name);
+    for (const auto& name : machine::described_host_names()) {
+        const auto described = machine::describe(name);
         if (described.host && described.host->first(device) != nullptr) names.push_back(name);
     }
     return joined(names);
@@ -71,13 +72,13 @@ void need_device(const Job& job, const HostInfo& host) {
 
 void check_lock(const resolver::Plan& plan, const std::string& path) {
     const auto text = base::read_text(path, base::limits::json_bytes);
-    if (!text) throw Failure(path + ": error: cannot be read: it is not there");
+    if (!text) throw Failure(path + ": error: cannot be read: no such file");
     const auto comparison = compare_with_lock(plan, *text);
     if (!comparison.error.empty()) throw Failure(path + ": error: " + comparison.error);
     if (comparison.differences.empty()) return;
-    throw Failure(path + ": error: the plan is not the one that was locked:\n    " +
+    throw Failure(path + ": error: the plan differs from the locked one:\n    " +
                   joined(comparison.differences, "\n    ") + "\nwith --lock " + path +
-                  " instead of --locked the plan as it is now is locked");
+                  " instead of --locked the current plan is locked");
 }
 
 // Is there a slot that could be measured, and is not?
@@ -93,7 +94,7 @@ int plan(const PlanCommand& options) {
     need_device(job, host);
     need_plugins(job);
     const auto refused = refused_libraries(job.records);
-    host::Registry registry(std::move(job.records));
+    runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);
     const auto plan =
         model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
@@ -105,9 +106,9 @@ int plan(const PlanCommand& options) {
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
     if (is_unmeasured(plan))
-        std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses by\n";
+        std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
     if (!options.lock.empty()) std::cout << "\nlocked in " << options.lock << '\n';
-    if (!options.locked.empty()) std::cout << "\nas locked in " << options.locked << '\n';
+    if (!options.locked.empty()) std::cout << "\nthe same as locked in " << options.locked << '\n';
     return Exit::fine;
 }
 
@@ -122,12 +123,12 @@ Action setup_plan(CLI::App& command) {
         ->type_name("NAME");
     command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
     add_json(command, options->json);
-    command.add_option("--lock", options->lock, "write down what was chosen")
+    command.add_option("--lock", options->lock, "write what was chosen to this file")
         ->check(output_file())
         ->type_name("FILE");
     command
         .add_option("--locked", options->locked,
-                    "fail if anything else would be chosen than is written there")
+                    "fail if the choice differs from this file, which --lock wrote")
         ->type_name("FILE");
     return [options] { return plan(*options); };
 }

@@ -15,22 +15,20 @@ namespace switchyard::cli {
 
 std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan) {
     auto planned = std::make_unique<PlannedJob>();
-    planned->host = host::this_host(host::Look::with_devices);
+    planned->host = machine::this_host(machine::Look::with_devices);
     auto job = load_job(options, planned->host);
     planned->config = std::move(job.config);
     const auto& runtime = planned->config.runtime;
-    host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
-                                    ? host::AllocatorKind::caching
-                                    : host::AllocatorKind::malloc);
+    machine::install_cpu_allocator(runtime.allocator);
     set_threads(runtime.threads);
     if (runtime.threads > planned->host.cores)
         std::cerr << ("warning: runtime.threads: " + std::to_string(runtime.threads) +
-                      " threads wait for each other on " + std::to_string(planned->host.cores) +
+                      " threads compete for the " + std::to_string(planned->host.cores) +
                       " cores that this process may use\n");
     if (planned->config.run.device == Device::cuda && planned->host.first(Device::cuda) != nullptr) {
-        if (const auto error = host::load_libtorch_cuda(); !error.empty()) throw Failure(error);
+        if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
     }
-    planned->registry = std::make_unique<host::Registry>(std::move(job.records));
+    planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
     auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);

@@ -15,7 +15,7 @@ namespace switchyard::cli {
 struct PlannedJob {
     config::Config config;
     HostInfo host;
-    std::unique_ptr<host::Registry> registry;
+    std::unique_ptr<runtime::Registry> registry;
     resolver::Plan plan;
 };
 

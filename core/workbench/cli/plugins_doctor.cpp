@@ -30,10 +30,10 @@ void print_host(const HostInfo& host) {
     if (host.devices.empty()) std::cout << "  no accelerator\n";
 }
 
-void print_places(const host::SearchPath& path) {
+void print_places(const loader::SearchPath& path) {
     std::cout << paint(Color::bold, "\nSearch path, in order") << '\n';
     std::size_t place = 0;
-    for (const auto& finding : host::scan(path)) {
+    for (const auto& finding : loader::scan(path)) {
         std::cout << "  " << ++place << ". " << base::printable(finding.entry.path) << " ("
                   << finding.entry.origin << "): ";
         if (!finding.error.empty())
@@ -67,10 +67,10 @@ std::vector<std::string> grouped(const std::vector<std::string>& refusals) {
     return lines;
 }
 
-void print_component(const host::ComponentProbe& component) {
+void print_component(const loader::ComponentProbe& component) {
     std::cout << "  " << name(component.kind) << ' ' << component.id << '\n';
     if (component.failure)
-        std::cout << "    " << paint(Color::red, "not usable: " + host::to_string(*component.failure))
+        std::cout << "    " << paint(Color::red, "not usable: " + loader::to_string(*component.failure))
                   << '\n';
     for (const auto& device : support_of(component)) {
         std::cout << "    " << name(device.device)
@@ -83,7 +83,7 @@ void print_component(const host::ComponentProbe& component) {
     }
 }
 
-void print_plugin(const host::PluginRecord& record, std::set<std::string>& warnings) {
+void print_plugin(const loader::PluginRecord& record, std::set<std::string>& warnings) {
     std::cout << '\n'
               << paint(Color::bold, base::printable(record.display_name()))
               << (record.manifest ? " " + record.manifest->version : "") << ": "
@@ -106,7 +106,7 @@ void print_plugin(const host::PluginRecord& record, std::set<std::string>& warni
     for (const auto& component : record.probe->components) print_component(component);
 }
 
-Json json_of(const std::vector<host::SearchFinding>& findings) {
+Json json_of(const std::vector<loader::SearchFinding>& findings) {
     Json list = Json::array();
     for (const auto& finding : findings) {
         list.push_back({{"path", finding.entry.path},
@@ -126,19 +126,20 @@ Action setup_plugins_doctor(CLI::App& command) {
         bool fresh = false;
     };
     const auto options = std::make_shared<Options>();
-    command.add_flag("--fresh", options->fresh, "probe all plugins again, whatever is remembered of them");
+    command.add_flag("--fresh", options->fresh,
+                     "probe all plugins again instead of using remembered results");
     add_json(command, options->json);
     return [options]() -> int {
-        host::DiscoveryOptions discovery;
+        loader::DiscoveryOptions discovery;
         discovery.ignore_cache = options->fresh;
-        const auto host = host::this_host(host::Look::with_devices);
-        const auto records = host::discover(discovery, host);
+        const auto host = machine::this_host(machine::Look::with_devices);
+        const auto records = loader::discover(discovery, host);
         const auto faults = static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_fault));
         Json list = Json::array();
         for (const auto& record : records) list.push_back(full_json(record));
         const bool well = faults == 0 && !records.empty();
         write_json(options->json,
-                   {{"ok", well}, {"search_path", json_of(host::scan(discovery.path))}, {"plugins", list}});
+                   {{"ok", well}, {"search_path", json_of(loader::scan(discovery.path))}, {"plugins", list}});
         if (!options->json.on_stdout()) {
             print_host(host);
             print_places(discovery.path);

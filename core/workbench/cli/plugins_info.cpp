@@ -17,23 +17,23 @@
 namespace switchyard::cli {
 namespace {
 
-void print(const ComponentManifest& component, const host::ComponentProbe* probe) {
+void print(const ComponentManifest& component, const loader::ComponentProbe* probe) {
     std::cout << "\n  " << paint(Color::bold, std::string(name(component.kind)) + " " + component.id);
     if (!component.summary.empty()) std::cout << ": " << component.summary;
     std::cout << "\n    priority " << component.priority << ", gradient " << name(component.gradient)
               << ", random " << name(component.random) << ", accuracy " << name(component.accuracy);
     if (component.accuracy == Accuracy::reduced)
         std::cout << " (bound " << config::to_toml(component.accuracy_bound) << ")";
+    if (component.kind == Kind::data_loader)
+        std::cout << ", composition of batches " << name(component.composition);
     std::cout << '\n';
     if (!component.variants.empty()) std::cout << "    variants: " << joined(component.variants) << '\n';
     for (const auto& spec : component.options) {
-        std::cout << "    option " << spec.name << " = "
-                  << config::to_toml(config::from_option(spec.default_value)) << ", "
-                  << config::short_text(config::shape_of(spec)) << (spec.help.empty() ? "" : ": " + spec.help)
-                  << '\n';
+        std::cout << "    option " << spec.key << " = " << config::to_toml(spec.default_value) << ", "
+                  << config::short_text(spec) << (spec.help.empty() ? "" : ": " + spec.help) << '\n';
     }
     if (probe == nullptr) return;
-    if (probe->failure) std::cout << "    " << paint(Color::red, host::to_string(*probe->failure)) << '\n';
+    if (probe->failure) std::cout << "    " << paint(Color::red, loader::to_string(*probe->failure)) << '\n';
     for (const auto& device : support_of(*probe)) {
         std::cout << "    " << name(device.device) << " (" << device.host
                   << "): " << (device.dtypes.empty() ? "nothing" : served_text(device)) << '\n';
@@ -42,7 +42,7 @@ void print(const ComponentManifest& component, const host::ComponentProbe* probe
     }
 }
 
-void print(const host::PluginRecord& record) {
+void print(const loader::PluginRecord& record) {
     std::cout << paint(Color::bold, base::printable(record.display_name())) << ": "
               << paint(record.usable() ? Color::green : Color::red, state_of(record)) << "\n  path         "
               << base::printable(record.path) << " (" << record.origin << ")\n";
@@ -85,12 +85,12 @@ Action setup_plugins_info(CLI::App& command) {
         ->type_name("");
     add_json(command, options->json);
     return [options] {
-        host::DiscoveryOptions discovery;
+        loader::DiscoveryOptions discovery;
         const bool path = options->plugin.find('/') != std::string::npos;
         if (std::error_code ignored; path && !std::filesystem::exists(options->plugin, ignored))
             throw Failure(options->plugin + ": error: there is no such file; expected the path of a library");
         if (path) discovery.path.entries = {{options->plugin, "the command line", true}};
-        const auto records = host::discover(discovery, host::this_host(host::Look::cpu_only));
+        const auto records = loader::discover(discovery, machine::this_host(machine::Look::cpu_only));
         std::vector<std::string> names;
         auto list = nlohmann::ordered_json::array();
         for (const auto& record : records) {

@@ -14,7 +14,7 @@
 namespace switchyard::cli {
 namespace {
 
-void print(const std::vector<host::PluginRecord>& records) {
+void print(const std::vector<loader::PluginRecord>& records) {
     Table table({"plugin", "version", "state", "components", "path"});
     std::set<std::string> told;
     for (const auto& record : records) {
@@ -43,8 +43,8 @@ Action setup_plugins_list(CLI::App& command) {
     const auto json = std::make_shared<JsonOption>();
     add_json(command, *json);
     return [json] {
-        const host::DiscoveryOptions options;
-        const auto records = host::discover(options, host::this_host(host::Look::cpu_only));
+        const loader::DiscoveryOptions options;
+        const auto records = loader::discover(options, machine::this_host(machine::Look::cpu_only));
         auto list = nlohmann::ordered_json::array();
         for (const auto& record : records) list.push_back(summary_json(record));
         write_json(*json, {{"plugins", list}});

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const host::ComponentProbe& component) {
+Json json_of(const loader::ComponentProbe& component) {
     Json support = Json::array();
     for (const auto& cell : component.support) {
         Json reasons = Json::array();
@@ -34,11 +34,11 @@ Json json_of(const host::ComponentProbe& component) {
     return {{"kind", std::string(name(component.kind))},
             {"id", component.id},
             {"ran", component.ran},
-            {"failure", component.failure ? Json(host::to_string(*component.failure)) : Json(nullptr)},
+            {"failure", component.failure ? Json(loader::to_string(*component.failure)) : Json(nullptr)},
             {"support", support}};
 }
 
-Json json_of(const host::GateOutcome& gate) {
+Json json_of(const loader::GateOutcome& gate) {
     return {{"gate", std::string(name(gate.gate))},
             {"passed", gate.passed},
             {"reason", gate.reason},
@@ -49,30 +49,30 @@ Json json_of(const host::GateOutcome& gate) {
 
 }  // namespace
 
-std::string refused_libraries(const std::vector<host::PluginRecord>& records) {
+std::string refused_libraries(const std::vector<loader::PluginRecord>& records) {
     std::string text;
     for (const auto& record : records) {
-        if (!record.manifest) text += "\n" + host::explain(record);
+        if (!record.manifest) text += "\n" + loader::explain(record);
     }
     return text.empty() ? "" : "\nFound, but no candidates for anything:" + text + "\n";
 }
 
-std::string state_of(const host::PluginRecord& record) {
+std::string state_of(const loader::PluginRecord& record) {
     const auto* failure = record.failure();
     return failure == nullptr ? "usable" : "refused: " + std::string(name(failure->gate));
 }
 
-bool is_fault(const host::PluginRecord& record) {
+bool is_fault(const loader::PluginRecord& record) {
     const auto* failure = record.failure();
     if (failure != nullptr)
-        return failure->gate != host::Gate::disabled && failure->gate != host::Gate::duplicate;
+        return failure->gate != loader::Gate::disabled && failure->gate != loader::Gate::duplicate;
     if (!record.probe) return false;
     const auto& components = record.probe->components;
     return std::any_of(components.begin(), components.end(),
                        [](const auto& c) { return c.failure.has_value(); });
 }
 
-std::string components_of(const host::Manifest& manifest) {
+std::string components_of(const loader::Manifest& manifest) {
     std::map<Kind, std::vector<std::string>> ids;
     for (const auto& component : manifest.components) ids[component.kind].push_back(component.id);
     std::vector<std::string> texts;
@@ -83,7 +83,7 @@ std::string components_of(const host::Manifest& manifest) {
     return joined(texts);
 }
 
-Json summary_json(const host::PluginRecord& record) {
+Json summary_json(const loader::PluginRecord& record) {
     const auto* failure = record.failure();
     Json components = Json::array();
     if (record.manifest) {
@@ -106,7 +106,7 @@ Json summary_json(const host::PluginRecord& record) {
             {"components", components}};
 }
 
-Json full_json(const host::PluginRecord& record) {
+Json full_json(const loader::PluginRecord& record) {
     Json json = summary_json(record);
     json["gates"] = Json::array();
     for (const auto& gate : record.gates) json["gates"].push_back(json_of(gate));
@@ -114,7 +114,7 @@ Json full_json(const host::PluginRecord& record) {
     if (record.manifest) {
         const auto& m = *record.manifest;
         Json components = Json::array();
-        for (const auto& component : m.components) components.push_back(host::to_json(component));
+        for (const auto& component : m.components) components.push_back(loader::to_json(component));
         json["manifest"] = {{"summary", m.summary},           {"vendor", m.vendor},
                             {"license", m.license},           {"abi", {m.abi_major, m.abi_minor}},
                             {"cpu_features", m.cpu_features}, {"fingerprint", m.fingerprint},
@@ -125,7 +125,7 @@ Json full_json(const host::PluginRecord& record) {
         Json components = Json::array();
         for (const auto& component : record.probe->components) components.push_back(json_of(component));
         const auto& failure = record.probe->failure;
-        json["probe"] = {{"failure", failure ? Json(host::to_string(*failure)) : Json(nullptr)},
+        json["probe"] = {{"failure", failure ? Json(loader::to_string(*failure)) : Json(nullptr)},
                          {"ms", record.probe->milliseconds},
                          {"from_cache", record.probe->from_cache},
                          {"output", record.probe->output},
@@ -134,7 +134,7 @@ Json full_json(const host::PluginRecord& record) {
     return json;
 }
 
-std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe) {
+std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe) {
     std::vector<DeviceSupport> devices;
     for (const auto& cell : probe.support) {
         const auto found = std::find_if(devices.begin(), devices.end(), [&](const DeviceSupport& d) {

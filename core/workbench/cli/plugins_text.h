@@ -12,24 +12,24 @@
 namespace switchyard::cli {
 
 // "usable", or "refused: fingerprint".
-std::string state_of(const host::PluginRecord& record);
+std::string state_of(const loader::PluginRecord& record);
 
 // A plugin that is refused because the configuration says so, or because another of its name came first, is
 // nobody's fault.
-bool is_fault(const host::PluginRecord& record);
+bool is_fault(const loader::PluginRecord& record);
 
 // Those of which not even the manifest could be read, which are nobody's candidates, with the reasons; empty:
 // none.
-std::string refused_libraries(const std::vector<host::PluginRecord>& records);
+std::string refused_libraries(const std::vector<loader::PluginRecord>& records);
 
 // "attention, loss" for components that are called as their plugin, "precision (fp32, bf16)" for others.
-std::string components_of(const host::Manifest& manifest);
+std::string components_of(const loader::Manifest& manifest);
 
 // Where it stands, whether it can be used and why not, its components.
-nlohmann::ordered_json summary_json(const host::PluginRecord& record);
+nlohmann::ordered_json summary_json(const loader::PluginRecord& record);
 
 // The same with manifest, fingerprint, gates and what the probe found out.
-nlohmann::ordered_json full_json(const host::PluginRecord& record);
+nlohmann::ordered_json full_json(const loader::PluginRecord& record);
 
 // What one component serves on one device, of what the probe asked it.
 struct DeviceSupport {
@@ -41,6 +41,6 @@ struct DeviceSupport {
 };
 // "float32, bfloat16 (layer_norm, rms_norm)"; empty if nothing is.
 std::string served_text(const DeviceSupport& device);
-std::vector<DeviceSupport> support_of(const host::ComponentProbe& probe);
+std::vector<DeviceSupport> support_of(const loader::ComponentProbe& probe);
 
 }  // namespace switchyard::cli

@@ -32,20 +32,6 @@ struct Steps {
     std::uint64_t not_finite = 0;  // values, in steps that were not skipped
 };
 
-// The batches of one step, as training takes them: a step never spans two epochs.
-std::vector<Batch> next_batches(const train::Session& session) {
-    std::vector<Batch> group;
-    const auto wanted = static_cast<std::size_t>(session.config().train.grad_accumulation_steps);
-    while (group.size() < wanted) {
-        Batch batch;
-        if (session.train_loader().next(batch))
-            group.push_back(std::move(batch));
-        else if (!group.empty())
-            break;
-    }
-    return group;
-}
-
 Steps run_steps(const train::Session& session, train::Trainer& trainer, std::int64_t count,
                 const train::ObservedValues& seen) {
     Steps steps;
@@ -53,7 +39,7 @@ Steps run_steps(const train::Session& session, train::Trainer& trainer, std::int
     for (std::int64_t step = 0; step < std::min(count, trainer.total_steps()); ++step) {
         show_progress("step " + std::to_string(step + 1) + " of " + std::to_string(count));
         steps.scales.push_back(session.plan().precision().loss_scale());
-        auto batches = next_batches(session);
+        auto batches = trainer.next_group();
         const auto report = trainer.step(batches);
         steps.losses.push_back(report.loss);
         const auto now = seen.not_finite();
@@ -103,23 +89,24 @@ void print(const PrecisionCommand& command, const train::Session& session, const
               << number(steps.losses.back());
     if (steps.skipped > 0)
         std::cout << ", " << counted(static_cast<std::size_t>(steps.skipped), "step") << " skipped";
-    std::cout << "\n\nWhat ran: the dtype of parameters, of what else an operation was given, in which it "
-                 "computed - as the\n"
-                 "component says of its own kernels, else as LibTorch's operators in it were seen - and of "
-                 "what it returned\n\n"
-              << dtypes_table(records)
-              << "\nMagnitudes of the values, zeros and what is not finite left out\n\n"
-              << ranges_table(records, command.tensors)
-              << "\nShares of the values that each format would lose: over: too large; subn: subnormal, "
-                 "fewer digits;\n"
-                 "zero: too small, flushed\n\n"
-              << fit_table(records, command.tensors) << '\n'
-              << formats_table();
+    std::cout
+        << "\n\nWhat ran: the dtype of the parameters and of the other inputs, in which the operation "
+           "computed "
+           "(as the\n"
+           "component declares for its own kernels, else as seen in its LibTorch operators), and of its "
+           "results\n\n"
+        << dtypes_table(records)
+        << "\nMagnitudes of the values, without zeros and values that are not finite\n\n"
+        << ranges_table(records, command.tensors)
+        << "\nShares of the values that each format would lose: over: too large; subn: subnormal, "
+           "fewer digits;\n"
+           "zero: too small, flushed\n\n"
+        << fit_table(records, command.tensors) << '\n'
+        << formats_table();
     const auto [low, high] = std::minmax_element(steps.scales.begin(), steps.scales.end());
     if (*high != 1.0)
-        std::cout << "\nGradients are as they ran: multiplied with the loss scale, " << number(*low)
-                  << (*low == *high ? "" : " to " + number(*high))
-                  << ". The optimizer divides it out again.\n";
+        std::cout << "\nGradients are shown as computed: multiplied by the loss scale, " << number(*low)
+                  << (*low == *high ? "" : " to " + number(*high)) << ". The optimizer divides by it.\n";
 }
 
 int precision(const PrecisionCommand& command) {
@@ -128,7 +115,7 @@ int precision(const PrecisionCommand& command) {
         if (!command.json.on_stdout()) std::cout << formats_table();
         return Exit::fine;
     }
-    if (command.job.config.empty()) throw Failure("which configuration? CONFIG is needed, or --formats");
+    if (command.job.config.empty()) throw Failure("CONFIG is required, except with --formats");
     const auto planned = plan_job(command.job);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
@@ -138,7 +125,7 @@ int precision(const PrecisionCommand& command) {
     train::ObservedValues seen;
     Steps steps;
     {
-        const host::ObserveCalls observing(seen);
+        const runtime::ObserveCalls observing(seen);
         steps = run_steps(session, trainer, command.steps, seen);
     }
     const auto& optimizer = session.optimizer().binding();
@@ -160,9 +147,10 @@ Action setup_precision(CLI::App& command) {
     command.add_option("CONFIG", options->job.config, "TOML file; not needed with --formats")->type_name("");
     add_overrides(command, options->job,
                   "set one value, as in --set precision.backend=amp/bf16; may be repeated");
-    add_number(command, "--steps", options->steps, "training steps to look at", "N", whole_number(1, 1000000))
+    add_number(command, "--steps", options->steps, "training steps to observe", "N", whole_number(1, 1000000))
         ->capture_default_str();
-    command.add_flag("--per-layer", options->per_layer, "a line for every layer and parameter, none folded");
+    command.add_flag("--per-layer", options->per_layer,
+                     "a line for every layer and parameter, without folding equal ones");
     command.add_flag("--tensors", options->tensors, "a line for every tensor of an operation");
     command.add_flag("--formats", options->formats, "only the table of number formats; runs nothing");
     add_json(command, options->json);

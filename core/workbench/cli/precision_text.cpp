@@ -39,13 +39,13 @@ std::string dtypes_text(const std::set<std::string>& dtypes) {
 constexpr const char* pass_names[] = {"forward", "backward", "step"};
 constexpr const char* short_passes[] = {"fwd", "bwd", "step"};
 
-const char* pass_name(host::Pass pass) { return pass_names[static_cast<int>(pass)]; }
-std::string short_pass(host::Pass pass) { return short_passes[static_cast<int>(pass)]; }
+const char* pass_name(runtime::Pass pass) { return pass_names[static_cast<int>(pass)]; }
+std::string short_pass(runtime::Pass pass) { return short_passes[static_cast<int>(pass)]; }
 
 // What computed; where neither the component says so nor an operator of LibTorch was seen: who.
 std::string computed_text(const OperationRecord& record) {
     const bool differentiated =
-        record.pass == host::Pass::backward && record.gradient != GradientMode::kernel;
+        record.pass == runtime::Pass::backward && record.gradient != GradientMode::kernel;
     if (!differentiated && !record.own.empty()) return dtypes_text(record.own);
     if (!record.inside.empty()) return dtypes_text(record.inside);
     if (!differentiated) return "own kernel";
@@ -74,11 +74,11 @@ struct Line {
 std::vector<Line> lines_of(const std::vector<OperationRecord>& records, bool tensors) {
     std::vector<Line> lines;
     for (const auto& record : records) {
-        if (!tensors && record.pass != host::Pass::step) {
+        if (!tensors && record.pass != runtime::Pass::step) {
             lines.push_back({record.layer, short_pass(record.pass), record.values()});
             continue;
         }
-        const auto prefix = record.pass == host::Pass::step ? "" : short_pass(record.pass) + " ";
+        const auto prefix = record.pass == runtime::Pass::step ? "" : short_pass(record.pass) + " ";
         for (const auto& tensor : record.tensors)
             lines.push_back({record.layer, prefix + tensor.name, tensor.values});
     }
@@ -200,7 +200,7 @@ Text dtypes_table(const std::vector<OperationRecord>& records) {
     for (const auto& record : records) {
         auto parameters = record.dtypes(true, true);
         auto returned = record.dtypes(false, false);
-        if (record.pass == host::Pass::step) parameters = record.dtypes(false, true);
+        if (record.pass == runtime::Pass::step) parameters = record.dtypes(false, true);
         rows.push_back({record.layer, record.operation, pass_name(record.pass), dtypes_text(parameters),
                         dtypes_text(record.dtypes(true, false)), computed_text(record), dtypes_text(returned),
                         record.component});

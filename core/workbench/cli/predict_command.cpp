@@ -6,12 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/joined.h"
 #include "core/kernel/base/next_line.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/data/label_columns.h"
+#include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/predict.h"
+#include "core/workbench/train/run_directory.h"
 
 namespace switchyard::cli {
 namespace {
@@ -42,7 +46,7 @@ void check_texts(const std::vector<std::string>& texts, config::TokenizerKind to
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const auto at = data::find_invalid_utf8(texts[i]);
         if (tokenizer != config::TokenizerKind::bytes && at != std::string::npos)
-            throw Failure("text " + std::to_string(i + 1) + ": error: is no valid UTF-8 at byte " +
+            throw Failure("text " + std::to_string(i + 1) + ": error: is not valid UTF-8 at byte " +
                           std::to_string(at + 1));
         empty += texts[i].find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
         with_nul += texts[i].find('\0') != std::string::npos ? 1 : 0;
@@ -51,7 +55,7 @@ void check_texts(const std::vector<std::string>& texts, config::TokenizerKind to
         if (count > 0)
             std::cerr << "warning: " << count << " of " << counted(texts.size(), "text") << what << '\n';
     };
-    warn(empty, " without any word: what is told of them is the same for all");
+    warn(empty, " without any word: they all get the same prediction");
     warn(with_nul, " with NUL bytes");
 }
 
@@ -61,30 +65,12 @@ std::string percent(double share) {
     return text;
 }
 
-int predict(PredictOptions options) {
-    if (options.texts.empty()) options.texts = lines_of_stdin();
-    if (options.texts.empty())
-        throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
-    const auto planned = plan_job(job_of_run(options.run, options.job));
-    if (const auto kind = planned->config.task.kind; kind != config::TaskKind::classification) {
-        throw Failure(
-            options.run + ": is trained for " + std::string(name(kind)) +
-            ", and predict tells classes of texts" +
-            (planned->config.task.predicts_words() ? "; to let it write, use `switchyard generate`" : ""));
-    }
-    if (const auto& column = planned->config.data.pair_column; !column.empty()) {
-        throw Failure(options.run + ": is trained on pairs of texts (data.pair_column = \"" +
-                      base::quoted(column) + "\"), and predict takes single texts");
-    }
-    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
-    check_texts(options.texts, planned->config.data.tokenizer);
-    session.load_tokenizer();
-    session.load_initial_weights();
-    const auto rows = train::predict(session, options.texts);
+using Rows = std::vector<std::vector<double>>;
 
-    const auto& labels = planned->config.task.labels;
-    auto json = nlohmann::ordered_json::array();
-    Table table({"label", "probability", "text"});
+void tell_classes(const config::Config& config, const PredictOptions& options, const Rows& rows, Table& table,
+                  nlohmann::ordered_json& json) {
+    const auto& labels = config.task.labels;
+    table = Table({"label", "probability", "text"});
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto best =
             static_cast<std::size_t>(std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin());
@@ -93,8 +79,87 @@ int predict(PredictOptions options) {
         for (std::size_t c = 0; c < labels.size(); ++c) line["probabilities"][labels[c]] = rows[i][c];
         json.push_back(line);
     }
+}
+
+// The labels that are more likely than not.
+void tell_labels(const config::Config& config, const PredictOptions& options, const Rows& rows, Table& table,
+                 nlohmann::ordered_json& json) {
+    const auto& labels = config.task.labels;
+    table = Table({"labels", "text"});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        nlohmann::ordered_json line{{"text", options.texts[i]}, {"labels", nlohmann::ordered_json::array()}};
+        std::string told;
+        for (std::size_t c = 0; c < labels.size(); ++c) {
+            line["probabilities"][labels[c]] = rows[i][c];
+            if (rows[i][c] <= 0.5) continue;
+            line["labels"].push_back(labels[c]);
+            base::add_item(told, labels[c] + " (" + percent(rows[i][c]) + ")");
+        }
+        table.row({told.empty() ? "none" : told, options.texts[i]});
+        json.push_back(line);
+    }
+}
+
+void tell_numbers(const config::Config& config, const PredictOptions& options, const Rows& rows, Table& table,
+                  nlohmann::ordered_json& json) {
+    auto names = data::label_names(config);
+    auto head = names;
+    head.push_back("text");
+    table = Table(head);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        nlohmann::ordered_json line{{"text", options.texts[i]}};
+        std::vector<base::Text> cells;
+        for (std::size_t c = 0; c < names.size(); ++c) {
+            line["values"][names[c]] = rows[i][c];
+            char text[32];
+            std::snprintf(text, sizeof text, "%.5g", rows[i][c]);
+            cells.emplace_back(std::string(text));
+        }
+        cells.push_back(options.texts[i]);
+        table.row(cells);
+        json.push_back(line);
+    }
+}
+
+void tell(const config::Config& config, const PredictOptions& options, const Rows& rows) {
+    auto json = nlohmann::ordered_json::array();
+    Table table({});
+    const auto kind = config.task.kind;
+    (kind == config::TaskKind::regression    ? tell_numbers
+     : kind == config::TaskKind::multi_label ? tell_labels
+                                             : tell_classes)(config, options, rows, table, json);
     write_json(options.json, {{"predictions", json}});
     if (!options.json.on_stdout()) std::cout << table.render();
+}
+
+int predict(PredictOptions options) {
+    if (options.texts.empty()) options.texts = lines_of_stdin();
+    if (options.texts.empty())
+        throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
+    const auto planned = plan_job(job_of_run(options.run, options.job));
+    const auto& config = planned->config;
+    if (const auto kind = config.task.kind;
+        kind != config::TaskKind::classification && !config.task.float_labels()) {
+        throw Failure(
+            options.run + ": was trained for " + std::string(name(kind)) +
+            ", and predict gives a class or numbers for a whole text" +
+            (planned->config.task.predicts_tokens() ? "; to generate text, use `switchyard generate`" : ""));
+    }
+    if (const auto& column = planned->config.data.pair_column; !column.empty()) {
+        throw Failure(options.run + ": was trained on pairs of texts (data.pair_column = \"" +
+                      base::quoted(column) + "\"), and predict classifies single texts");
+    }
+    train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    check_texts(options.texts, planned->config.data.tokenizer);
+    session.load_tokenizer();
+    session.load_initial_weights();
+    data::LabelScale scale;
+    if (config.task.kind == config::TaskKind::regression && config.task.standardize) {
+        scale = train::read_label_scale(train::RunDirectory(options.run).label_scale(),
+                                        data::label_names(config));
+    }
+    const auto rows = train::predict(session, options.texts, scale);
+    tell(config, options, rows);
     return Exit::fine;
 }
 
@@ -103,7 +168,8 @@ int predict(PredictOptions options) {
 Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
     command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
-    command.add_option("TEXT", options->texts, "texts; none: the lines of the standard input")->type_name("");
+    command.add_option("TEXT", options->texts, "texts; without any: the lines of the standard input")
+        ->type_name("");
     add_overrides(command, options->job, "set one value of the run's configuration");
     add_json(command, options->json);
     return [options] { return predict(*options); };

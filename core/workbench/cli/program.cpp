@@ -100,12 +100,12 @@ std::string told(const CLI::ParseError& error, const CLI::App& app, const Words&
 
 int run_command(const Command& command, const Words& arguments) {
     CLI::App app(std::string(command.summary), "switchyard " + std::string(command.path));
-    app.set_help_flag("-h,--help", "show this");
+    app.set_help_flag("-h,--help", "show this help");
     app.get_formatter()->column_width(32);
     app.get_formatter()->label("Positionals", "Arguments");
     bool plain = false;
     app.add_flag("--no-color", plain,
-                 "no colors (as NO_COLOR in the environment; there are none unless on a terminal)");
+                 "print without colors, as with NO_COLOR in the environment; colors need a terminal");
     std::string footer = "Examples:";
     for (const auto& example : command.examples) footer.append("\n  ").append(example);
     app.footer(footer);
@@ -132,12 +132,12 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
         words.erase(words.begin());
         words.emplace_back("--help");
     }
-    if (words.empty()) throw Failure("which command?\n\n" + help(commands, ""));
+    if (words.empty()) throw Failure("expected a command\n\n" + help(commands, ""));
     if (words.front() == "--version") words.front() = "version";
     if (is_help(words.front())) return std::cout << help(commands, ""), Exit::fine;
     const bool grouped = is_group(commands, words.front());
     if (grouped && words.size() == 1)
-        throw Failure("which of its commands?\n\n" + help(commands, words.front()));
+        throw Failure("expected one of its commands\n\n" + help(commands, words.front()));
     if (grouped && is_help(words[1])) return std::cout << help(commands, words[0]), Exit::fine;
     const auto path = grouped ? words[0] + " " + words[1] : words[0];
     const auto* command = find(commands, path);
@@ -196,7 +196,7 @@ int run_program(const std::vector<Command>& commands, const std::vector<std::str
     } catch (const std::exception& error) {
         return told(error.what(), Exit::run_failed);
     } catch (...) {
-        return told("something that is no std::exception was thrown", Exit::run_failed);
+        return told("something that is not a std::exception was thrown", Exit::run_failed);
     }
 }
 

@@ -37,15 +37,16 @@ int write_report(const ReportOptions& options) {
 
 Action setup_report(CLI::App& command) {
     const auto options = std::make_shared<ReportOptions>();
-    command.add_option("RUN_DIR", options->run, "folder of a run, as `switchyard train --run` leaves it")
+    command.add_option("RUN_DIR", options->run, "folder of a run, as `switchyard train --run` writes it")
         ->required()
         ->type_name("");
     command
-        .add_option("--steps", options->steps,
-                    "show this comparison too: what `switchyard compare CONFIG --json FILE` or `switchyard "
-                    "bench KIND --json FILE` wrote")
+        .add_option(
+            "--steps", options->steps,
+            "also show this comparison: a file that `switchyard compare CONFIG --json FILE` or `switchyard "
+            "bench KIND --json FILE` wrote")
         ->type_name("FILE");
-    command.add_option("--html", options->html, "the page; default: RUN_DIR/report.html")
+    command.add_option("--html", options->html, "the page to write; default: RUN_DIR/report.html")
         ->check(output_file())
         ->type_name("OUT");
     return [options] {

@@ -43,16 +43,16 @@ void check_keys(const std::vector<std::string>& allowed, const train::RunFacts& 
 
 std::string refusal(const ResumedFrom& from, const std::vector<FactChange>& refused) {
     std::string text = from.place +
-                       ": error: this is not the job that the run was begun with; the run would no longer be "
-                       "what its record says:\n";
+                       ": error: this is not the job that the run started with, and the run would no longer "
+                       "match its record:\n";
     std::vector<std::string> flags;
     for (const auto& change : refused) {
         text += "  " + one_line(change) + "\n";
         flags.push_back("--allow-change " + change.key);
     }
     flags.erase(std::unique(flags.begin(), flags.end()), flags.end());
-    return text + "give what it was, begin anew in another folder with --run, or go on with " +
-           joined(flags, " ") + ", which is written into changes.jsonl";
+    return text + "restore these values, start again in another folder with --run, or continue with " +
+           joined(flags, " ") + ", which is recorded in changes.jsonl";
 }
 
 }  // namespace
@@ -60,10 +60,9 @@ std::string refusal(const ResumedFrom& from, const std::vector<FactChange>& refu
 std::vector<FactChange> changes_since(const ResumedFrom& from, const train::RunFacts& now,
                                       const std::vector<std::string>& allowed) {
     if (from.facts.empty()) {
-        std::cerr
-            << ("warning: " + from.place +
-                ": does not say of which configuration and data it is: an older version of this program "
-                "wrote it\n");
+        std::cerr << ("warning: " + from.place +
+                      ": does not record its configuration and data: an older version of this program wrote "
+                      "it\n");
         return {};
     }
     const auto before = train::facts_from(base::parse_object(from.facts, from.place));

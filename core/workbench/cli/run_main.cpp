@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
     switchyard::base::guard_terminal();
     using namespace switchyard;
-    host::install_crash_handler();
+    runtime::install_crash_handler();
     auto commands = cli::all_commands();
     attach(commands, "plan", cli::setup_plan);
     attach(commands, "tune", cli::setup_tune);
@@ -32,6 +32,6 @@ int main(int argc, char** argv) {
             throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +
                                "\" use `switchyard`");
         });
-    host::redirect_stdout_for_good();  // static objects of plugins may print, too
+    base::redirect_stdout_for_good();  // static objects of plugins may print, too
     return code;
 }

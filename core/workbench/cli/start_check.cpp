@@ -5,16 +5,18 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/resolver.h"
-#include "core/workbench/data/byte_tokenizer.h"
 #include "core/workbench/data/documents.h"
-#include "core/workbench/data/labels.h"
-#include "core/workbench/data/smiles_tokenizer.h"
-#include "core/workbench/data/wordpiece.h"
+#include "core/workbench/data/label_columns.h"
+#include "core/workbench/data/labelled_tokens.h"
+#include "core/workbench/data/tokenizers/byte_tokenizer.h"
+#include "core/workbench/data/tokenizers/smiles_tokenizer.h"
+#include "core/workbench/data/tokenizers/wordpiece.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/weights/weights_place.h"
 
@@ -25,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t rows_looked_at = 1000;  // of each file
 
-std::vector<resolver::Candidate> candidates_of(const std::vector<host::PluginRecord>& records) {
+std::vector<resolver::Candidate> candidates_of(const std::vector<loader::PluginRecord>& records) {
     std::vector<resolver::Candidate> list;
     for (const auto& record : records) {
         if (!record.manifest) continue;
@@ -34,7 +36,7 @@ std::vector<resolver::Candidate> candidates_of(const std::vector<host::PluginRec
             candidate.plugin = record.manifest->name;
             candidate.manifest = component;
             candidate.usable = record.failure() == nullptr;
-            if (!candidate.usable) candidate.obstacle.got = host::explain(record);
+            if (!candidate.usable) candidate.obstacle.got = loader::explain(record);
             list.push_back(std::move(candidate));
         }
     }
@@ -51,7 +53,6 @@ public:
         check_weights();
         if (config_.data.train.empty())
             return std::move(problems_);  // nothing to train on: a plan, a benchmark
-        add(config::reader_problem(config_));
         add(config::phases_problem(config_));
         add(config::held_out_problem(config_));
         check_vocabulary();
@@ -154,12 +155,14 @@ private:
     // Its error, after the problems of its rows.
     std::string look_at_rows(const std::string& file) {
         const auto& data = config_.data;
-        const bool classes = config_.task.kind == config::TaskKind::classification;
         data::RowRequest request;
         request.path = file;
-        if (classes) request.columns.push_back(data.label_column);
-        request.columns.push_back(data.text_column);
-        if (classes && !data.pair_column.empty()) request.columns.push_back(data.pair_column);
+        request.columns = data::label_columns(config_);
+        const auto text = request.columns.size();
+        const bool labelled = text > 0;
+        const bool words = config_.task.kind == config::TaskKind::token_classification;
+        request.columns.push_back(words ? "text" : data.text_column);
+        if (labelled && !data.pair_column.empty()) request.columns.push_back(data.pair_column);
         if (!data.target_column.empty() && config_.task.kind == config::TaskKind::seq2seq)
             request.columns.push_back(data.target_column);
         std::int64_t rows = 0;
@@ -168,18 +171,21 @@ private:
             return ++rows < rows_looked_at && (data.max_rows == 0 || rows < data.max_rows);
         };
         const auto at = [&](std::int64_t line) { return file + ":" + std::to_string(line) + ": "; };
-        const auto text = request.columns.size() > 1 && classes ? std::size_t{1} : std::size_t{0};
         request.on_row = [&](data::Row& row) {
             ++rows_;
             used_ = used_ || row.values[text].find_first_not_of(" \t\r\n") != std::string::npos;
+            if (words && tokenizer_) look_at_words(file, row);
             for (std::size_t i = text;
-                 tokenizer_ && data.bad_row == config::BadRow::error && i < row.values.size(); ++i) {
+                 !words && tokenizer_ && data.bad_row == config::BadRow::error && i < row.values.size();
+                 ++i) {
                 if (const auto fault = tokenizer_->problem_in(row.values[i]); !fault.empty())
                     add(at(row.line) + "error: " + fault);
             }
-            if (classes && data.other_label == config::BadRow::error &&
-                !data::label_number(config_.task.labels, row.values[0]))
-                add(at(row.line) + "error: " + data::unknown_label(config_.task.labels, row.values[0]));
+            if (labelled) {
+                const auto labels = data::labels_of(config_, std::span(row.values).first(text));
+                if (!labels.fault.empty() && labels.rule == config::BadRow::error)
+                    add(at(row.line) + "error: " + labels.fault);
+            }
             return more();
         };
         request.on_problem = [&](const data::RowProblem& problem) {
@@ -187,10 +193,17 @@ private:
                 add(at(problem.line) + "error: the row " + problem.message);
             return more();
         };
-        const bool documents = config_.task.predicts_words() && data.target_column.empty();
-        return (documents ? data::read_documents(request, data.documents)
-                          : data::read_formatted_rows(request))
-            .error;
+        const bool documents = words || config_.task.kind == config::TaskKind::next_sentence ||
+                               (config_.task.predicts_tokens() && data.target_column.empty());
+        const auto kind = words ? config::Documents::paragraphs : data.documents;
+        return (documents ? data::read_documents(request, kind) : data::read_formatted_rows(request)).error;
+    }
+
+    // Of a sentence whose words have labels.
+    void look_at_words(const std::string& file, const data::Row& row) {
+        const auto tokens = data::labelled_tokens(config_, *tokenizer_, row.values[0]);
+        if (!tokens.fault.empty() && tokens.rule == config::BadRow::error)
+            add(file + ":" + std::to_string(row.line + tokens.line) + ": error: " + tokens.fault);
     }
 
     const Job& job_;

@@ -23,8 +23,10 @@
 #include "core/workbench/cli/resumption.h"
 #include "core/workbench/cli/train_record.h"
 #include "core/workbench/cli/train_summary.h"
+#include "core/workbench/data/label_columns.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/run_lock.h"
 #include "core/workbench/train/session.h"
@@ -52,8 +54,7 @@ public:
         const bool is_folder = std::filesystem::is_directory(options.run, error);
         if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
         if (!resume_ && !options.allowed_changes.empty() && !options.resume_if_begun)
-            throw Failure(
-                "--allow-change says what may differ when a run is gone on with: give --resume too");
+            throw Failure("--allow-change is only for --resume: give --resume too");
         check();
         if (!is_folder) return;
         lock();
@@ -66,7 +67,7 @@ public:
         const auto& path = directory_.path();
         std::error_code error;
         std::filesystem::create_directories(path, error);
-        if (error) throw Failure("cannot make the folder " + path + ": " + error.message());
+        if (error) throw Failure("cannot create the folder " + path + ": " + error.message());
         lock();
         check();
         const auto fault = train::RunDirectory::prepare(path, resume_ ? "" : record, sizes);
@@ -83,7 +84,7 @@ private:
             if (const auto error = train::RunDirectory::cannot_begin(path); !error.empty())
                 throw Failure(error);
         } else if (!train::RunDirectory::holds_run(path)) {
-            throw Failure(path + ": error: there is no run to go on with; leave --resume out to begin one");
+            throw Failure(path + ": error: there is no run to resume; to start one, leave out --resume");
         }
     }
     void lock() {
@@ -104,7 +105,7 @@ ResumedFrom resume_from(const std::string& checkpoint, train::Session& session, 
     if (!loaded.state) throw Failure(loaded.error);
     if (!loaded.state->other_policy.empty()) {
         std::cerr << (checkpoint + " was saved under precision " + loaded.state->other_policy +
-                      ": parameters are made of its float32 values\n");
+                      ": parameters are converted from its float32 values\n");
     }
     try {
         trainer.restore(*loaded.state);
@@ -118,13 +119,13 @@ void describe_data(const train::Session& session) {
     const auto& rows = session.data().train_rows;
     const auto& eval = session.data().eval_rows;
     std::ostringstream text;
-    text << "data: " << rows.used << " samples to learn from, " << eval.used << " to evaluate on ("
+    text << "data: " << rows.used << " training samples, " << eval.used << " evaluation samples ("
          << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
          << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
          << " tokens)\n";
     if (const auto both = session.data().also_in_train; both > 0)
         text << "warning: data.eval: " << both << " of " << eval.used
-             << " texts are in data.train too: what is measured on them is learnt by heart\n";
+             << " texts are also in data.train: evaluation on them measures memorization\n";
     for (const auto& note : session.initial_weights().notes) text << "warning: " << note << '\n';
     for (const auto& warning : session.data().warnings) text << "warning: " << warning << '\n';
     const auto& fresh = session.initial_weights().fresh;
@@ -153,7 +154,7 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     };
     hooks.reload = [&]() -> train::LoadedCheckpoint {
         const auto newest = train::newest_checkpoint(run.checkpoints());
-        if (!newest) return {std::nullopt, run.checkpoints() + " holds none"};
+        if (!newest) return {std::nullopt, run.checkpoints() + " has no checkpoint"};
         return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
     };
     hooks.on_rewind = [&](const train::Rewind& rewind) { return record.rewound(rewind); };
@@ -200,7 +201,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     stop.end_at_once();
     if (result.outcome == train::Outcome::stopped) {
         std::cerr << ("stopped after step " + std::to_string(result.progression.step) +
-                      "; go on with --resume\n");
+                      "; continue with --resume\n");
     }
     if (stop) return stop.exit_code();
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
@@ -226,6 +227,8 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
     }
     if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
         write_file(run.vocabulary(), vocabulary);
+    if (const auto& scale = session.data().scale; !scale.mean.empty())
+        write_file(run.label_scale(), train::label_scale_text(scale, data::label_names(session.config())));
     write_file(run.file("plan.json"), resolver::to_json(planned.plan).dump(2) + "\n");
 }
 
@@ -263,11 +266,11 @@ int train_job(const TrainOptions& options) {
     if (options.trace_nonfinite) {
         trainer.set_trace(&trace);
         std::cerr
-            << ("tracing: inputs, outputs and gradients of every operation are looked at, which is slow\n");
+            << ("tracing: inputs, outputs and gradients of every operation are checked, which is slow\n");
     }
     if (open.resume()) {
-        std::cerr << (checkpoint ? "going on from " + *checkpoint + "\n"
-                                 : run.path() + " has no checkpoint: beginning anew\n");
+        std::cerr << (checkpoint ? "resuming from " + *checkpoint + "\n"
+                                 : run.path() + " has no checkpoint: starting from the beginning\n");
         record_changes(run, from, changes);
     }
     write_job(session, *planned, open);
@@ -283,7 +286,7 @@ void read_resume(const CLI::Option& given, TrainOptions& options) {
     const auto word = words.empty() ? "" : words.front();
     options.resume_if_begun = word == "auto";
     if (options.resume_if_begun || word.empty() || word == "true" || word == "{}") return;
-    if (!options.job.config.empty()) throw Failure("--resume: expected nothing more, or auto; got " + word);
+    if (!options.job.config.empty()) throw Failure("--resume: expected no value, or auto; got " + word);
     options.job.config = word;
 }
 
@@ -292,26 +295,26 @@ void read_resume(const CLI::Option& given, TrainOptions& options) {
 Action setup_train(CLI::App& command) {
     const auto options = std::make_shared<TrainOptions>();
     add_job_options(command, options->job);
-    command.add_option("--run", options->run, "folder for everything that the run leaves")
+    command.add_option("--run", options->run, "folder for all files of the run")
         ->type_name("DIR")
         ->capture_default_str();
     command.get_option("CONFIG")->required(false);  // it may stand behind --resume
     const auto* resume =
         command
             .add_option("--resume",
-                        "go on from the newest checkpoint in that folder; auto: or begin, if none is there")
+                        "resume from the newest checkpoint in that folder; auto: or begin, if there is none")
             ->expected(0, 1)
             ->type_name("[auto]");
     command
         .add_option("--allow-change", options->allowed_changes,
-                    "go on though this key differs from the run's beginning; may be repeated")
+                    "resume although this key differs from the run's beginning; may be repeated")
         ->type_name("KEY")
         ->expected(1)
         ->take_all();
-    command.add_flag("--trace-nonfinite", options->trace_nonfinite,
-                     "look at every operation of every layer, forward and backward, and end at the first NaN "
-                     "or Inf with its "
-                     "name; with --resume from the newest checkpoint");
+    command.add_flag(
+        "--trace-nonfinite", options->trace_nonfinite,
+        "check every operation of every layer, forward and backward, and stop at the first NaN or Inf, "
+        "naming the operation; with --resume from the newest checkpoint");
     return [options, resume] {
         read_resume(*resume, *options);
         if (options->job.config.empty())

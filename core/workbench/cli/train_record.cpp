@@ -30,6 +30,8 @@ std::string quality_text(const train::EvalResult& result) {
     std::ostringstream text;
     if (result.accuracy) text << "accuracy " << *result.accuracy << ", ";
     if (result.perplexity) text << "perplexity " << *result.perplexity << ", ";
+    for (const auto& [name, value] : result.metrics)
+        if (name.find('/') == std::string::npos) text << name << ' ' << value << ", ";
     text << "loss " << result.loss;
     return text.str();
 }
@@ -85,6 +87,10 @@ std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result
         line["eval_perplexity"] = *result.perplexity;
         scalars.emplace_back("eval/perplexity", *result.perplexity);
     }
+    for (const auto& [name, value] : result.metrics) {
+        line["eval_" + name] = value;
+        scalars.emplace_back("eval/" + name, value);
+    }
     if (auto error = metrics_.write(line); !error.empty()) return error;
     board_.scalars(wall_time(), step, scalars);
     return flush_board();
@@ -93,7 +99,7 @@ std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result
 std::string TrainRecord::rewound(const train::Rewind& rewind) {
     progress_.finish();
     std::cerr << ("step " + std::to_string(rewind.from) + ": back to the checkpoint of step " +
-                  std::to_string(rewind.to) + ", the data go on\n");
+                  std::to_string(rewind.to) + "; data loading continues\n");
     try {
         metrics_ = train::open_metrics(path_, rewind.to, false);
     } catch (const std::exception& error) {

@@ -57,7 +57,7 @@ ordered_json last_loss(const std::vector<train::StepReport>& steps) {
 
 TrainingMemory training_memory(train::Session& session, const train::TrainingState& state) {
     TrainingMemory memory;
-    memory.peak = host::cpu_memory_stats().peak_bytes;
+    memory.peak = machine::cpu_memory_stats().peak_bytes;
     memory.parameters = session.parameters().bytes();
     memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
     for (const auto& entry : state.optimizer.entries)
@@ -66,6 +66,21 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
         memory.masters += static_cast<std::int64_t>(master.nbytes());
     return memory;
 }
+
+namespace {
+
+ordered_json loader_json(const runtime::LoaderStats& stats) {
+    const auto batches = static_cast<double>(std::max<std::int64_t>(stats.batches, 1));
+    ordered_json json{{"batches", stats.batches},
+                      {"padding_share", stats.padding_share()},
+                      {"tokens_per_batch", static_cast<double>(stats.tokens) / batches},
+                      {"wait_seconds", stats.wait_seconds},
+                      {"ready_batches", nullptr}};
+    if (stats.ready >= 0) json["ready_batches"] = static_cast<double>(stats.ready) / batches;
+    return json;
+}
+
+}  // namespace
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                            const TrainingMemory& memory, double wall_seconds) {
@@ -87,7 +102,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"train_seconds", milliseconds / 1000.0},
         {"samples_per_second", static_cast<double>(samples) / seconds},
         {"tokens_per_second", static_cast<double>(tokens) / seconds},
-        {"step_ms", base::to_json(compare::median_interval(times))},
+        {"step_ms", base::to_json(bench::median_interval(times))},
         {"peak_memory_bytes", memory.peak},
         {"memory",
          {{"parameters", memory.parameters},
@@ -102,6 +117,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"nonfinite_steps", result.progression.nonfinite_steps},
         {"rewinds", rewinds_json(result.rewinds)},
         {"executed", compare::executed_json(session.executed())},
+        {"loader", loader_json(session.train_loader().stats())},
         {"rows", rows_json(session.data().train_rows)},
         {"eval_rows", rows_json(session.data().eval_rows)}};
     if (result.graphs.any()) {
@@ -113,6 +129,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         auto& eval = summary["eval"] = {{"loss", result.eval.loss}, {"labels", result.eval.labels}};
         if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;
         if (result.eval.perplexity) eval["perplexity"] = *result.eval.perplexity;
+        for (const auto& [name, value] : result.eval.metrics) eval["metrics"][name] = value;
     }
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;

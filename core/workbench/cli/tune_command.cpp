@@ -38,20 +38,17 @@ class Tune {
 public:
     explicit Tune(const TuneCommand& command)
         : command_(command),
-          host_(host::this_host(host::Look::with_devices)),
+          host_(machine::this_host(machine::Look::with_devices)),
           job_(load_job(command.job, host_)),
           registry_(std::move(job_.records)) {
         const auto& runtime = job_.config.runtime;
-        host::install_cpu_allocator(runtime.allocator == config::Allocator::caching
-                                        ? host::AllocatorKind::caching
-                                        : host::AllocatorKind::malloc);
+        machine::install_cpu_allocator(runtime.allocator);
         set_threads(runtime.threads);
     }
 
     int run() {
         if (const auto why = rank_because(job_.config, host_); !why.empty())
-            throw Failure(place_of(why) + why +
-                          ": auto goes by priority here, and nothing is measured for it");
+            throw Failure(place_of(why) + why + ": auto chooses by priority here, so nothing is measured");
         const auto begun = std::chrono::steady_clock::now();
         auto open = open_choices(job_.config, registry_, host_);
         const auto plan = checked_plan();
@@ -148,8 +145,7 @@ private:
             if (!open.empty()) std::cout << table(open, plan, measurements) << '\n';
             std::cout << left_out(plan) << summary(open, measurements, seconds);
         }
-        if (!kept.empty())
-            throw Failure("what was measured could not be remembered: " + kept, Exit::run_failed);
+        if (!kept.empty()) throw Failure("the measurements could not be saved: " + kept, Exit::run_failed);
         const bool none_left = std::any_of(open.begin(), open.end(), [&](const auto& choice) {
             const auto& all = measurements.find(choice)->candidates;
             return std::none_of(all.begin(), all.end(), [](const auto& each) { return each.timed(); });
@@ -216,7 +212,7 @@ private:
             if (!row.use.config.automatic() || !wanted(row.use)) continue;
             const auto why = why_not_measured(row);
             if (!why.empty() && told.insert(row.use.slot + why).second)
-                text += row.use.slot + " goes by priority: " + why + "\n";
+                text += row.use.slot + " is chosen by priority: " + why + "\n";
         }
         return text;
     }
@@ -229,9 +225,9 @@ private:
         char spent[32];
         std::snprintf(spent, sizeof spent, "%.1f s", seconds);
         return counted(measured_, "slot") + " measured in " + spent + ", " +
-               std::to_string(measurement_cache_) + " known before" +
+               std::to_string(measurement_cache_) + " measured before" +
                (measurements.not_remembered().empty()
-                    ? "; remembered in " + measurements.measurement_cache().folder()
+                    ? "; saved in " + measurements.measurement_cache().folder()
                     : "") +
                '\n';
     }
@@ -257,7 +253,7 @@ private:
     const TuneCommand& command_;
     HostInfo host_;
     Job job_;
-    host::Registry registry_;
+    runtime::Registry registry_;
     std::size_t measured_ = 0, measurement_cache_ = 0;
     std::vector<bool> fresh_;  // by open choice: measured now
 };
@@ -273,7 +269,7 @@ Action setup_tune(CLI::App& command) {
         ->type_name("SLOT")
         ->expected(1)
         ->take_all();
-    command.add_flag("--again", options->again, "measure also what is remembered");
+    command.add_flag("--again", options->again, "measure again what was measured before");
     add_json(command, options->json);
     return [options] { return Tune(*options).run(); };
 }

@@ -63,11 +63,11 @@ conformance::VerifyOptions options_of(const VerifyCommand& command) {
 }
 
 // The plugins that are meant: one by name or path, or all that are there.
-std::vector<host::PluginRecord> find_plugins(const std::string& wanted, const HostInfo& host) {
-    host::DiscoveryOptions discovery;
+std::vector<loader::PluginRecord> find_plugins(const std::string& wanted, const HostInfo& host) {
+    loader::DiscoveryOptions discovery;
     const bool path = wanted.find('/') != std::string::npos;
     if (path) discovery.path.entries = {{wanted, "the command line", true}};
-    auto records = host::discover(discovery, host);
+    auto records = loader::discover(discovery, host);
     std::vector<std::string> known;
     for (const auto& record : records) known.push_back(record.display_name());
     if (!path && !wanted.empty())
@@ -125,19 +125,21 @@ Json json_of(const conformance::Report& report, Kind kind, const Options& option
 class Verification {
 public:
     explicit Verification(const VerifyCommand& command)
-        : command_(command), options_(options_of(command)), host_(host::this_host(host::Look::with_devices)) {
+        : command_(command),
+          options_(options_of(command)),
+          host_(machine::this_host(machine::Look::with_devices)) {
         if (options_.device == Device::cpu) return;
         if (host_.first(options_.device) == nullptr) {
             throw Failure("--device " + command.device +
                           ": this machine has none; `switchyard plugins doctor` lists what it has");
         }
-        if (const auto error = host::load_libtorch_cuda(); !error.empty())
+        if (const auto error = machine::load_libtorch_cuda(); !error.empty())
             throw Failure("--device " + command.device + ": " + error);
     }
 
     int run() {
         auto records = find_plugins(command_.plugin, host_);
-        host::Registry registry(std::move(records));
+        runtime::Registry registry(std::move(records));
         given_.emplace(command_.given, components_meant(registry));
         for (const auto& record : registry.records()) verify(registry, record);
         if (components_.empty() && refused_.empty()) {
@@ -151,7 +153,7 @@ public:
                                    {"refused", refused_}});
         if (prints()) {
             if (options_.drawn > 0)
-                std::cout << "\nseed of the drawn cases: " << options_.drawn_seed
+                std::cout << "\nseed of the random cases: " << options_.drawn_seed
                           << " (--seed repeats them)\n";
             std::cout << '\n' << text << '\n';
         }
@@ -181,7 +183,7 @@ private:
                command_.component == kind + "/" + component.id;
     }
 
-    std::vector<const ComponentManifest*> components_meant(const host::Registry& registry) const {
+    std::vector<const ComponentManifest*> components_meant(const runtime::Registry& registry) const {
         std::vector<const ComponentManifest*> meant;
         for (const auto& record : registry.records()) {
             if (!record.manifest) continue;
@@ -192,20 +194,20 @@ private:
         return meant;
     }
 
-    void verify(host::Registry& registry, const host::PluginRecord& record) {
+    void verify(runtime::Registry& registry, const loader::PluginRecord& record) {
         const auto loaded = registry.load(record);
         if (const auto* failure = record.failure())
-            return refuse(record.display_name(), host::explain(record), *failure);
+            return refuse(record.display_name(), loader::explain(record), *failure);
         for (const auto& component : loaded) verify(record, component);
     }
 
-    void refuse(const std::string& plugin, const std::string& text, const host::GateOutcome& gate) {
-        if (gate.gate == host::Gate::disabled || gate.gate == host::Gate::duplicate) return;
+    void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {
+        if (gate.gate == loader::Gate::disabled || gate.gate == loader::Gate::duplicate) return;
         refused_.push_back({{"plugin", plugin}, {"reason", text}});
         if (prints()) std::cout << paint(Color::red, text) << '\n';
     }
 
-    void verify(const host::PluginRecord& record, const host::LoadedComponent& component) {
+    void verify(const loader::PluginRecord& record, const runtime::LoadedComponent& component) {
         const auto kind = component.manifest->kind;
         conformance::Report report;
         report.component = component.plugin + "/" + component.manifest->id;
@@ -286,7 +288,7 @@ Action setup_plugins_verify(CLI::App& command) {
     const auto options = std::make_shared<VerifyCommand>();
     command
         .add_option("PLUGIN", options->plugin,
-                    "a plugin's name, or the path of a library; left out: all that are found")
+                    "a plugin's name, or the path of a library; default: all plugins found")
         ->type_name("");
     command
         .add_option("--component", options->component,
@@ -303,16 +305,17 @@ Action setup_plugins_verify(CLI::App& command) {
         ->type_name("[ID.]NAME=VALUE")
         ->expected(1)
         ->take_all();
-    command.add_option("--device", options->device, "cpu or cuda")->type_name("DEVICE");
+    command.add_option("--device", options->device, "device to run on: cpu or cuda")->type_name("DEVICE");
     add_number(command, "--drawn", options->drawn,
-               "besides the listed cases, so many that are drawn by chance from what a component serves (50)",
-               "N", whole_number(0, 1000000));
+               "random cases to draw, besides the listed ones, from what a component serves (50)", "N",
+               whole_number(0, 1000000));
     command
-        .add_option("--seed", options->seed,
-                    "repeats the drawn cases of the run that printed it; left out: new ones in each run")
+        .add_option(
+            "--seed", options->seed,
+            "repeat the random cases of the run that printed this seed; default: new cases in each run")
         ->check(whole_number(0))
         ->type_name("N");
-    command.add_option("--show", options->shown, "so many faults of a component are shown (10)")
+    command.add_option("--show", options->shown, "most faults of a component that are shown (10)")
         ->check(whole_number(0, 1000000))
         ->type_name("N");
     add_json(command, options->json);

@@ -72,18 +72,17 @@ void GivenOptions::take(const config::Node& option, const std::string& path, con
     bool declared = false;
     for (const auto* component : components) {
         for (const auto& spec : component->options) {
-            known.insert(spec.name);
-            if (spec.name != option.name) continue;
-            const auto shape = config::shape_of(spec);
+            known.insert(spec.key);
+            if (spec.key != option.name) continue;
             const auto value = config::check_value(
-                shape, option, path,
+                spec, option, path,
                 [&](const config::Node& node, const std::string& key, const std::string& expected,
                     const std::string& hint) {
                     if (!declared) complain(place, key, "got " + config::describe(node), expected, hint);
                 });
             declared = true;
             if (!value) continue;
-            if (!given_[component].emplace(option.name, config::to_option(*value)).second)
+            if (!given_[component].emplace(option.name, *value).second)
                 complain(place, path, "is given twice", "", "");
         }
     }

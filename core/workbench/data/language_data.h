@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/workbench/data/splits.h"
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 

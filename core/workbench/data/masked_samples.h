@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <switchyard/interfaces/data_loader.h>
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 

@@ -4,7 +4,7 @@
 
 #include "core/workbench/data/splits.h"
 #include "core/workbench/data/token_store.h"
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 
@@ -19,6 +19,7 @@ public:
     std::int64_t length(std::int64_t index) const override {
         return sources_.length(index) + targets_.length(index);
     }
+    std::int64_t target_length(std::int64_t index) const override { return targets_.length(index); }
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:

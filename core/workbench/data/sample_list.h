@@ -18,6 +18,9 @@ public:
         const auto& sample = samples_.at(static_cast<std::size_t>(index));
         return static_cast<std::int64_t>(sample.ids.size() + sample.target_ids.size());
     }
+    std::int64_t target_length(std::int64_t index) const override {
+        return static_cast<std::int64_t>(samples_.at(static_cast<std::size_t>(index)).target_ids.size());
+    }
     Sample get(std::int64_t index, std::int64_t) const override {
         return samples_.at(static_cast<std::size_t>(index));
     }

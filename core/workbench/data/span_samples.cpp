@@ -25,7 +25,7 @@ std::int64_t source_length(std::int64_t length, const SpanCounts& counts) {
     return length - counts.tokens + counts.spans + 1;
 }
 
-std::int64_t target_length(const SpanCounts& counts) { return counts.tokens + counts.spans + 2; }
+std::int64_t target_tokens(const SpanCounts& counts) { return counts.tokens + counts.spans + 2; }
 
 }  // namespace
 
@@ -76,7 +76,7 @@ std::int64_t longest_span_text(std::int64_t max_length, const SpanRule& rule) {
     // A text is at most as long as both sides together.
     for (auto length = 2 * max_length; length > 1; --length) {
         const auto counts = count_spans(length, rule);
-        if (source_length(length, counts) <= max_length && target_length(counts) <= max_length) return length;
+        if (source_length(length, counts) <= max_length && target_tokens(counts) <= max_length) return length;
     }
     return 0;
 }
@@ -84,7 +84,11 @@ std::int64_t longest_span_text(std::int64_t max_length, const SpanRule& rule) {
 std::int64_t SpanSamples::length(std::int64_t index) const {
     const auto length = texts_->length(index);
     const auto counts = count_spans(length, rule_);
-    return source_length(length, counts) + target_length(counts);
+    return source_length(length, counts) + target_tokens(counts);
+}
+
+std::int64_t SpanSamples::target_length(std::int64_t index) const {
+    return target_tokens(count_spans(texts_->length(index), rule_));
 }
 
 Sample SpanSamples::get(std::int64_t index, std::int64_t epoch) const {

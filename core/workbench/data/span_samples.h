@@ -54,6 +54,7 @@ public:
 
     std::int64_t size() const override { return texts_->size(); }
     std::int64_t length(std::int64_t index) const override;
+    std::int64_t target_length(std::int64_t index) const override;
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:

@@ -8,7 +8,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/split.h"
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 namespace {
@@ -99,7 +99,7 @@ private:
             if (result.rule == config::BadRow::skip &&
                 holds([](const auto& text) { return find_invalid_utf8(text) != std::string::npos; }))
                 ++counts.invalid_utf8;
-            unusable(result.rule, counts, line, result.fault);
+            unusable(result.rule, counts, line + result.line, result.fault);
         }
     }
 

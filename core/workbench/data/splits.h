@@ -9,6 +9,7 @@
 
 #include <switchyard/interfaces/data_loader.h>
 #include "core/kernel/config/data_config.h"
+#include "core/workbench/data/label_scale.h"
 #include "core/workbench/data/rows.h"
 
 namespace switchyard::data {
@@ -28,6 +29,7 @@ struct RowCounts {
 struct Splits {
     std::shared_ptr<const SampleSource> train, eval;
     RowCounts train_rows, eval_rows;
+    LabelScale scale;                // of a regression's labels
     std::int64_t also_in_train = 0;  // rows of data.eval with the text of a row of data.train
     std::vector<std::string>
         problems;  // each with file and line, then "and N more"; then nothing is to be used
@@ -40,6 +42,7 @@ struct RowUse {
     bool truncated = false;
     std::string fault;  // why it cannot be used, put after the row's place; empty: it has no text
     config::BadRow rule = config::BadRow::error;  // what becomes of it then
+    std::int64_t line = 0;                        // of the fault, from the row's first on
 };
 
 struct SplitRequest {

@@ -46,6 +46,7 @@ public:
         context_.phase = Phase::eval;
         params_.max_length = config.batch.max_length;
         params_.pad_id = tokenizer.specials().pad;
+        params_.pad_multiple = config.batch.pad_multiple;
         params_.layout = config.batch.layout;
     }
 
@@ -132,8 +133,8 @@ std::string generate_problem(const config::Config& config, const data::Tokenizer
                              const std::string& prompt) {
     const auto kind = config.task.kind;
     if (kind != config::TaskKind::causal_lm && kind != config::TaskKind::seq2seq)
-        return "task.kind: a model that is trained for " + std::string(name(kind)) +
-               " does not write; expected causal_lm or seq2seq";
+        return "task.kind: a model trained for " + std::string(name(kind)) +
+               " cannot generate text; expected causal_lm or seq2seq";
     if (config.batch.min_length > 1)
         return "batch.min_length: is " + std::to_string(config.batch.min_length) +
                ", but writing begins with one token; expected 1 (--set batch.min_length=1)";

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/kernel/config/config.h"
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 #include "core/workbench/infer/choose_token.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"

@@ -25,7 +25,7 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
     key_ = linear("k", LinearRole::key_value, width, kv);
     value_ = linear("v", LinearRole::key_value, width, kv);
     out_ = linear("out", LinearRole::attention_out, q, width);
-    attention_ = builder.slot<AttentionOp>(
+    attention_ = builder.slot<runtime::AttentionOp>(
         {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
          id},
         [&](const Requests& requests, Phase phase) { return request(requests, phase, layer.attention); });
@@ -119,7 +119,8 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
 Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTables& tables,
                                  const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
                                  bool keep_bias) const {
-    const host::PlaceScope place([&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
+    const runtime::PlaceScope place(
+        [&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
     AttentionInputs inputs;
     inputs.q = heads_of(query_(context.phase, from.query), model_.heads, tokens.layout);
     inputs.k = heads_of(key_(context.phase, from.key), model_.kv_heads, tokens.layout);

@@ -57,7 +57,7 @@ private:
     config::LayerId id_;
     bool cross_;
     Linear query_, key_, value_, out_;
-    Slot<AttentionOp> attention_;
+    Slot<runtime::AttentionOp> attention_;
 };
 
 }  // namespace switchyard::model

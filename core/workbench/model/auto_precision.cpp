@@ -12,6 +12,7 @@ namespace switchyard::model {
 namespace {
 
 using config::PrecisionConfig;
+using Precisions = KindTraits<Kind::precision>;
 using resolver::Candidate;
 using resolver::PlanRow;
 
@@ -39,7 +40,7 @@ Settled settle(const PrecisionConfig& wanted, const Candidate& candidate, const 
         for (const bool scaling : scalings_to_ask(wanted, request)) {
             const auto asked = resolver::clone(Kind::precision, request);
             asked->dtype = dtype;
-            static_cast<PrecisionRequest&>(*asked).loss_scaling = scaling;
+            Precisions::request(*asked).loss_scaling = scaling;
             Settled found{asked, candidate.supports(*asked, host, options, variant)};
             if (found.verdict.ok()) return found;
             if (!best || found.verdict.reasons.size() < best->verdict.reasons.size()) best = std::move(found);
@@ -84,8 +85,7 @@ PlanRow resolve_as(const config::Config& config, const std::vector<Candidate>& c
             .request;
     const auto request = resolver::clone(Kind::precision, *row.use.request);
     request->dtype = chosen.request->dtype;
-    static_cast<PrecisionRequest&>(*request).loss_scaling =
-        static_cast<const PrecisionRequest&>(*chosen.request).loss_scaling;
+    Precisions::request(*request).loss_scaling = Precisions::request(*chosen.request).loss_scaling;
     row.use.request = request;
     return row;
 }
@@ -101,7 +101,7 @@ std::string contradiction(const config::Config& config, const std::vector<Candid
     freed.precision.loss_scaling.reset();
     const auto row = resolve_as(freed, candidates, host, {resolver::by_priority, false});
     if (!row.chosen) return "";
-    const auto& served = static_cast<const PrecisionRequest&>(*row.chosen->request);
+    const auto& served = Precisions::request(*row.chosen->request);
     std::string text;
     if (written.parameter_dtype && *written.parameter_dtype != served.dtype) {
         text += "\n    precision.parameter_dtype = \"" + std::string(name(*written.parameter_dtype)) +
@@ -134,7 +134,7 @@ std::string warning(const config::Config& config, const PlanRow& row, const Cand
     const auto& written = config.precision.loss_scaling;
     if (!written || *written || row.use.phase != Phase::train) return "";
     const auto scaled = resolver::clone(Kind::precision, *row.chosen->request);
-    static_cast<PrecisionRequest&>(*scaled).loss_scaling = true;
+    Precisions::request(*scaled).loss_scaling = true;
     if (!candidate.supports(*scaled, host, row.chosen->options, row.chosen->variant).ok()) return "";
     return "precision.loss_scaling = false (" + config.where("precision.loss_scaling") +
            "): " + full_name(row) +
@@ -153,7 +153,7 @@ PlanRow resolve_precision(const config::Config& config, const std::vector<Candid
         if (written && !config.precision.automatic()) row.error += contradiction(config, candidates, host);
         return row;
     }
-    row.notes.push_back(in_words(config.precision, static_cast<const PrecisionRequest&>(*row.use.request)));
+    row.notes.push_back(in_words(config.precision, Precisions::request(*row.use.request)));
     if (const auto text = warning(config, row, candidate_of(row, candidates), host); !text.empty())
         row.warnings.push_back(text);
     return row;
@@ -161,7 +161,7 @@ PlanRow resolve_precision(const config::Config& config, const std::vector<Candid
 
 config::Config with_precision_of(config::Config config, const PlanRow& precision) {
     if (!precision.chosen) return config;
-    const auto& request = static_cast<const PrecisionRequest&>(*precision.chosen->request);
+    const auto& request = Precisions::request(*precision.chosen->request);
     config.precision.parameter_dtype = request.dtype;
     config.precision.loss_scaling = request.loss_scaling;
     return config;

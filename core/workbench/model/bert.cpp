@@ -2,6 +2,7 @@
 
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
+#include <switchyard/reference/numeric.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/loss_slot.h"
 #include "core/workbench/model/norm_slots.h"
@@ -43,7 +44,7 @@ void Bert::add_masked_lm(Builder& builder) {
     builder.begin_part("head transform");
     masked_lm_dense_ =
         builder.linear({"masked_lm.dense", LinearRole::head, config.linear}, width, width, true);
-    masked_lm_activation_ = builder.slot<ActivationOp>(
+    masked_lm_activation_ = builder.slot<runtime::ActivationOp>(
         {Kind::activation, "activation.head", "model", config.activation},
         [&](const Requests& requests, Phase phase) {
             auto r = requests.make<ActivationRequest>(OpClass::activation, "model", phase, config.activation);
@@ -55,7 +56,7 @@ void Bert::add_masked_lm(Builder& builder) {
     masked_lm_norm_ = builder.norm("masked_lm.norm");
     masked_lm_normalize_ =
         head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
-    masked_lm_ = WordHead(builder, embeddings_.words(), true);
+    masked_lm_ = LmHead(builder, embeddings_.token_table(), true);
     masked_lm_.set_bias(builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}));
 }
 
@@ -72,7 +73,7 @@ at::Tensor Bert::pool(Phase phase, const at::Tensor& hidden, const Tokens& token
 }
 
 at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tensor& rows) const {
-    const host::PlaceScope place([] { return "masked_lm"; });
+    const runtime::PlaceScope place([] { return "masked_lm"; });
     ActivationParams activation;
     activation.activation = model_.activation;
     const auto activated =
@@ -81,7 +82,7 @@ at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tenso
     norm.norm = model_.norm;
     norm.eps = model_.norm_eps;
     const auto x = activated.to(to_scalar_type(masked_lm_normalize_.dtype(context.phase)));
-    const host::PlaceScope norm_place([&] { return masked_lm_norm_.name; });
+    const runtime::PlaceScope norm_place([&] { return masked_lm_norm_.name; });
     return masked_lm_normalize_[context.phase]({x, {}, {}, masked_lm_norm_.weight, masked_lm_norm_.beta},
                                                norm)
         .y;
@@ -119,9 +120,10 @@ TaskResult Bert::task(const ForwardContext& context, const Batch& batch, const L
     }
     TaskResult result;
     result.logits = head_logits(context, states, batch.source.tokens);
-    result.targets = batch.labels.reshape({-1});
     const auto dtype = to_scalar_type(loss_.dtype(context.phase));
-    const host::PlaceScope place([] { return "loss"; });
+    result.targets = task_.float_labels() ? batch.float_labels.to(reference::wide_type(dtype))
+                                          : batch.labels.reshape({-1});
+    const runtime::PlaceScope place([] { return "loss"; });
     result.loss = loss_[context.phase]({result.logits.to(dtype), {}, {}, result.targets}, loss);
     if (loss.may_overwrite_logits) result.logits.reset();
     return result;

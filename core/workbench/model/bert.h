@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "core/workbench/model/embeddings.h"
+#include "core/workbench/model/lm_head.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/stack.h"
-#include "core/workbench/model/word_head.h"
 
 namespace switchyard::model {
 
@@ -32,11 +32,11 @@ private:
     Embeddings embeddings_;
     Stack encoder_;
     std::optional<Linear> pooler_, classifier_, masked_lm_dense_;
-    Slot<ActivationOp> masked_lm_activation_;
+    Slot<runtime::ActivationOp> masked_lm_activation_;
     Norm masked_lm_norm_;
-    Slot<NormalizationOp> masked_lm_normalize_;
-    WordHead masked_lm_;
-    Slot<LossOp> loss_;  // of the classifier
+    Slot<runtime::NormalizationOp> masked_lm_normalize_;
+    LmHead masked_lm_;
+    Slot<runtime::LossOp> loss_;  // of the classifier
 };
 
 }  // namespace switchyard::model

@@ -9,11 +9,11 @@
 
 namespace switchyard::model {
 
-BoundPlan::BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host)
+BoundPlan::BoundPlan(const resolver::Plan& plan, runtime::Registry& registry, const HostInfo& host)
     : plan_(plan) {
     for (const auto& row : plan_.rows) {
         visit(row.use.kind, [&]<class Traits>(Traits kind) {
-            using Op = decltype(operation_of(kind));
+            using Op = decltype(runtime::operation_of(kind));
             if constexpr (!std::is_void_v<Op>) {
                 const auto op = std::make_shared<const Op>(bind<Op>(row, registry, host));
                 rows_.push_back({&row, op, &op->binding()});
@@ -24,8 +24,8 @@ BoundPlan::BoundPlan(const resolver::Plan& plan, host::Registry& registry, const
     if (!precision_) throw std::logic_error("the plan has no precision policy");
 }
 
-const Operation& BoundPlan::find(std::string_view slot, Phase phase, std::string_view layers,
-                                 const config::LayerId* layer) const {
+const runtime::Operation& BoundPlan::find(std::string_view slot, Phase phase, std::string_view layers,
+                                          const config::LayerId* layer) const {
     for (const auto& [row, operation, binding] : rows_) {
         const auto& use = row->use;
         if (!use.stands_for(slot) || use.phase != phase) continue;
@@ -38,13 +38,14 @@ const Operation& BoundPlan::find(std::string_view slot, Phase phase, std::string
                            " for the phase " + std::string(name(phase)));
 }
 
-const AttentionOp& BoundPlan::attention(std::string_view slot, Phase phase,
-                                        const config::LayerId& layer) const {
-    return *std::get<std::shared_ptr<const AttentionOp>>(find(slot, phase, config::to_string(layer), &layer));
+const runtime::AttentionOp& BoundPlan::attention(std::string_view slot, Phase phase,
+                                                 const config::LayerId& layer) const {
+    return *std::get<std::shared_ptr<const runtime::AttentionOp>>(
+        find(slot, phase, config::to_string(layer), &layer));
 }
 
-std::vector<const host::BindingBase*> BoundPlan::bindings(Phase phase) const {
-    std::vector<const host::BindingBase*> all;
+std::vector<const runtime::BindingBase*> BoundPlan::bindings(Phase phase) const {
+    std::vector<const runtime::BindingBase*> all;
     for (const auto& [row, operation, binding] : rows_) {
         if (row->use.phase == phase || row->use.kind == Kind::precision) all.push_back(binding);
     }

@@ -29,32 +29,33 @@ public:
     // Creates the components of the model's own kinds (attention, normalization, activation, loss,
     // precision).
     // `registry` and `host` outlive it.
-    BoundPlan(const resolver::Plan& plan, host::Registry& registry, const HostInfo& host);
+    BoundPlan(const resolver::Plan& plan, runtime::Registry& registry, const HostInfo& host);
 
     // The operation of the row for that layer or, where `layer` is nullptr, for `layers` ("encoder",
     // "model").
     // Throws std::logic_error where the plan has none: it was made for another model.
-    const Operation& find(std::string_view slot, Phase phase, std::string_view layers,
-                          const config::LayerId* layer = nullptr) const;
-    const AttentionOp& attention(std::string_view slot, Phase phase, const config::LayerId& layer) const;
-    const PrecisionOp& precision() const { return *precision_; }
-    std::shared_ptr<const PrecisionOp> shared_precision() const { return precision_; }
+    const runtime::Operation& find(std::string_view slot, Phase phase, std::string_view layers,
+                                   const config::LayerId* layer = nullptr) const;
+    const runtime::AttentionOp& attention(std::string_view slot, Phase phase,
+                                          const config::LayerId& layer) const;
+    const runtime::PrecisionOp& precision() const { return *precision_; }
+    std::shared_ptr<const runtime::PrecisionOp> shared_precision() const { return precision_; }
 
     // Of all rows of that phase, and of the precision policy.
-    std::vector<const host::BindingBase*> bindings(Phase phase) const;
+    std::vector<const runtime::BindingBase*> bindings(Phase phase) const;
 
     std::vector<Executed> executed() const;
 
 private:
     struct Row {
         const resolver::PlanRow* row;
-        Operation operation;
-        const host::BindingBase* binding;
+        runtime::Operation operation;
+        const runtime::BindingBase* binding;
     };
 
     resolver::Plan plan_;
     std::vector<Row> rows_;
-    std::shared_ptr<const PrecisionOp> precision_;
+    std::shared_ptr<const runtime::PrecisionOp> precision_;
 };
 
 }  // namespace switchyard::model

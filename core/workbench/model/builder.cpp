@@ -52,17 +52,18 @@ void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, 
     if (linear.context.policy) linear.context.weights = linear.context.policy->weights();
     const auto layers = place.layer ? config::to_string(*place.layer) : "model";
     const auto part = place.layer ? place.name.substr(layers.size() + 1) : place.name;
-    linear.operation = slot<LinearOp>({Kind::linear, "linear." + part, layers, place.config, place.layer},
-                                      [&](const Requests& requests, Phase phase) {
-                                          auto r = requests.linear(place.name, phase, place.config);
-                                          r.rows = requests.rows(place.of_memory ? Phase::eval : phase);
-                                          if (!place.layer)
-                                              r.rows = Range(0, std::max(r.rows.max, requests.batch().max));
-                                          r.in = in;
-                                          r.out = out;
-                                          r.bias = bias;
-                                          return r;
-                                      });
+    linear.operation =
+        slot<runtime::LinearOp>({Kind::linear, "linear." + part, layers, place.config, place.layer},
+                                [&](const Requests& requests, Phase phase) {
+                                    auto r = requests.linear(place.name, phase, place.config);
+                                    r.rows = requests.rows(place.of_memory ? Phase::eval : phase);
+                                    if (!place.layer)
+                                        r.rows = Range(0, std::max(r.rows.max, requests.batch().max));
+                                    r.in = in;
+                                    r.out = out;
+                                    r.bias = bias;
+                                    return r;
+                                });
 }
 
 Norm Builder::norm(const std::string& name) {

@@ -107,7 +107,7 @@ public:
     }
 
     // The plan's policy, which says in which numbers linear layers are multiplied; nullptr while describing.
-    virtual std::shared_ptr<const PrecisionOp> precision() const { return nullptr; }
+    virtual std::shared_ptr<const runtime::PrecisionOp> precision() const { return nullptr; }
 
     // What follows, up to the next call, belongs to this part of the table that `switchyard model` prints.
     // `rows`: how many its linear layers multiply in one batch; the tokens of the largest one if not said.
@@ -117,7 +117,7 @@ public:
     // in linear layers, of one batch.
     virtual void add_costs(std::int64_t, double = 0.0) {}
     // Tokens of the largest batch.
-    std::int64_t tokens() const { return config_.batch.size * config_.batch.max_length; }
+    std::int64_t tokens() const { return config_.batch.most_tokens(); }
 
     // How many parameters there are, and those that came since there were `count`. None while describing.
     virtual std::size_t count() const { return 0; }
@@ -127,7 +127,7 @@ protected:
     explicit Builder(const config::Config& config) : config_(config) {}
 
     using MakeRequest = std::function<std::shared_ptr<const Request>(const Requests&)>;
-    virtual Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
+    virtual runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
     virtual void note_linear(std::int64_t, std::int64_t) {}
 
 private:

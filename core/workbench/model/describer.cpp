@@ -147,7 +147,7 @@ void Describer::add_use(const SlotPlace& place, Phase phase, std::shared_ptr<con
                      place.config, origin_of(place)});
 }
 
-Operation Describer::operation(const SlotPlace& place, Phase phase, const MakeRequest& request) {
+runtime::Operation Describer::operation(const SlotPlace& place, Phase phase, const MakeRequest& request) {
     add_use(place, phase, request(requests_));
     return {};
 }

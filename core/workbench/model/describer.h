@@ -17,7 +17,7 @@ struct ModelPart {
     std::string shapes;           // of its matrices: "q 384x384, k 384x384, v 384x384, out 384x384"
     std::int64_t layers = 1;      // that are alike
     std::int64_t parameters = 0;  // values
-    // Floating-point operations of one batch of batch.size x batch.max_length; a multiply-add counts 2.
+    // Floating-point operations of the largest batch; a multiply-add counts 2.
     double forward_flops = 0.0;
     // Kept for backward without fusion, in precision.parameter_dtype (auto: float32).
     std::int64_t activation_bytes = 0;
@@ -51,7 +51,7 @@ private:
         std::int64_t rows;
     };
 
-    Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) override;
+    runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) override;
     void note_linear(std::int64_t in, std::int64_t out) override;
     config::Origin origin_of(const SlotPlace& place) const;
 

@@ -16,12 +16,12 @@ namespace switchyard::model {
 
 Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
     builder.begin_part("embeddings");
-    words_ = builder.embedding("embeddings.word", model_.vocab_size);
+    token_table_ = builder.embedding("embeddings.word", model_.vocab_size);
     if (model_.positions == config::Positions::learned)
         positions_ = builder.embedding("embeddings.position", model_.max_positions);
     if (model_.positions == config::Positions::sinusoidal) {
         positions_ = builder.constant([&] {
-            return sinusoidal_table(model_.max_positions, model_.hidden_size).to(words_.scalar_type());
+            return sinusoidal_table(model_.max_positions, model_.hidden_size).to(token_table_.scalar_type());
         });
     }
     if (model_.type == config::ModelType::bert) {
@@ -45,7 +45,7 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
             "a sequence of " + std::to_string(longest) + " tokens is longer than the model's " +
             std::to_string(model_.max_positions) + " positions: set batch.max_length to cut it");
     }
-    auto x = at::embedding(words_, batch.ids);
+    auto x = at::embedding(token_table_, batch.ids);
     if (positions_.defined())
         x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
     // Without token_type_ids every token is of the first one.
@@ -53,7 +53,7 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
         x = x.add(batch.token_type_ids.defined() ? at::embedding(segments_, batch.token_type_ids)
                                                  : segments_.select(0, 0));
     if (norm_.weight.defined()) {
-        const host::PlaceScope place([&] { return norm_.name; });
+        const runtime::PlaceScope place([&] { return norm_.name; });
         NormalizationParams params;
         params.norm = model_.norm;
         params.eps = model_.norm_eps;

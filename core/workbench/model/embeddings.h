@@ -19,15 +19,15 @@ public:
     // longer than the positions.
     at::Tensor operator()(const ForwardContext& context, const TokenBatch& batch, config::Stack stack) const;
 
-    const at::Tensor& words() const { return words_; }
+    const at::Tensor& token_table() const { return token_table_; }
 
 private:
     config::ModelConfig model_;
-    at::Tensor words_;      // [vocab, hidden]
-    at::Tensor positions_;  // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
-    at::Tensor segments_;   // [2, hidden], BERT
-    Norm norm_;             // BERT with post-norm
-    Slot<NormalizationOp> normalize_;
+    at::Tensor token_table_;  // [vocab, hidden]
+    at::Tensor positions_;    // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
+    at::Tensor segments_;     // [2, hidden], BERT
+    Norm norm_;               // BERT with post-norm
+    Slot<runtime::NormalizationOp> normalize_;
 };
 
 }  // namespace switchyard::model

@@ -14,7 +14,7 @@ FeedForward::FeedForward(Builder& builder, const config::LayerConfig& layer, con
                          inner, model_.bias);
     out_ = builder.linear({base + "out", LinearRole::feed_forward_out, layer.linear, id},
                           model_.intermediate_size, model_.hidden_size, model_.bias);
-    activation_ = builder.slot<ActivationOp>(
+    activation_ = builder.slot<runtime::ActivationOp>(
         {Kind::activation, "activation", config::to_string(id), layer.activation, id},
         [&](const Requests& requests, Phase phase) {
             auto r = requests.make<ActivationRequest>(OpClass::activation, config::to_string(id), phase,
@@ -34,7 +34,7 @@ bool FeedForward::drops_inside() const { return model_.type == config::ModelType
 
 Delta FeedForward::operator()(const ForwardContext& context, const at::Tensor& x, const Tokens& tokens,
                               bool keep_bias) const {
-    const host::PlaceScope place([&] { return config::to_string(id_) + ".feed_forward"; });
+    const runtime::PlaceScope place([&] { return config::to_string(id_) + ".feed_forward"; });
     const auto& activation = activation_[context.phase];
     ActivationInputs inputs;
     if (activation.fuses_bias()) {

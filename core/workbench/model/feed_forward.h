@@ -20,7 +20,7 @@ private:
     config::LayerId id_;
     Linear in_;  // gated: [2 * intermediate, hidden], the gate's half first
     Linear out_;
-    Slot<ActivationOp> activation_;
+    Slot<runtime::ActivationOp> activation_;
 };
 
 }  // namespace switchyard::model

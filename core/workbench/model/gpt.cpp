@@ -3,7 +3,9 @@
 namespace switchyard::model {
 
 Gpt::Gpt(Builder& builder)
-    : embeddings_(builder), decoder_(builder, config::Stack::decoder), head_(builder, embeddings_.words()) {}
+    : embeddings_(builder),
+      decoder_(builder, config::Stack::decoder),
+      head_(builder, embeddings_.token_table()) {}
 
 at::Tensor Gpt::hidden(const ForwardContext& context, const Batch& batch) const {
     const auto embedded = embeddings_(context, batch.source, config::Stack::decoder);

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "core/workbench/model/embeddings.h"
+#include "core/workbench/model/lm_head.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/stack.h"
-#include "core/workbench/model/word_head.h"
 
 namespace switchyard::model {
 
@@ -21,7 +21,7 @@ public:
 private:
     Embeddings embeddings_;
     Stack decoder_;
-    WordHead head_;
+    LmHead head_;
 };
 
 }  // namespace switchyard::model

@@ -11,8 +11,8 @@ namespace switchyard::model {
 struct Linear {
     at::Tensor weight;  // [out, in]
     at::Tensor bias;    // [out] or undefined
-    LinearContext context;
-    Slot<LinearOp> operation;
+    runtime::LinearContext context;
+    Slot<runtime::LinearOp> operation;
 
     at::Tensor operator()(Phase phase, const at::Tensor& x) const {
         return operation[phase]({x, weight, bias}, context);

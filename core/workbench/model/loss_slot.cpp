@@ -2,19 +2,20 @@
 
 namespace switchyard::model {
 
-Slot<LossOp> loss_slot(Builder& builder) {
+Slot<runtime::LossOp> loss_slot(Builder& builder) {
     const auto& config = builder.config();
     const auto& slot = config.loss;
-    return builder.slot<LossOp>(
+    return builder.slot<runtime::LossOp>(
         {Kind::loss, "loss", "model", slot}, [&](const Requests& requests, Phase phase) {
             auto r = requests.make<LossRequest>(OpClass::loss, config::head_of(config.task), phase, slot);
             r.rows = config.task.label_per_token() ? Range(0, requests.rows(phase).max) : requests.batch();
             r.classes = config.task.classes(config.model.vocab_size);
-            r.projection = slot.projection && config.task.predicts_words();
+            r.projection = slot.projection && config.task.predicts_tokens();
             r.projection_bias = r.projection && config.model.type == config::ModelType::bert;
             r.width = r.projection ? config.model.hidden_size : 0;
             r.label_smoothing = phase == Phase::train ? slot.label_smoothing : 0.0;
             r.z_loss = phase == Phase::train ? slot.z_loss : 0.0;
+            r.loss = config.task.loss();
             r.may_overwrite_logits = r.needs_grad && !r.projection;
             return r;
         });

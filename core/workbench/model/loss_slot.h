@@ -5,6 +5,6 @@
 
 namespace switchyard::model {
 
-Slot<LossOp> loss_slot(Builder& builder);
+Slot<runtime::LossOp> loss_slot(Builder& builder);
 
 }  // namespace switchyard::model

@@ -37,7 +37,7 @@ std::vector<at::Tensor> Maker::made_since(std::size_t count) const {
     return made;
 }
 
-Operation Maker::operation(const SlotPlace& place, Phase phase, const MakeRequest&) {
+runtime::Operation Maker::operation(const SlotPlace& place, Phase phase, const MakeRequest&) {
     return plan_.find(place.slot, phase, place.layers, place.layer ? &*place.layer : nullptr);
 }
 

@@ -20,12 +20,14 @@ public:
     at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                          const Initial& initial) override;
     at::Tensor constant(const std::function<at::Tensor()>& make) override;
-    std::shared_ptr<const PrecisionOp> precision() const override { return plan_.shared_precision(); }
+    std::shared_ptr<const runtime::PrecisionOp> precision() const override {
+        return plan_.shared_precision();
+    }
     std::size_t count() const override { return parameters_.all().size(); }
     std::vector<at::Tensor> made_since(std::size_t count) const override;
 
 private:
-    Operation operation(const SlotPlace& place, Phase phase, const MakeRequest&) override;
+    runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest&) override;
 
     const BoundPlan& plan_;
     Parameters& parameters_;

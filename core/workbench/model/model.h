@@ -25,7 +25,7 @@ namespace switchyard::model {
 struct TaskResult {
     LossOutputs loss;
     at::Tensor logits;   // [rows, classes]; undefined where the loss projects by itself or they were given up
-    at::Tensor targets;  // [rows], -100 where there is no label
+    at::Tensor targets;  // [rows], -100 where there is no label; of float labels [rows, classes], NaN there
 };
 
 class Model {

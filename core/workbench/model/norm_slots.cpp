@@ -14,8 +14,8 @@ NormalizationRequest plain(const Requests& requests, Phase phase, const NormPlac
 }
 
 template <class Change>
-Slot<NormalizationOp> slot(Builder& builder, const NormPlace& place, const Change& change) {
-    return builder.slot<NormalizationOp>(
+Slot<runtime::NormalizationOp> slot(Builder& builder, const NormPlace& place, const Change& change) {
+    return builder.slot<runtime::NormalizationOp>(
         {Kind::normalization, place.slot, place.layers, place.config, place.layer},
         [&](const Requests& requests, Phase phase) {
             auto r = plain(requests, phase, place);
@@ -26,15 +26,15 @@ Slot<NormalizationOp> slot(Builder& builder, const NormPlace& place, const Chang
 
 }  // namespace
 
-Slot<NormalizationOp> plain_norm(Builder& builder, const NormPlace& place) {
+Slot<runtime::NormalizationOp> plain_norm(Builder& builder, const NormPlace& place) {
     return slot(builder, place, [](NormalizationRequest&) {});
 }
 
-Slot<NormalizationOp> head_norm(Builder& builder, const NormPlace& place) {
+Slot<runtime::NormalizationOp> head_norm(Builder& builder, const NormPlace& place) {
     return slot(builder, place, [](NormalizationRequest& r) { r.rows.min = 0; });
 }
 
-Slot<NormalizationOp> wide_norm(Builder& builder, const NormPlace& place) {
+Slot<runtime::NormalizationOp> wide_norm(Builder& builder, const NormPlace& place) {
     return slot(builder, place, [&](NormalizationRequest& r) {
         r.input_bias = place.model.bias;
         r.residual = true;

@@ -16,10 +16,10 @@ struct NormPlace {
 };
 
 // norm(x)
-Slot<NormalizationOp> plain_norm(Builder& builder, const NormPlace& place);
+Slot<runtime::NormalizationOp> plain_norm(Builder& builder, const NormPlace& place);
 // norm(x) of as many rows as there are labels: none to all.
-Slot<NormalizationOp> head_norm(Builder& builder, const NormPlace& place);
+Slot<runtime::NormalizationOp> head_norm(Builder& builder, const NormPlace& place);
 // norm(residual + dropout(x + bias)): the end of one block and the beginning of the next.
-Slot<NormalizationOp> wide_norm(Builder& builder, const NormPlace& place);
+Slot<runtime::NormalizationOp> wide_norm(Builder& builder, const NormPlace& place);
 
 }  // namespace switchyard::model

@@ -34,6 +34,7 @@ DataLoaderRequest data_loader_request(const Config& config, const Requests& requ
     r.batch = requests.batch();
     r.length = requests.lengths();
     r.labels_per_token = config.task.label_per_token();
+    r.token_budget = config.batch.tokens;
     return r;
 }
 

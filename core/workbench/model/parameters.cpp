@@ -18,12 +18,6 @@ const ModelParameter* Parameters::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &all_[found->second];
 }
 
-std::int64_t Parameters::count() const {
-    std::int64_t values = 0;
-    for (const auto& parameter : all_) values += parameter.value.numel();
-    return values;
-}
-
 std::int64_t Parameters::bytes() const {
     std::int64_t bytes = 0;
     for (const auto& parameter : all_) bytes += static_cast<std::int64_t>(parameter.value.nbytes());

@@ -29,7 +29,6 @@ public:
     // nullptr if there is none of that name.
     const ModelParameter* find(std::string_view name) const;
 
-    std::int64_t count() const;  // values, not tensors
     std::int64_t bytes() const;
     void zero_gradients();
 

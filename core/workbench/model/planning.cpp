@@ -21,14 +21,14 @@ std::string hash_of(const std::string& library) {
     const std::filesystem::path path(library);
     const auto beside = path.parent_path() / (path.stem().string() + "_cuda" + path.extension().string());
     std::error_code ignored;
-    const auto hash = host::content_hash(library);
+    const auto hash = loader::content_hash(library);
     return std::filesystem::exists(beside, ignored)
-               ? host::text_hash(hash + host::content_hash(beside.string()))
+               ? loader::text_hash(hash + loader::content_hash(beside.string()))
                : hash;
 }
 
-Reason obstacle_of(const host::GateOutcome& gate) {
-    const auto code = gate.gate == host::Gate::cpu_features ? Code::CpuFeature : Code::Library;
+Reason obstacle_of(const loader::GateOutcome& gate) {
+    const auto code = gate.gate == loader::Gate::cpu_features ? Code::CpuFeature : Code::Library;
     const auto what = "gate " + std::string(name(gate.gate));
     return {code, what, gate.expected, gate.got.empty() ? gate.reason : gate.reason + ": " + gate.got,
             gate.hint};
@@ -39,11 +39,11 @@ Reason obstacle_of(const std::string& component_failure) {
 }
 
 // Loads the plugin at the first question.
-Verdict ask(host::Registry& registry, const std::string& plugin, Kind kind, const std::string& id,
+Verdict ask(runtime::Registry& registry, const std::string& plugin, Kind kind, const std::string& id,
             const Request& request, const HostInfo& host, const Options& options,
             const std::string& variant) {
     if (const auto loaded = registry.find(kind, plugin, id))
-        return host::supports(*loaded, request, host, options, variant);
+        return runtime::supports(*loaded, request, host, options, variant);
     Verdict verdict;
     const auto* record = registry.find(plugin);
     const auto* failure = record == nullptr ? nullptr : record->failure();
@@ -55,41 +55,41 @@ Verdict ask(host::Registry& registry, const std::string& plugin, Kind kind, cons
 
 // A policy answers for its dtypes wherever it is made.
 std::shared_ptr<const Request> request_for_questions(const resolver::PlanRow& row,
-                                                     const host::LoadedComponent& loaded,
+                                                     const runtime::LoadedComponent& loaded,
                                                      const HostInfo& host) {
     const auto& chosen = *row.chosen;
     auto on_cpu = resolver::clone(Kind::precision, *chosen.request);
     on_cpu->device = Device::cpu;
-    if (host::supports(loaded, *on_cpu, host, chosen.options, chosen.variant).ok()) return on_cpu;
+    if (runtime::supports(loaded, *on_cpu, host, chosen.options, chosen.variant).ok()) return on_cpu;
     return chosen.request;
 }
 
 struct Policy {
     std::shared_ptr<const Request> request;
-    host::Handle<Precision> handle;
+    runtime::Handle<Precision> handle;
 };
 
 // Nothing where the host is a described one and the policy can't be made without its device. Throws
-// host::PluginError.
-std::shared_ptr<const Policy> make_policy(const resolver::PlanRow& row, const host::LoadedComponent& loaded,
-                                          const HostInfo& host) {
+// runtime::PluginError.
+std::shared_ptr<const Policy> make_policy(const resolver::PlanRow& row,
+                                          const runtime::LoadedComponent& loaded, const HostInfo& host) {
     const auto request = request_for_questions(row, loaded, host);
     CreateInfo info;
     info.request = request.get();
     info.variant = row.chosen->variant;
     info.options = row.chosen->options;
     info.host = &host;
-    info.services = host::services();
+    info.services = runtime::services();
     try {
-        return std::make_shared<const Policy>(Policy{request, host::create<Precision>(loaded, info)});
+        return std::make_shared<const Policy>(Policy{request, runtime::create<Precision>(loaded, info)});
     } catch (const std::exception&) {
         if (!host.described || request->device == Device::cpu) throw;
         return nullptr;
     }
 }
 
-// Keeps the policy as long as the answers are wanted. Throws host::PluginError.
-Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, host::Registry& registry,
+// Keeps the policy as long as the answers are wanted. Throws runtime::PluginError.
+Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, runtime::Registry& registry,
                  const HostInfo& host) {
     const auto& chosen = *row.chosen;
     const auto loaded = registry.find(Kind::precision, chosen.plugin, chosen.component);
@@ -101,10 +101,10 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
         throw std::runtime_error(
             "it cannot be asked for its dtypes without the device; write precision.compute_dtype");
     const auto site = [plugin = chosen.plugin, component = chosen.component](const char* call) {
-        return host::CallSite{plugin.c_str(), component.c_str(), call};
+        return runtime::CallSite{plugin.c_str(), component.c_str(), call};
     };
-    const auto stored = host::guarded(site("precision.storage"),
-                                      [&] { return policy->handle->storage(OpClass::linear, "model"); });
+    const auto stored = runtime::guarded(site("precision.storage"),
+                                         [&] { return policy->handle->storage(OpClass::linear, "model"); });
     if (stored != chosen.request->dtype) {
         throw std::runtime_error("it stores parameters in " + std::string(name(stored)) +
                                  ", but serves a model that stores them in " +
@@ -112,22 +112,22 @@ Dtypes dtypes_of(const config::Config& config, const resolver::PlanRow& row, hos
                                  "; write precision.parameter_dtype = \"" + std::string(name(stored)) + "\"");
     }
     return {[=](OpClass op, const std::string& layer) {
-                return host::guarded(site("precision.compute"),
-                                     [&] { return policy->handle->compute(op, layer); });
+                return runtime::guarded(site("precision.compute"),
+                                        [&] { return policy->handle->compute(op, layer); });
             },
             [=](OpClass op, const std::string& layer) {
-                return host::guarded(site("precision.storage"),
-                                     [&] { return policy->handle->storage(op, layer); });
+                return runtime::guarded(site("precision.storage"),
+                                        [&] { return policy->handle->storage(op, layer); });
             },
             [=](const std::string& layer) {
-                return host::guarded(site("precision.tf32"), [&] { return policy->handle->tf32(layer); });
+                return runtime::guarded(site("precision.tf32"), [&] { return policy->handle->tf32(layer); });
             }};
 }
 
 // Told as the precision slot's error: all the other rows are still planned, so that everything is told at
 // once.
 std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config, resolver::PlanRow& precision,
-                                                   host::Registry& registry, const HostInfo& host) {
+                                                   runtime::Registry& registry, const HostInfo& host) {
     if (precision.chosen) {
         try {
             return outline(with_precision_of(config, precision),
@@ -143,7 +143,7 @@ std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config,
 
 }  // namespace
 
-std::vector<resolver::Candidate> candidates(host::Registry& registry) {
+std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
     std::vector<resolver::Candidate> list;
     for (const auto& record : registry.records()) {
         if (!record.manifest) continue;
@@ -173,7 +173,7 @@ std::vector<resolver::Candidate> candidates(host::Registry& registry) {
     return list;
 }
 
-resolver::Plan make_plan(const config::Config& config, host::Registry& registry, const HostInfo& host,
+resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
                          const resolver::ResolveOptions& options) {
     const auto all = candidates(registry);
     auto precision = resolve_precision(config, all, host, options);

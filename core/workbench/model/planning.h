@@ -14,12 +14,12 @@ namespace switchyard::model {
 
 // Every component of every plugin whose manifest could be read. A plugin is loaded when one of its components
 // is first asked. They refer to `registry`, which must outlive them.
-std::vector<resolver::Candidate> candidates(host::Registry& registry);
+std::vector<resolver::Candidate> candidates(runtime::Registry& registry);
 
 // The precision slot is resolved first, and the policy that was chosen is made - for the CPU where it can be,
 // so that this works for hosts that are only described - and asked for its dtypes. What cannot be served is a
 // row with an error: plan.ok() tells.
-resolver::Plan make_plan(const config::Config& config, host::Registry& registry, const HostInfo& host,
+resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
                          const resolver::ResolveOptions& options = {});
 
 }  // namespace switchyard::model

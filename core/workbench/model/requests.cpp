@@ -35,7 +35,9 @@ Range Requests::batch() const {
 
 Range Requests::rows(Phase phase) const {
     const auto length = query_lengths(phase);
-    return {std::max<std::int64_t>(length.min, 1), config_.batch.size * length.max};
+    const auto most =
+        config_.batch.tokens > 0 ? config_.batch.most_tokens() : config_.batch.size * length.max;
+    return {std::max<std::int64_t>(length.min, 1), most};
 }
 
 }  // namespace switchyard::model

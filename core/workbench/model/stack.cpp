@@ -98,9 +98,9 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) cons
             std::move(parameters)};
 }
 
-at::Tensor Stack::normalize(const Call& call, const Slot<NormalizationOp>& slot,
+at::Tensor Stack::normalize(const Call& call, const Slot<runtime::NormalizationOp>& slot,
                             const config::ModelConfig& model, const Norm& norm, Stream& stream) const {
-    const host::PlaceScope place([&] { return norm.name; });
+    const runtime::PlaceScope place([&] { return norm.name; });
     const auto& op = slot[call.context.phase];
     const auto dtype = to_scalar_type(slot.dtype(call.context.phase));
     NormalizationParams params;
@@ -134,8 +134,8 @@ bool Stack::keeps_bias(const Call& call, const Layer& layer) {
     return layer.norm[call.context.phase].fuses_bias();
 }
 
-host::Segment Stack::segment() const {
-    host::Segment segment;
+runtime::Segment Stack::segment() const {
+    runtime::Segment segment;
     segment.recomputing = [precision = precision_](bool on) { precision->set_recompute(on); };
     segment.device = device_;
     return segment;
@@ -156,8 +156,8 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
         return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
     };
     // The order in which autograd would reach them: values were projected last.
-    const auto x = host::run_recomputed(again, {from.value, from.key, from.query},
-                                        cross ? layer.cross_parameters : layer.attention_parameters);
+    const auto x = runtime::run_recomputed(again, {from.value, from.key, from.query},
+                                           cross ? layer.cross_parameters : layer.attention_parameters);
     return {x[0], keep_bias ? block.bias() : at::Tensor()};
 }
 
@@ -170,7 +170,7 @@ Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& st
     again.run = [run](const std::vector<at::Tensor>& inputs) {
         return std::vector<at::Tensor>{run(inputs[0]).x};
     };
-    const auto x = host::run_recomputed(again, {stream.y}, layer.feed_forward_parameters);
+    const auto x = runtime::run_recomputed(again, {stream.y}, layer.feed_forward_parameters);
     return {x[0], keep_bias ? layer.feed_forward.bias() : at::Tensor()};
 }
 
@@ -219,7 +219,7 @@ void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& 
     };
     const std::vector<at::Tensor> inputs{stream.residual, stream.delta.x, stream.delta.bias,
                                          stream.memory_value, stream.memory_key};
-    const auto outputs = host::run_recomputed(again, inputs, layer.parameters);
+    const auto outputs = runtime::run_recomputed(again, inputs, layer.parameters);
     stream.residual = outputs[0];
     stream.y = outputs[0];
     if (!pre) return;

@@ -37,7 +37,7 @@ private:
         FeedForward feed_forward;
         Norm attention_norm, cross_norm, feed_forward_norm;
         // Of all of them; `first_norm` where nothing waits yet: the first of a pre-norm stack.
-        Slot<NormalizationOp> norm, first_norm;
+        Slot<runtime::NormalizationOp> norm, first_norm;
         // All that each part, and the whole, computes with: what recomputation must know.
         std::vector<at::Tensor> attention_parameters, cross_parameters, feed_forward_parameters, parameters;
     };
@@ -58,7 +58,7 @@ private:
 
     Layer make_layer(Builder& builder, const config::LayerId& id) const;
     // Takes in what waits and normalizes: the block's input with pre-norm, its result with post-norm.
-    at::Tensor normalize(const Call& call, const Slot<NormalizationOp>& slot,
+    at::Tensor normalize(const Call& call, const Slot<runtime::NormalizationOp>& slot,
                          const config::ModelConfig& model, const Norm& norm, Stream& stream) const;
     at::Tensor layer_norm(const Call& call, const Layer& layer, const Norm& norm, Stream& stream) const;
     static bool keeps_bias(const Call& call, const Layer& layer);
@@ -71,7 +71,7 @@ private:
                const Compute& compute) const;
     void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
     void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
-    host::Segment segment() const;
+    runtime::Segment segment() const;
 
     config::Stack which_;
     config::ModelConfig model_;
@@ -80,8 +80,8 @@ private:
     PositionTables tables_;
     // pre-norm only
     Norm final_norm_;
-    Slot<NormalizationOp> final_norm_op_;
-    std::shared_ptr<const PrecisionOp> precision_;
+    Slot<runtime::NormalizationOp> final_norm_op_;
+    std::shared_ptr<const runtime::PrecisionOp> precision_;
 };
 
 }  // namespace switchyard::model

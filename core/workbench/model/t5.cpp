@@ -9,7 +9,7 @@ T5::T5(Builder& builder)
     : embeddings_(builder),
       encoder_(builder, config::Stack::encoder),
       decoder_(builder, config::Stack::decoder),
-      head_(builder, embeddings_.words()) {
+      head_(builder, embeddings_.token_table()) {
     const auto& model = builder.config().model;
     if (model.tie_embeddings) head_.set_scale(1.0 / std::sqrt(static_cast<double>(model.hidden_size)));
 }

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "core/workbench/model/embeddings.h"
+#include "core/workbench/model/lm_head.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/stack.h"
-#include "core/workbench/model/word_head.h"
 
 namespace switchyard::model {
 
@@ -34,7 +34,7 @@ public:
 private:
     Embeddings embeddings_;  // of both sides
     Stack encoder_, decoder_;
-    WordHead head_;
+    LmHead head_;
 };
 
 }  // namespace switchyard::model

@@ -24,17 +24,18 @@ namespace {
 constexpr const char* silent = "it does not say that they are the same with any number of threads";
 
 // Empty: the bits are the same.
-std::string why_not(const resolver::PlanRow& row, const host::LoadedComponent& loaded, const HostInfo& host) {
+std::string why_not(const resolver::PlanRow& row, const runtime::LoadedComponent& loaded,
+                    const HostInfo& host) {
     const auto& chosen = *row.chosen;
-    const host::BindingInfo info{row.use.slot, chosen.request, chosen.variant, chosen.options, &host};
+    const runtime::BindingInfo info{row.use.slot, chosen.request, chosen.variant, chosen.options, &host};
     return visit(row.use.kind, [&]<class Traits>(Traits) -> std::string {
-        const host::Binding<typename Traits::Interface> binding(loaded, info);
+        const runtime::Binding<typename Traits::Interface> binding(loaded, info);
         const char* const answer = binding.answer(thread_counts_property);
         return answer == nullptr ? silent : answer;
     });
 }
 
-std::string reason_of(const resolver::PlanRow& row, host::Registry& registry, const HostInfo& host) {
+std::string reason_of(const resolver::PlanRow& row, runtime::Registry& registry, const HostInfo& host) {
     const auto& chosen = *row.chosen;
     try {
         const auto loaded = registry.find(row.use.kind, chosen.plugin, chosen.component);
@@ -50,7 +51,7 @@ std::string reason_of(const resolver::PlanRow& row, host::Registry& registry, co
 
 }  // namespace
 
-void note_thread_counts(resolver::Plan& plan, host::Registry& registry, const HostInfo& host) {
+void note_thread_counts(resolver::Plan& plan, runtime::Registry& registry, const HostInfo& host) {
     for (auto& row : plan.rows) {
         // Loaders and policies sum nothing up.
         const bool sums = row.use.kind != Kind::data_loader && row.use.kind != Kind::precision;

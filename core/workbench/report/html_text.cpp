@@ -76,6 +76,12 @@ std::string shortened(const std::string& text, std::size_t limit) {
     return text;
 }
 
+std::string in_words(std::string_view name) {
+    std::string text(name);
+    std::replace(text.begin(), text.end(), '_', ' ');
+    return text;
+}
+
 std::string page(const std::string& title, const std::string& body) {
     return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"

@@ -13,6 +13,9 @@ std::string escape(std::string_view text);
 // At most `limit` characters (not bytes), with an ellipsis in place of the rest. Not escaped.
 std::string shortened(const std::string& text, std::size_t limit);
 
+// A name as a person reads it: "CANNOT TELL" of "CANNOT_TELL".
+std::string in_words(std::string_view name);
+
 // A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is
 // HTML.
 std::string page(const std::string& title, const std::string& body);

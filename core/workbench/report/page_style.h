@@ -1,7 +1,7 @@
 // The style sheet of a report. Colors are variables, so that light, dark and paper differ in one block each;
 // text keeps a contrast of at least 4.5 : 1 and lines and bars of plots of 3 : 1 (WCAG 2.2, 1.4.3 and
 // 1.4.11), those that are see-through (--soft) and the whiskers upon them too:
-// tests/report/page_style_test.cpp.
+// tests/workbench/report/page_style_test.cpp.
 #pragma once
 
 #include <string_view>

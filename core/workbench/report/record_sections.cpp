@@ -73,7 +73,7 @@ std::string changes_table(const RunRecord& run) {
     HtmlTable table({{"After step", true}, {"Changed"}, {"Was"}, {"Is"}});
     for (const auto& change : run.changes)
         table.row({brief(change.step), brief(change.key), brief(change.before), brief(change.now)});
-    return "<p>The run was gone on with as another job than it was begun:</p>\n" + table.html();
+    return "<p>The run was resumed with changes to the job that it started with:</p>\n" + table.html();
 }
 
 }  // namespace

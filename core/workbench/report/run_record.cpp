@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 
+#include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
-#include "core/workbench/report/comparison_record.h"
+#include "core/workbench/report/html_text.h"
 #include "core/workbench/report/record_json.h"
 #include "core/workbench/report/record_parts.h"
 
@@ -105,13 +105,18 @@ Summary read_summary(const Json& json) {
     summary.eval_accuracy = number_of(member(json, "eval"), "accuracy");
     summary.eval_perplexity = number_of(member(json, "eval"), "perplexity");
     summary.eval_labels = number_of(member(json, "eval"), "labels");
+    if (const auto& metrics = member(member(json, "eval"), "metrics"); metrics.is_object()) {
+        for (const auto& [name, value] : metrics.items()) {
+            if (value.is_number()) summary.eval_metrics.emplace_back(name, value.get<double>());
+        }
+    }
     summary.peak_bytes = number_of(json, "peak_memory_bytes");
     if (member(json, "memory").is_object()) {
         for (const auto& [name, bytes] : member(json, "memory").items()) {
             if (bytes.is_number()) summary.memory.emplace_back(name, bytes.get<double>());
         }
     }
-    add_fact(summary.rows, "Samples to learn from", rows_text(member(json, "rows")));
+    add_fact(summary.rows, "Training samples", rows_text(member(json, "rows")));
     add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
     summary.executed = executed_rows(member(json, "executed"));
     summary.command = text_of(json, "command");
@@ -169,17 +174,6 @@ std::vector<Change> read_changes(const std::string& text, const std::string& fil
     return changes;
 }
 
-std::string ran_text(const Json& row) {
-    std::string text;
-    if (member(row, "ran").is_object()) {
-        for (const auto& [slot, what] : member(row, "ran").items())
-            base::add_item(text, slot + " " + shown(what));
-    } else {
-        text = shown(member(row, "ran"));
-    }
-    return text.empty() && !text_of(row, "component").empty() ? component_text(row) : text;
-}
-
 constexpr const char* describing_keys[] = {"op", "pass", "dtype", "shape", "layout", "dropout"};
 
 bool same_in_all(const Json& rows, const char* key) {
@@ -207,17 +201,57 @@ void describe(StackTimes& times, const Json& rows) {
 StackRow stack_row(const Json& row) {
     StackRow result;
     result.name = text_of(row, "backend");
-    if (result.name.empty()) result.name = text_of(row, "stack");
     if (result.name.empty()) result.name = "(without a name)";
-    result.ran = ran_text(row);
+    result.ran = component_text(row);
     result.message = text_of(row, "message");
-    result.verdict = text_of(row, "verdict");
+    result.verdict = in_words(text_of(row, "verdict"));
     result.is_base = !result.name.empty() && text_of(row, "base") == result.name;
     result.ms = interval_of(row, "ms");
     if (result.ms && result.ms->median < 0.0) result.ms.reset();
     result.speedup = interval_of(row, "speedup_over_base");
     result.memory_bytes = number_of(row, "extra_memory_bytes");
     return result;
+}
+
+bool are_objects(const Json& list) {
+    return list.is_array() &&
+           std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_object(); });
+}
+
+// Of `switchyard bench`.
+StackTimes times_of_rows(const Json& rows) {
+    StackTimes times;
+    for (const auto& row : rows) times.rows.push_back(stack_row(row));
+    describe(times, rows);
+    times.base = text_of(rows.front(), "base");
+    return times;
+}
+
+// Of `switchyard compare`: its own arms as stacks of backends.
+StackTimes times_of_arms(const Json& json) {
+    const Json &arms = member(json, "arms"), &pairs = member(json, "pairs");
+    StackTimes times;
+    times.whole_runs = true;
+    times.what = text_of(json, "title");
+    times.base = pairs.empty() ? text_of(arms.front(), "name") : text_of(pairs.front(), "base");
+    for (const auto& arm : arms) {
+        StackRow row;
+        row.name = text_of(arm, "name");
+        row.details = text_of(arm, "dtype");
+        row.ran = base::executed_text(member(arm, "executed"));
+        if (row.ran.empty()) row.ran = text_of(arm, "description");
+        row.message = text_of(arm, "reason");
+        row.is_base = row.name == times.base;
+        row.ms = interval_of(arm, "step_ms");
+        row.memory_bytes = number_of(arm, "peak_memory_bytes");
+        for (const auto& pair : pairs) {
+            if (text_of(pair, "arm") != row.name) continue;
+            row.verdict = in_words(text_of(pair, "verdict"));
+            row.speedup = interval_of(pair, "speedup");
+        }
+        times.rows.push_back(std::move(row));
+    }
+    return times;
 }
 
 }  // namespace
@@ -264,8 +298,8 @@ RunRecord read_run(const std::string& folder) {
     if (!std::filesystem::is_directory(folder, ignored)) {
         throw InputError(
             folder + ": error: " +
-            (std::filesystem::exists(folder, ignored) ? "is no folder" : "there is no such folder") +
-            "; expected the folder of a run, as `switchyard train --run` leaves it");
+            (std::filesystem::exists(folder, ignored) ? "is not a folder" : "there is no such folder") +
+            "; expected the folder of a run, as `switchyard train --run` writes it");
     }
     const auto path = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };
     RunRecord run;
@@ -292,22 +326,16 @@ RunRecord read_run(const std::string& folder) {
 StackTimes read_stack_times(const std::string& file) {
     const auto text = read_text(file);
     if (!text) throw InputError(file + ": error: there is no such file");
-    if (is_comparison(*text)) return stack_times(read_comparison(*text, file), file);
     const auto json = parse_object(*text, file);
-    const Json& rows = member(json, "rows");
-    const bool usable =
-        rows.is_array() && !rows.empty() &&
-        std::all_of(rows.begin(), rows.end(), [](const Json& row) { return row.is_object(); });
-    if (!usable) {
+    const Json &rows = member(json, "rows"), &arms = member(json, "arms");
+    const bool compared = are_objects(arms) && !arms.empty() && are_objects(member(json, "pairs"));
+    if (!compared && (!are_objects(rows) || rows.empty())) {
         throw InputError(file +
-                         ": error: \"rows\" is no list of timed stacks; expected what `switchyard compare "
+                         ": error: \"rows\" is not a list of timed stacks; expected what `switchyard compare "
                          "CONFIG --json FILE` or `switchyard bench KIND --json FILE` writes");
     }
-    StackTimes times;
+    StackTimes times = compared ? times_of_arms(json) : times_of_rows(rows);
     times.file = file;
-    for (const auto& row : rows) times.rows.push_back(stack_row(row));
-    describe(times, rows);
-    times.base = text_of(rows.front(), "base");
     times.host = host_facts(member(json, "host"));
     add_fact(times.host, "Threads", shown(member(json, "threads")));
     add_fact(times.host, "Allocator", text_of(json, "allocator"));

@@ -2,8 +2,8 @@
 // backends.
 //
 // Keys that are missing, null or of another type are taken as unknown, and what is unknown is not shown: a
-// run that goes on, that was stopped, or that another version wrote can be reported too. Text that is no JSON
-// is an error with its place.
+// run that continues, that was stopped, or that another version wrote can be reported too. Text that is not
+// JSON is an error with its place.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +47,7 @@ struct Summary {
     std::optional<double> samples_per_second, tokens_per_second;
     std::optional<Interval> step_ms;
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
+    std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"
     std::optional<double> peak_bytes;
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data

@@ -37,13 +37,6 @@ int exponent(double value) { return static_cast<int>(std::floor(std::log10(value
 
 }  // namespace
 
-Axis axis_within(double low, double high, int count) {
-    separate(low, high);
-    Axis axis{low, high, round_step(high - low, count), {}};
-    add_ticks(axis);
-    return axis;
-}
-
 Axis axis_around(double low, double high, int count) {
     separate(low, high);
     Axis axis;

@@ -13,11 +13,8 @@ struct Axis {
     std::vector<double> ticks;  // the multiples of `step` from low to high
 };
 
-// About `count` ticks (0.7 to 1.5 times as many) within [low, high], which stays as it is. Equal ends are
-// moved apart first.
-Axis axis_within(double low, double high, int count);
-
-// The same, with both ends moved outward to the next tick.
+// About `count` ticks (0.7 to 1.5 times as many). Equal ends are moved apart first, then both outward to the
+// next tick.
 Axis axis_around(double low, double high, int count);
 
 // Whole numbers only, from 0: for steps.

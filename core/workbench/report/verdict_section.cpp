@@ -56,6 +56,24 @@ std::string status_html(const RunRecord& run) {
            "</span> after " + steps;
 }
 
+std::string metric_title(const std::string& name) {
+    constexpr std::pair<const char*, const char*> titles[] = {{"mse", "Mean squared error"},
+                                                              {"rmse", "Root of mean squared error"},
+                                                              {"mae", "Mean absolute error"},
+                                                              {"pearson", "Pearson's r"},
+                                                              {"r2", "R²"},
+                                                              {"micro_f1", "F1 over all labels"},
+                                                              {"macro_f1", "F1, mean of the labels"},
+                                                              {"exact_match", "All labels right"},
+                                                              {"label_accuracy", "Labels right"},
+                                                              {"entity_f1", "F1 of entities"},
+                                                              {"entity_precision", "Precision of entities"},
+                                                              {"entity_recall", "Recall of entities"}};
+    for (const auto& [key, title] : titles)
+        if (name == key) return title;
+    return name;
+}
+
 void add_quality(const RunRecord& run, Tiles& tiles) {
     const auto last = [&](const char* name) -> std::optional<double> {
         if (!run.metrics || run.metrics->curve(name).empty()) return std::nullopt;
@@ -71,6 +89,11 @@ void add_quality(const RunRecord& run, Tiles& tiles) {
         held_out = "on " + page_number(*run.summary->eval_labels, 1) + " held-out labels";
     if (accuracy) tiles.add("Accuracy", fixed_share(*accuracy), held_out);
     if (perplexity) tiles.add("Perplexity", page_number(*perplexity), held_out);
+    if (done) {
+        for (const auto& [name, value] : run.summary->eval_metrics)
+            if (name.find('/') == std::string::npos)
+                tiles.add(metric_title(name), page_number(value), held_out);
+    }
     if (eval_loss) tiles.add("Evaluation loss", page_number(*eval_loss), held_out);
     if (train_loss)
         tiles.add("Training loss", page_number(*train_loss),

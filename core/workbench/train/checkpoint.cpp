@@ -76,8 +76,9 @@ void remove_old(const std::string& folder, std::size_t keep) {
         fs::rename(path, doomed, error);
         if (!error) fs::remove_all(doomed, error);
         if (error)
-            log::warning("The old checkpoint " + path + " could not be removed whole (" + error.message() +
-                         "): its files take room in " + folder + " until the next save removes them.");
+            log::warning("The old checkpoint " + path + " could not be removed completely (" +
+                         error.message() + "): its files take space in " + folder +
+                         " until the next save removes them.");
     }
 }
 
@@ -126,9 +127,9 @@ std::string way_on(const fs::path& checkpoint) {
     const auto all = checkpoints_in(checkpoint.parent_path().string());
     const auto here = all.lower_bound(step_of(checkpoint).value_or(0));
     if (here == all.begin())
-        return "; there is no older checkpoint: begin anew in another folder, with --run";
+        return "; there is no older checkpoint: start again in another folder, with --run";
     const auto before = fs::path(std::prev(here)->second).filename().string();
-    return "; to go on from the checkpoint before it, " + before + ", delete this folder";
+    return "; to resume from the checkpoint before it, " + before + ", delete this folder";
 }
 
 std::string differing_lines(const std::string& saved, const std::string& now) {
@@ -213,7 +214,8 @@ private:
             const bool pair =
                 entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string();
             if (!pair)
-                throw base::InputError("\"entries\" holds what is no parameter with the name of a state");
+                throw base::InputError(
+                    "\"entries\" has an item that is not a parameter with the name of a state");
             state.optimizer.entries.push_back({entry[0].get<std::string>(), entry[1].get<std::string>(), {}});
         }
     }
@@ -326,14 +328,14 @@ base::FileError save_checkpoint(const std::string& folder, const TrainingState& 
                                 const model::Parameters& parameters, std::int64_t keep) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) return "cannot make the folder " + folder + ": " + error.message();
+    if (error) return "cannot create the folder " + folder + ": " + error.message();
     remove_leftovers(folder);
     const auto name = name_of(state.progression.step);
     const auto target = folder + "/" + name;
     if (fs::exists(target + "/state.json", error)) return std::nullopt;  // the same step has the same state
     const auto aside = folder + "/" + aside_prefix + name;
     fs::create_directory(aside, error);
-    if (error) return "cannot make the folder " + aside + ": " + error.message();
+    if (error) return "cannot create the folder " + aside + ": " + error.message();
     auto failed = write_files(aside, state, parameters);
     if (!failed) failed = base::sync_folder(aside);
     if (!failed && std::rename(aside.c_str(), target.c_str()) != 0)

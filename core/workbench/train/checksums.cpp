@@ -20,7 +20,7 @@ base::FileError write_checksums(const std::string& folder, const std::vector<std
     std::string text;
     for (const auto& file : files) {
         const auto path = folder + "/" + file;
-        const auto hash = host::content_hash(path);
+        const auto hash = loader::content_hash(path);
         if (hash.empty()) return "cannot read " + path + ": " + std::strerror(errno);
         text += hash + "  " + file + "\n";
     }
@@ -39,7 +39,7 @@ std::string checksum_fault(const std::string& folder, const std::vector<std::str
     for (const auto& file : files) {
         if (!expected.contains(file))
             return std::string(checksums_name) + ": is damaged: does not name " + file;
-        const auto got = host::content_hash(folder + "/" + file);
+        const auto got = loader::content_hash(folder + "/" + file);
         if (got.empty()) return file + ": cannot be read: " + std::strerror(errno);
         if (got != expected[file]) {
             return file + ": is damaged: its content does not match its checksum: expected " +

@@ -14,21 +14,23 @@ std::int64_t sample_count(const Batch& batch) {
 }
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-                    const model::DataLoaderOp& loader, const EvalHooks& hooks) {
+                    const runtime::DataLoaderOp& loader, const EvalHooks& hooks) {
     const at::NoGradGuard no_grad;
     model::ForwardContext context;
     context.phase = Phase::eval;
     LossParams loss;
+    loss.loss = config.task.loss();
     loss.reduction = Reduction::sum;
     loss.ignore_index = config.loss.ignore_index;
 
     EvalResult result;
     loader.seek({});
     plan.precision().begin_step();
-    const auto total = loader.batches();
+    const auto total = loader.batches(0);
     double sum = 0.0;
     std::int64_t hits = 0;
-    bool with_logits = true;
+    bool with_logits = !config.task.float_labels();
+    const auto metrics = eval_metrics(config, hooks.scale);
     Batch batch;
     for (std::int64_t done = 0; loader.next(batch); ++done) {
         if (hooks.stop && hooks.stop()) break;
@@ -36,6 +38,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
+        if (metrics) metrics->add(batch, task);
         with_logits = with_logits && task.logits.defined();
         if (with_logits && task.logits.size(0) > 0) {
             const auto counted = task.targets.ne(loss.ignore_index);
@@ -48,7 +51,8 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
     result.loss = sum / labels;
     if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
-    if (config.task.predicts_words()) result.perplexity = std::exp(result.loss);
+    if (metrics) result.metrics = metrics->result();
+    if (config.task.predicts_tokens()) result.perplexity = std::exp(result.loss);
     return result;
 }
 

@@ -1,4 +1,5 @@
-// A model's loss, accuracy and perplexity over all batches of a loader, without gradients.
+// A model's loss, accuracy, perplexity and what else its task has, over all batches of a loader, without
+// gradients.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,17 @@
 #include "core/kernel/runtime/operations/data_loader_op.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
+#include "core/workbench/train/eval_metrics.h"
 
 namespace switchyard::train {
 
 struct EvalResult {
     bool complete = false;  // false: never run, or stopped
-    double loss = 0.0;      // mean over labels
+    double loss = 0.0;      // mean over labels, of the numbers as they are learnt
     std::optional<double>
         accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
     std::optional<double> perplexity;  // exp(loss), where words are predicted
+    Metrics metrics;                   // eval_metrics.h
     std::int64_t labels = 0;
     std::int64_t samples = 0;
 };
@@ -28,9 +31,10 @@ std::int64_t sample_count(const Batch& batch);
 struct EvalHooks {
     std::function<void(std::int64_t done, std::int64_t total)> progress;
     std::function<bool()> stop;
+    data::LabelScale scale;  // of a regression's labels
 };
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
-                    const model::DataLoaderOp& loader, const EvalHooks& hooks);
+                    const runtime::DataLoaderOp& loader, const EvalHooks& hooks);
 
 }  // namespace switchyard::train

@@ -15,7 +15,7 @@ namespace {
 // A bias on scores is -Inf where a mask stands in it, and so is the log-sum-exp of a row that sees nothing.
 bool may_be_infinite(std::string_view name) { return name == "dense_bias" || name == "lse"; }
 
-std::string operation_of(const host::ObservedCall& call) {
+std::string operation_of(const runtime::ObservedCall& call) {
     const auto& binding = call.binding;
     const std::string what = std::string_view(call.call).starts_with("linear.") ? "linear" : binding.slot();
     return std::string(call.place.empty() ? "model" : call.place) + ": " + what + " (" + binding.plugin() +
@@ -34,8 +34,8 @@ std::optional<NonfiniteFinding> NonfiniteTrace::first() const {
     return first_;
 }
 
-void NonfiniteTrace::look(const host::ObservedCall& call, const char* what,
-                          const host::ObservedTensor& tensor) {
+void NonfiniteTrace::look(const runtime::ObservedCall& call, const char* what,
+                          const runtime::ObservedTensor& tensor) {
     const auto& value = tensor.value;
     if (first_ || !value.is_floating_point() || may_be_infinite(tensor.name)) return;
     if (at::isfinite(value).all().item<bool>()) return;
@@ -44,10 +44,10 @@ void NonfiniteTrace::look(const host::ObservedCall& call, const char* what,
     text << operation_of(call) << ", " << what << " " << tensor.name << ": " << nonfinite_counts(value)
          << ", " << (dtype ? std::string(name(*dtype)) : c10::toString(value.scalar_type())) << " "
          << value.sizes();
-    first_ = NonfiniteFinding{text.str(), call.pass == host::Pass::forward};
+    first_ = NonfiniteFinding{text.str(), call.pass == runtime::Pass::forward};
 }
 
-void NonfiniteTrace::observe(const host::ObservedCall& call) {
+void NonfiniteTrace::observe(const runtime::ObservedCall& call) {
     const std::lock_guard<std::mutex> lock(mutex_);
     static constexpr const char* in[] = {"forward input", "backward, on arrival the gradient of",
                                          "step, given the"};

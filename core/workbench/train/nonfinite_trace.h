@@ -21,16 +21,16 @@ struct NonfiniteFinding {
     bool forward = false;  // else a gradient, where a loss scale may be what does it
 };
 
-class NonfiniteTrace final : public host::CallObserver {
+class NonfiniteTrace final : public runtime::CallObserver {
 public:
     void begin_step();
     // The first since begin_step.
     std::optional<NonfiniteFinding> first() const;
 
-    void observe(const host::ObservedCall& call) override;
+    void observe(const runtime::ObservedCall& call) override;
 
 private:
-    void look(const host::ObservedCall& call, const char* what, const host::ObservedTensor& tensor);
+    void look(const runtime::ObservedCall& call, const char* what, const runtime::ObservedTensor& tensor);
 
     mutable std::mutex mutex_;
     std::optional<NonfiniteFinding> first_;

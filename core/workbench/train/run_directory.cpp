@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 12> own_names{
-    ".lock", "record.json",  "config.toml",   "changes.jsonl", "vocab.txt",   "plan.json",
+constexpr std::array<std::string_view, 13> own_names{
+    ".lock", "record.json",  "config.toml",   "changes.jsonl", "vocab.txt",   "label_scale.json", "plan.json",
     "model", "summary.json", "metrics.jsonl", "tensorboard",   "checkpoints", "report.html"};
 
 bool is_own(const std::string& name) {
@@ -66,7 +66,7 @@ std::string make_folder(const fs::path& path) {
     for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path())
         parents.push_back(at.has_parent_path() ? at.parent_path() : ".");
     fs::create_directories(path, error);
-    if (error) return "cannot make the folder " + path.string() + ": " + error.message();
+    if (error) return "cannot create the folder " + path.string() + ": " + error.message();
     for (const auto& parent : parents) {
         if (const auto failed = base::sync_folder(parent.string())) return *failed;
     }
@@ -116,7 +116,7 @@ std::string no_room(const std::string& path, const SaveSizes& sizes) {
     if (error == EOPNOTSUPP || error == ENOSYS || error == EINVAL)
         error = has_free(path + "/checkpoints", all) ? 0 : ENOSPC;
     if (error == 0) return "";
-    return path + ": error: there is no room for a checkpoint and the model, which take " + megabytes(all) +
+    return path + ": error: there is no space for a checkpoint and the model, which take " + megabytes(all) +
            ": " + std::strerror(error);
 }
 
@@ -130,15 +130,16 @@ bool RunDirectory::holds_run(const std::string& path) {
 std::string RunDirectory::cannot_begin(const std::string& path) {
     std::error_code error;
     if (fs::exists(path, error) && !fs::is_directory(path, error))
-        return path + ": error: is no folder; give another one with --run";
+        return path + ": error: is not a folder; give another one with --run";
     if (holds_run(path)) {
         return path +
-               " holds a run already: give another folder with --run, go on with it by --resume, or remove "
+               " contains a run already: give another folder with --run, continue it with --resume, or "
+               "remove "
                "it";
     }
     const auto foreign = foreign_names(path);
     if (foreign.empty()) return "";
-    return path + ": error: holds what no run wrote (" + listed(foreign) +
+    return path + ": error: contains files that no run wrote (" + listed(foreign) +
            "); expected a new or an empty folder: give another one with --run";
 }
 

@@ -48,7 +48,7 @@ bool counts(const std::string& key, const RunFacts& before, const RunFacts& now)
 
 DataFile data_file(const std::string& path) {
     std::error_code error;
-    return {path, std::filesystem::is_regular_file(path, error) ? host::content_hash(path) : ""};
+    return {path, std::filesystem::is_regular_file(path, error) ? loader::content_hash(path) : ""};
 }
 
 std::vector<DataFile> data_files(const std::vector<std::string>& names) {

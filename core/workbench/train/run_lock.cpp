@@ -72,13 +72,13 @@ std::string RunLock::take(const std::string& folder, const std::string& command)
         const int error = lock(opened);
         if (error == EWOULDBLOCK) {
             const auto text = folder + ": error: in use by " + holder(opened) +
-                              ": wait until it has ended, or give another folder with --run";
+                              ": wait until it ends, or give another folder with --run";
             ::close(opened);
             return text;
         }
         if (error != 0) {
-            warning_ = "warning: " + name + ": no lock can be had here (" + std::strerror(error) +
-                       "): take care that no other process writes this folder\n";
+            warning_ = "warning: " + name + ": the file system gives no lock here (" + std::strerror(error) +
+                       "): make sure that no other process writes this folder\n";
         } else if (!is_there(opened, name) && attempt < tries) {
             ::close(opened);
             continue;

@@ -12,12 +12,28 @@
 namespace switchyard::train {
 namespace {
 
-std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
-    const double most = *config::find_field("train.steps")->shape.limits.high;
-    const double steps = epochs * static_cast<double>(steps_per_epoch);
+// Steps of one epoch: the last one may have fewer batches.
+std::int64_t steps_of(const config::TrainConfig& train, const EpochSizes& epochs, std::int64_t epoch) {
+    const auto group = train.grad_accumulation_steps;
+    return (epochs.batches(epoch) + group - 1) / group;
+}
+
+double all_steps(const config::TrainConfig& train, const EpochSizes& epochs, double most) {
+    if (epochs.alike) return train.epochs * static_cast<double>(steps_of(train, epochs, 0));
+    double steps = 0.0;
+    for (std::int64_t epoch = 0; static_cast<double>(epoch) < train.epochs && steps <= most; ++epoch) {
+        const double share = std::min(1.0, train.epochs - static_cast<double>(epoch));
+        steps += share * static_cast<double>(steps_of(train, epochs, epoch));
+    }
+    return steps;
+}
+
+std::int64_t steps_of(const config::TrainConfig& train, const EpochSizes& epochs) {
+    const double most = *config::find_field("train.steps")->limits.max;
+    const double steps = all_steps(train, epochs, most);
     if (steps <= most) return std::max<std::int64_t>(1, std::llround(steps));
     std::ostringstream text;
-    text << "train.epochs: got " << epochs << ", which of " << steps_per_epoch
+    text << "train.epochs: got " << train.epochs << ", which of " << steps_of(train, epochs, 0)
          << " steps each makes more than " << std::fixed << std::setprecision(0) << most
          << " steps: lower it, or set train.steps";
     throw std::invalid_argument(text.str());
@@ -25,11 +41,9 @@ std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
 
 }  // namespace
 
-Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch) {
-    const auto groups =
-        (batches_per_epoch + train.grad_accumulation_steps - 1) / train.grad_accumulation_steps;
+Schedule schedule_of(const config::TrainConfig& train, const EpochSizes& epochs) {
     Schedule schedule;
-    schedule.total_steps = train.steps > 0 ? train.steps : steps_of(train.epochs, groups);
+    schedule.total_steps = train.steps > 0 ? train.steps : steps_of(train, epochs);
     schedule.kind = train.schedule;
     schedule.warmup_steps = std::llround(train.warmup_ratio * static_cast<double>(schedule.total_steps));
     schedule.final_factor = train.final_factor;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "core/kernel/config/train_config.h"
 
@@ -23,8 +24,13 @@ struct Schedule {
     double factor(std::int64_t step) const;
 };
 
-// Of a job that has so many batches in an epoch. Throws std::invalid_argument where train.epochs make more
-// steps than train.steps may ask for.
-Schedule schedule_of(const config::TrainConfig& train, std::int64_t batches_per_epoch);
+// Batches of the epochs of a job.
+struct EpochSizes {
+    std::function<std::int64_t(std::int64_t epoch)> batches;
+    bool alike = true;  // the same number for each epoch
+};
+
+// Throws std::invalid_argument where train.epochs make more steps than train.steps may ask for.
+Schedule schedule_of(const config::TrainConfig& train, const EpochSizes& epochs);
 
 }  // namespace switchyard::train

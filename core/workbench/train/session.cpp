@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "core/kernel/base/joined.h"
@@ -11,10 +12,12 @@
 #include "core/kernel/config/trainable.h"
 
 #include "core/kernel/runtime/operations/bind.h"
-#include "core/workbench/data/classification_data.h"
+#include "core/workbench/data/labelled_texts.h"
+#include "core/workbench/data/labelled_tokens.h"
 #include "core/workbench/data/language_data.h"
-#include "core/workbench/data/open_tokenizer.h"
+#include "core/workbench/data/next_sentences.h"
 #include "core/workbench/data/pair_samples.h"
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
 #include "core/workbench/model/weights/huggingface_config.h"
@@ -78,6 +81,7 @@ std::string describe_order(const config::Config& config, std::int64_t samples) {
     return "task: " + std::string(name(config.task.kind)) + ", texts as " +
            std::string(name(config.data.tokenizer)) + "\ndata: " + std::to_string(samples) +
            " samples in batches of " + std::to_string(config.batch.size) +
+           (config.batch.tokens > 0 ? " and " + std::to_string(config.batch.tokens) + " tokens" : "") +
            (config.data_loader.shuffle ? ", shuffled" : "") +
            (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
            std::to_string(config.run.seed) + "\n";
@@ -87,17 +91,18 @@ std::string describe_order(const config::Config& config, std::int64_t samples) {
 
 InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
 
-Session::Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
+Session::Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
                  const HostInfo& host)
     : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
       model_(model::make_model(config_, plan_, parameters_)),
-      optimizer_(model::bind<model::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
+      optimizer_(
+          runtime::bind<runtime::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
       train_loader_(
-          model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
+          runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
       eval_loader_(
-          model::bind<model::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {}
+          runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {}
 
 void Session::load_initial_weights() {
     const auto& path = config_.train.weights;
@@ -143,7 +148,9 @@ data::Splits Session::read_data() const {
     };
     switch (config_.task.kind) {
         case Kind::classification:
-            return data::read_classification(data, config_.task.labels, length, *tokenizer_);
+        case Kind::regression:
+        case Kind::multi_label:
+            return data::read_labelled_texts(config_, *tokenizer_);
         case Kind::masked_lm:
             return language(data::LanguageTask::masked);
         case Kind::causal_lm:
@@ -151,9 +158,12 @@ data::Splits Session::read_data() const {
         case Kind::seq2seq:
             return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
                                                           : data::read_pairs(data, length, *tokenizer_);
-        default:
-            throw InputError({config::reader_problem(config_)});
+        case Kind::token_classification:
+            return data::read_labelled_tokens(config_, *tokenizer_);
+        case Kind::next_sentence:
+            return data::read_next_sentences(config_, *tokenizer_);
     }
+    throw std::logic_error("a task without a reader");
 }
 
 void Session::load_data() {
@@ -166,7 +176,10 @@ void Session::load_data() {
 LoaderParams Session::loader_params(bool training) const {
     LoaderParams params;
     params.batch_size = config_.batch.size;
+    params.token_budget = config_.batch.tokens;
     params.max_length = config_.batch.max_length;
+    params.pad_multiple = config_.batch.pad_multiple;
+    params.pinned = config_.run.device == Device::cuda;
     params.pad_id = tokenizer_ ? tokenizer_->specials().pad : 0;
     params.layout = config_.batch.layout;
     params.shuffle = training && config_.data_loader.shuffle;
@@ -175,7 +188,7 @@ LoaderParams Session::loader_params(bool training) const {
     return params;
 }
 
-const model::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
+const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
     eval_loader_.start(samples, loader_params(false));
     return eval_loader_;
 }
@@ -193,19 +206,19 @@ GraphMaker* Session::graphs() {
 
 Trainer Session::make_trainer() {
     train_loader_.start(*data_.train, loader_params(true));
-    if (train_loader_.batches() == 0) {
+    if (train_loader_.batches(0) == 0) {
         throw InputError({config::told_at(config_, "batch.size") +
                           "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
                           " samples; expected a batch.size of at most that"});
     }
     return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
-                    &start_eval_loader(*data_.eval), plan_text_, graphs()});
+                    &start_eval_loader(*data_.eval), plan_text_, graphs(), data_.scale});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
     train_loader_.start(samples, loader_params(true));
     return Trainer(
-        {config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_, graphs()});
+        {config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_, graphs(), {}});
 }
 
 std::vector<model::Executed> Session::executed() const {

@@ -16,7 +16,7 @@
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/data/splits.h"
-#include "core/workbench/data/tokenizer.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/parameters.h"
@@ -36,7 +36,7 @@ public:
     // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it.
     // Throws InputError for a model or task that cannot be run, PluginError for a component that cannot be
     // created.
-    Session(config::Config config, const resolver::Plan& plan, host::Registry& registry,
+    Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
             const HostInfo& host);
 
     // Sets the parameters from [train] weights if there are any. Throws InputError.
@@ -53,18 +53,18 @@ public:
     // Needs no load_data.
     Trainer make_trainer(const SampleSource& samples);
     // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
-    const model::DataLoaderOp& start_eval_loader(const SampleSource& samples);
+    const runtime::DataLoaderOp& start_eval_loader(const SampleSource& samples);
 
     // With what "auto" in [precision] became.
     const config::Config& config() const { return config_; }
     const model::BoundPlan& plan() const { return plan_; }
     const model::Model& model() const { return *model_; }
     model::Parameters& parameters() { return parameters_; }
-    const model::DataLoaderOp& train_loader() const { return train_loader_; }
+    const runtime::DataLoaderOp& train_loader() const { return train_loader_; }
     const data::Tokenizer& tokenizer() const { return *tokenizer_; }
     const data::Splits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
-    const model::OptimizerOp& optimizer() const { return optimizer_; }
+    const runtime::OptimizerOp& optimizer() const { return optimizer_; }
     // What must not change between a checkpoint and its resumption, a line for each fact; whole after
     // load_data.
     const std::string& plan_text() const { return plan_text_; }
@@ -81,8 +81,8 @@ private:
     model::BoundPlan plan_;
     model::Parameters parameters_;
     std::unique_ptr<model::Model> model_;
-    model::OptimizerOp optimizer_;
-    model::DataLoaderOp train_loader_, eval_loader_;
+    runtime::OptimizerOp optimizer_;
+    runtime::DataLoaderOp train_loader_, eval_loader_;
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;

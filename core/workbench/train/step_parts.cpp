@@ -2,14 +2,25 @@
 
 namespace switchyard::train {
 
+namespace {
+
+std::int64_t label_count(const Batch& batch, std::int64_t ignore_index) {
+    const auto counted = batch.float_labels.defined() ? batch.float_labels.isnan().logical_not()
+                                                      : batch.labels.ne(ignore_index);
+    return counted.sum().item<std::int64_t>();
+}
+
+}  // namespace
+
 std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_index) {
     std::int64_t labels = 0;
-    for (const auto& batch : batches) labels += batch.labels.ne(ignore_index).sum().item<std::int64_t>();
+    for (const auto& batch : batches) labels += label_count(batch, ignore_index);
     return labels;
 }
 
 LossParams step_loss(const config::Config& config, double divisor) {
     LossParams loss;
+    loss.loss = config.task.loss();
     loss.reduction = Reduction::sum;
     loss.divisor = divisor;
     loss.ignore_index = config.loss.ignore_index;

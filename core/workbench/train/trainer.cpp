@@ -72,14 +72,18 @@ void set_generator_state(const at::Tensor& state) {
     }
 }
 
+EpochSizes epochs_of(const runtime::DataLoaderOp& loader) {
+    return {[&loader](std::int64_t epoch) { return loader.batches(epoch); },
+            loader.composition() == Composition::reference};
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainingParts& parts)
     : parts_(parts),
       groups_(groups_of(parts.config, parts.parameters)),
-      schedule_(schedule_of(parts.config.train, parts.train_loader.batches())),
-      batches_per_epoch_(parts.train_loader.batches()) {
-    if (batches_per_epoch_ == 0) {
+      schedule_(schedule_of(parts.config.train, epochs_of(parts.train_loader))) {
+    if (parts.train_loader.batches(0) == 0) {
         throw std::invalid_argument(
             "the training data makes no batch: it has fewer samples than batch.size and "
             "data_loader.drop_last is set");
@@ -247,14 +251,14 @@ void Trainer::add_finding(StepReport& report) const {
 StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
 
 std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
-    if (graphed_ != nullptr && trace_ == nullptr && host::call_observer() == nullptr)
+    if (graphed_ != nullptr && trace_ == nullptr && runtime::call_observer() == nullptr)
         return graphed_step(batches);
     const auto start = std::chrono::steady_clock::now();
     const auto& precision = parts_.plan.precision();
     StepReport report;
     report.lr_factor = schedule_.factor(now_.step);
     precision.begin_step();
-    std::optional<host::ObserveCalls> tracing;
+    std::optional<runtime::ObserveCalls> tracing;
     if (trace_ != nullptr) {
         trace_->begin_step();
         tracing.emplace(*trace_);
@@ -317,19 +321,17 @@ StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batche
     return report;
 }
 
-// False: asked to stop. A group never spans two epochs; the last of an epoch may be smaller.
-bool Trainer::next_group(std::vector<Batch>& group, const TrainerHooks& hooks) {
-    group.clear();
+std::vector<Batch> Trainer::next_group(const Stop& stop) {
+    std::vector<Batch> group;
     while (static_cast<std::int64_t>(group.size()) < parts_.config.train.grad_accumulation_steps) {
-        if (hooks.stop && hooks.stop()) return false;
+        if (stop && stop()) return {};
         Batch batch;
-        if (parts_.train_loader.next(batch)) {
+        if (parts_.train_loader.next(batch))
             group.push_back(std::move(batch));
-        } else if (!group.empty()) {
-            return true;
-        }
+        else if (!group.empty())
+            break;
     }
-    return true;
+    return group;
 }
 
 bool Trainer::due(std::int64_t every) const {
@@ -340,7 +342,7 @@ bool Trainer::due(std::int64_t every) const {
 bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (parts_.eval_loader == nullptr) return true;
     result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-                           {hooks.on_eval_progress, hooks.stop});
+                           {hooks.on_eval_progress, hooks.stop, parts_.scale});
     if (!result.eval.complete || !hooks.on_eval) return result.eval.complete;
     return written_down(hooks.on_eval(now_.step, result.eval), hooks, result);
 }
@@ -426,12 +428,15 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     std::vector<Batch> group;
     while (now_.step < schedule_.total_steps) {
         std::optional<StepReport> done;
-        if (next_group(group, hooks)) done = step_until(group, hooks.stop);
+        group.clear();  // before the next are made
+        group = next_group(hooks.stop);
+        if (!group.empty()) done = step_until(group, hooks.stop);
         if (!done) return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
         auto& report = *done;
         now_ = boundary();
         report.epoch = static_cast<double>(now_.loader.epoch) +
-                       static_cast<double>(now_.loader.batch) / static_cast<double>(batches_per_epoch_);
+                       static_cast<double>(now_.loader.batch) /
+                           static_cast<double>(parts_.train_loader.batches(now_.loader.epoch));
         result.steps.push_back(report);
         if (hooks.on_step && !written_down(hooks.on_step(report), hooks, result)) return end(Outcome::failed);
         if (!report.nonfinite.empty()) {

@@ -39,11 +39,12 @@ struct TrainingParts {
     const model::BoundPlan& plan;
     const model::Model& model;
     model::Parameters& parameters;
-    const model::OptimizerOp& optimizer;
-    const model::DataLoaderOp& train_loader;  // started
-    const model::DataLoaderOp* eval_loader = nullptr;
+    const runtime::OptimizerOp& optimizer;
+    const runtime::DataLoaderOp& train_loader;  // started
+    const runtime::DataLoaderOp* eval_loader = nullptr;
     std::string plan_text;         // TrainingState::plan
     GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
+    data::LabelScale scale = {};   // of a regression's labels
 };
 
 // After each optimizer step.
@@ -100,10 +101,11 @@ struct TrainerHooks {
 
 class Trainer {
 public:
+    using Stop = std::function<bool()>;
+
     explicit Trainer(const TrainingParts& parts);
 
     std::int64_t total_steps() const { return schedule_.total_steps; }
-    std::int64_t batches_per_epoch() const { return batches_per_epoch_; }
 
     // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
     // or PluginError, for a state that does not fit.
@@ -122,6 +124,9 @@ public:
     // but where a loss scale answers for it. The trace outlives the trainer.
     void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
 
+    // The batches of the next step, never of two epochs: the last of an epoch may be fewer. None: asked to
+    // stop.
+    std::vector<Batch> next_group(const Stop& stop = {});
     // One step over these batches: forward, backward, optimizer. For `check` and benchmarks too.
     StepReport step(std::vector<Batch>& batches);
     // Forward and backward only, gradients left in the parameters; the mean loss.
@@ -131,11 +136,9 @@ public:
     std::vector<at::Tensor> unscaled_gradients() const;
 
 private:
-    using Stop = std::function<bool()>;
     // nullopt: asked to stop between two micro-batches; then nothing was changed.
     std::optional<StepReport> step_until(std::vector<Batch>& batches, const Stop& stop);
     std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
-    bool next_group(std::vector<Batch>& group, const TrainerHooks& hooks);
     Progression boundary() const;
     StepReport graphed_step(std::vector<Batch>& batches);
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
@@ -156,7 +159,6 @@ private:
     std::vector<ParameterGroup> groups_;
     std::vector<double> base_lr_;
     Schedule schedule_;
-    std::int64_t batches_per_epoch_ = 0;
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;

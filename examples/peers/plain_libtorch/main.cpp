@@ -1,5 +1,5 @@
 // An arm of `switchyard compare` in C++: the training step of a BERT classifier in plain LibTorch calls,
-// without a line of Switchyard. docs/compare.md says what is spoken over the standard streams.
+// without a line of Switchyard. docs/compare.md describes the messages over the standard streams.
 //
 //     plain_libtorch [--dtype bfloat16]
 #include <sys/resource.h>
@@ -33,9 +33,9 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 class Schedule {
 public:
     Schedule() = default;
-    explicit Schedule(const Json& told)
-        : kind_(told.at("kind")), steps_(told.at("steps")), last_(told.at("final_factor")) {
-        warmup_ = std::llround(told.at("warmup_ratio").get<double>() * static_cast<double>(steps_));
+    explicit Schedule(const Json& schedule)
+        : kind_(schedule.at("kind")), steps_(schedule.at("steps")), last_(schedule.at("final_factor")) {
+        warmup_ = std::llround(schedule.at("warmup_ratio").get<double>() * static_cast<double>(steps_));
     }
 
     double factor(long step) const {
@@ -56,35 +56,35 @@ private:
 peer::Model read_model(const std::string& path, const Json& task) {
     std::ifstream file(path);
     if (!file) throw std::runtime_error(path + " cannot be opened");
-    const auto told = Json::parse(file);
+    const auto config = Json::parse(file);
     const auto need = [&](const char* key, const Json& wanted) {
-        if (told.value(key, wanted) != wanted)
+        if (config.value(key, wanted) != wanted)
             throw std::runtime_error("this step is written for " + std::string(key) + " " + wanted.dump() +
-                                     "; the model has " + told.at(key).dump());
+                                     "; the model has " + config.at(key).dump());
     };
     need("model_type", "bert");
     need("hidden_act", "gelu");
     if (task.at("kind") != "classification")
         throw std::runtime_error("this step is written for classification");
     peer::Model model;
-    model.layers = told.at("num_hidden_layers");
-    model.hidden = told.at("hidden_size");
-    model.heads = told.at("num_attention_heads");
-    model.norm_eps = told.at("layer_norm_eps");
-    model.dropout = told.at("hidden_dropout_prob");
-    model.attention_dropout = told.at("attention_probs_dropout_prob");
+    model.layers = config.at("num_hidden_layers");
+    model.hidden = config.at("hidden_size");
+    model.heads = config.at("num_attention_heads");
+    model.norm_eps = config.at("layer_norm_eps");
+    model.dropout = config.at("hidden_dropout_prob");
+    model.attention_dropout = config.at("attention_probs_dropout_prob");
     model.ignore_index = task.at("ignore_index");
     model.label_smoothing = task.at("label_smoothing");
     return model;
 }
 
-peer::AdamW read_optimizer(const Json& told) {
-    if (told.at("algorithm") != "adamw") throw std::runtime_error("this step is written for AdamW");
-    return {told.at("lr"),  told.at("betas").at(0),  told.at("betas").at(1),
-            told.at("eps"), told.at("weight_decay"), told.at("max_grad_norm")};
+peer::AdamW read_optimizer(const Json& settings) {
+    if (settings.at("algorithm") != "adamw") throw std::runtime_error("this step is written for AdamW");
+    return {settings.at("lr"),  settings.at("betas").at(0),  settings.at("betas").at(1),
+            settings.at("eps"), settings.at("weight_decay"), settings.at("max_grad_norm")};
 }
 
-// "STEP.MICRO.WHAT"
+// "STEP.MICRO.NAME"
 std::vector<peer::StepBatches> read_batches(const std::string& path) {
     std::vector<peer::StepBatches> steps;
     for (const auto& [name, tensor] : peer::read_tensors(path)) {
@@ -93,40 +93,41 @@ std::vector<peer::StepBatches> read_batches(const std::string& path) {
         if (steps.size() <= step) steps.resize(step + 1);
         if (steps[step].size() <= micro) steps[step].resize(micro + 1);
         auto& batch = steps[step][micro];
-        const auto what = name.substr(second + 1);
-        if (what == "ids") batch.ids = tensor;
-        if (what == "attention_mask") batch.attention_mask = tensor;
-        if (what == "token_type_ids") batch.token_type_ids = tensor;
-        if (what == "labels") batch.labels = tensor;
+        const auto key = name.substr(second + 1);
+        if (key == "ids") batch.ids = tensor;
+        if (key == "attention_mask") batch.attention_mask = tensor;
+        if (key == "token_type_ids") batch.token_type_ids = tensor;
+        if (key == "labels") batch.labels = tensor;
     }
     return steps;
 }
 
 class Arm {
 public:
-    Arm(const Json& told, bool bfloat16)
-        : schedule_(told.at("schedule")),
-          batches_(read_batches(told.at("batches"))),
-          step_(read_model(told.at("weights").get<std::string>() + "/config.json", told.at("task")),
-                read_optimizer(told.at("optimizer")),
-                peer::read_tensors(told.at("weights").get<std::string>() + "/model.safetensors"), bfloat16) {
-        if (told.at("device") != "cpu") throw std::runtime_error("this step is written for the CPU");
-        if (const int threads = told.at("threads"); threads > 0) at::set_num_threads(threads);
-        at::manual_seed(told.at("seed"));
+    Arm(const Json& message, bool bfloat16)
+        : schedule_(message.at("schedule")),
+          batches_(read_batches(message.at("batches"))),
+          step_(read_model(message.at("weights").get<std::string>() + "/config.json", message.at("task")),
+                read_optimizer(message.at("optimizer")),
+                peer::read_tensors(message.at("weights").get<std::string>() + "/model.safetensors"),
+                bfloat16) {
+        if (message.at("device") != "cpu") throw std::runtime_error("this step is written for the CPU");
+        if (const int threads = message.at("threads"); threads > 0) at::set_num_threads(threads);
+        at::manual_seed(message.at("seed"));
     }
 
     Json first(const std::string& path) {
         Tensors found;
         const double loss = step_.first(batches_.front(), found);
         if (!path.empty()) peer::write_tensors(path, found);
-        return {{"loss", number(loss)}, {"first", !path.empty()}};
+        return {{"loss", number(loss)}, {"first_step_written", !path.empty()}};
     }
 
     Json run(long steps) {
         using Clock = std::chrono::steady_clock;
         auto step_ms = Json::array(), losses = Json::array();
         std::int64_t samples = 0, tokens = 0;
-        const auto before = lost_slices();
+        const auto before = involuntary_switches();
         for (long i = 0; i < steps; ++i, ++done_) {
             const auto& batches = batches_[static_cast<std::size_t>(done_) % batches_.size()];
             const auto start = Clock::now();
@@ -142,11 +143,11 @@ public:
                 {"loss", losses},
                 {"samples", samples},
                 {"tokens", tokens},
-                {"lost_slices", lost_slices() - before}};
+                {"involuntary_switches", involuntary_switches() - before}};
     }
 
 private:
-    static long lost_slices() {
+    static long involuntary_switches() {
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
         return usage.ru_nivcsw;
@@ -183,17 +184,17 @@ int main(int argc, char** argv) {
     std::unique_ptr<Arm> arm;
     for (std::string line; std::getline(std::cin, line);) {
         try {
-            const auto told = Json::parse(line);
-            if (told.at("type") == "quit") break;
+            const auto message = Json::parse(line);
+            if (message.at("type") == "quit") break;
             Json report;
-            if (told.at("type") == "prepare") {
-                arm = std::make_unique<Arm>(told, bfloat16);
-                report = arm->first(told.at("first"));
-                report["what"] = "plain LibTorch calls";
+            if (message.at("type") == "prepare") {
+                arm = std::make_unique<Arm>(message, bfloat16);
+                report = arm->first(message.at("first_step_file"));
+                report["description"] = "plain LibTorch calls";
                 report["dtype"] = bfloat16 ? "bfloat16" : "float32";
             } else {
-                if (!arm) throw std::runtime_error("it was told to run before it was told to prepare");
-                report = arm->run(told.at("steps"));
+                if (!arm) throw std::runtime_error("got run before prepare");
+                report = arm->run(message.at("steps"));
             }
             report["type"] = "report";
             say(answers, report);

@@ -17,7 +17,7 @@ Tensors read_tensors(const std::string& path) {
     std::uint64_t length = 0;
     file.read(reinterpret_cast<char*>(&length), sizeof length);
     if (!file || length > (std::uint64_t{1} << 30))
-        throw std::runtime_error(path + " is no safetensors file");
+        throw std::runtime_error(path + " is not a safetensors file");
     std::string header(length, '\0');
     file.read(header.data(), static_cast<std::streamsize>(length));
     if (!file) throw std::runtime_error(path + " ends in its header");

@@ -1,8 +1,8 @@
 // Everything that the kernels ask of a device, and nothing else they may use: the SDK's layer
 // (<switchyard/sdk/cuda/device.h>), and what products by tensor cores ask beyond it, once for nvcc
-// (device_ptx.h) and once for the emulator of tests/cuda_emulation. That is stricter than a device: shared
-// memory starts as NaN, an asynchronous copy is NaN until it was waited for, lanes of a warp must meet in the
-// same operation.
+// (device_ptx.h) and once for the emulator of tests/plugins/cuda_emulation. That is stricter than a device:
+// shared memory starts as NaN, an asynchronous copy is NaN until it was waited for, lanes of a warp must meet
+// in the same operation.
 //
 // In namespace switchyard::flash_cuda::device, beside all of switchyard::device:
 //

@@ -17,6 +17,7 @@
 #include "common/serves_cpu.h"
 #include "loss_rows.h"
 #include "projection.h"
+#include "value_loss.h"
 
 namespace switchyard {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 using namespace fused;
 
 // What Saved holds: its first number.
-enum class Kept : std::int64_t { logits, projection, gradient };
+enum class Kept : std::int64_t { logits, projection, gradient, values };
 
 std::int64_t count_of(const at::Tensor& targets, const LossParams& params) {
     const auto* const values = targets.const_data_ptr<std::int64_t>();
@@ -175,6 +176,21 @@ LossGrads backward_projection(const LossParams& params, const Saved& saved, cons
     return grads;
 }
 
+LossOutputs forward_values(const LossInputs& inputs, const LossParams& params, Saved* saved) {
+    const ValueLosses made = value_losses(dense(inputs.x), dense(inputs.targets), params.loss);
+    if (saved != nullptr) {
+        saved->integers = {static_cast<std::int64_t>(Kept::values), made.count};
+        saved->input(inputs.x);
+        saved->input(inputs.targets);
+    }
+    return outputs_of(made.rows, params, made.count);
+}
+
+LossGrads backward_values(const LossParams& params, const Saved& saved, const at::Tensor& grad) {
+    const RowScale scale = row_scale(params, saved.integers.at(1), grad);
+    return {value_gradients(dense(saved[0]), dense(saved[1]), params.loss, scale), {}, {}};
+}
+
 // The projection is LibTorch's on a device.
 const char* computes_in(const LossRequest& request) {
     if (!request.projection) return "fp32";
@@ -185,19 +201,22 @@ const char* computes_in(const LossRequest& request) {
 
 FusedLoss::FusedLoss(const CreateInfo& info)
     : Loss(info),
-      computes_in_(computes_in(*static_cast<const LossRequest*>(info.request))),
+      computes_in_(computes_in(KindTraits<Kind::loss>::request(*info.request))),
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
       on_cuda_(made_on_cuda<Loss>(info)) {}
 
 Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& host, const Options& options) {
     Verdict verdict;
     require_storage(verdict, request, host, options, "loss.options.fused");
+    REQUIRE(verdict, request.loss == LossKind::cross_entropy || request.device == Device::cpu,
+            Code::Algorithm, "loss", "cross_entropy on a CUDA device", name(request.loss));
     return verdict;
 }
 
 LossOutputs FusedLoss::forward(const LossInputs& inputs, const LossParams& params, Saved* saved) {
     if (on_cuda_) return on_cuda_->forward(inputs, params, saved);
     executed();
+    if (params.loss != LossKind::cross_entropy) return forward_values(inputs, params, saved);
     if (inputs.weight.defined()) return forward_projection(inputs, params, saved);
     const bool with_gradient =
         saved != nullptr && params.reduction != Reduction::none && inputs.x.scalar_type() != at::kHalf;
@@ -211,6 +230,7 @@ LossGrads FusedLoss::backward(const LossParams& params, const Saved& saved, cons
     const auto kept = static_cast<Kept>(saved.integers.at(0));
     const at::Tensor grad = grad_loss.to(at::kFloat).contiguous();
     if (kept == Kept::gradient) return saved_gradient(params, saved, grad);
+    if (kept == Kept::values) return backward_values(params, saved, grad);
     if (kept == Kept::logits) return backward_logits(params, saved, grad, last_cache_bytes_);
     return backward_projection(params, saved, grad, needs);
 }

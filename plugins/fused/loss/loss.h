@@ -1,4 +1,5 @@
-// Cross-entropy on given logits, its gradient in the same sweep, or with the output projection in tiles.
+// Cross-entropy on given logits, its gradient in the same sweep, or with the output projection in tiles;
+// losses of values that each have a target (on the CPU).
 #pragma once
 
 #include <cstdint>

@@ -27,6 +27,7 @@ struct Batch {
         // -100: no label
         labels;
     std::vector<std::int64_t> samples;  // for each sequence, the index of its sample in the source of samples
+    at::Tensor float_labels;            // float32 [batch, labels of a sample], NaN: no label; or undefined
 };
 
 }  // namespace switchyard

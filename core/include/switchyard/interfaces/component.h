@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include <switchyard/interfaces/host_info.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/plugin_abi.h>
-#include <switchyard/interfaces/request.h>
 
 namespace switchyard {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/kinds.h>
-#include <switchyard/interfaces/options.h>
+#include <switchyard/interfaces/value_spec.h>
 
 namespace switchyard {
 
@@ -19,6 +19,7 @@ struct ComponentManifest {
     RandomSource random = RandomSource::none;
     Accuracy accuracy = Accuracy::exact;
     double accuracy_bound = 0.0;  // of `reduced`: relative root-mean-square error against float64; else 0
+    Composition composition = Composition::reference;  // of a data loader
     OptionSchema options;
 };
 

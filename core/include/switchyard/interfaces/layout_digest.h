@@ -43,9 +43,9 @@ inline constexpr InterfaceLayout interface_layouts[] = {
     {"Precision",
      "~ query storage compute tf32 quantize quantize_gradient begin_step end_step set_recompute loss_scale "
      "update state load"},
-    {"DataLoader", "~ query start batches next position seek"},
+    {"DataLoader", "~ query start batches next position seek ready"},
     {"Linear", "~ query forward input_gradient weight_gradient prepare"},
-    {"SampleSource", "~ size length get"},
+    {"SampleSource", "~ size length target_length get"},
 };
 static_assert(std::size(interface_layouts) == all_kinds.size() + 2,
               "the functions of a kind's interface are missing above");
@@ -199,9 +199,9 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::loss>) {
     digest.type<I>("LossInputs",
                    {offsetof(I, x), offsetof(I, weight), offsetof(I, bias), offsetof(I, targets)});
     using P = LossParams;
-    digest.type<P>("LossParams",
-                   {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
-                    offsetof(P, label_smoothing), offsetof(P, z_loss), offsetof(P, may_overwrite_logits)});
+    digest.type<P>("LossParams", {offsetof(P, reduction), offsetof(P, divisor), offsetof(P, ignore_index),
+                                  offsetof(P, label_smoothing), offsetof(P, z_loss),
+                                  offsetof(P, may_overwrite_logits), offsetof(P, loss)});
     digest.type<LossOutputs>("LossOutputs", {offsetof(LossOutputs, loss), offsetof(LossOutputs, count)});
     digest.type<LossNeeds>("LossNeeds",
                            {offsetof(LossNeeds, x), offsetof(LossNeeds, weight), offsetof(LossNeeds, bias)});
@@ -238,8 +238,8 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::precision>) {
     digest.type<Q>("QuantizedInputs", {offsetof(Q, x), offsetof(Q, weight), offsetof(Q, kept_x)});
     digest.type<LinearNeeds>("LinearNeeds", {offsetof(LinearNeeds, x), offsetof(LinearNeeds, weight)});
     using G = QuantizedGradients;
-    digest.type<G>("QuantizedGradients", {offsetof(G, grad), offsetof(G, weight), offsetof(G, grad_t),
-                                          offsetof(G, kept_x)});
+    digest.type<G>("QuantizedGradients",
+                   {offsetof(G, grad), offsetof(G, weight), offsetof(G, grad_t), offsetof(G, kept_x)});
     using E = PrecisionState::Entry;
     digest.type<PrecisionState>("PrecisionState")
         .type<E>("PrecisionState::Entry", {offsetof(E, key), offsetof(E, value)});
@@ -249,8 +249,7 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::linear>) {
     using O = LinearOperand;
     digest.type<O>("LinearOperand", {offsetof(O, values), offsetof(O, inverse_scale), offsetof(O, group)});
     using P = PreparedWeight;
-    digest.type<P>("PreparedWeight",
-                   {offsetof(P, form), offsetof(P, bytes), offsetof(P, replaces_weight)});
+    digest.type<P>("PreparedWeight", {offsetof(P, form), offsetof(P, bytes), offsetof(P, replaces_weight)});
     using W = LinearWeight;
     digest.type<W>("LinearWeight", {offsetof(W, operand), offsetof(W, prepared)});
 }
@@ -258,18 +257,20 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::linear>) {
 constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>) {
     using S = Sample;
     digest.type<S>("Sample", {offsetof(S, ids), offsetof(S, token_type_ids), offsetof(S, target_ids),
-                              offsetof(S, labels), offsetof(S, documents)});
+                              offsetof(S, labels), offsetof(S, documents), offsetof(S, float_labels)});
     using P = LoaderParams;
-    digest.type<P>("LoaderParams", {offsetof(P, batch_size), offsetof(P, max_length), offsetof(P, pad_id),
-                                    offsetof(P, layout), offsetof(P, shuffle), offsetof(P, drop_last),
-                                    offsetof(P, seed), offsetof(P, rank), offsetof(P, world_size)});
+    digest.type<P>("LoaderParams",
+                   {offsetof(P, batch_size), offsetof(P, token_budget), offsetof(P, max_length),
+                    offsetof(P, pad_multiple), offsetof(P, pad_id), offsetof(P, layout), offsetof(P, shuffle),
+                    offsetof(P, drop_last), offsetof(P, pinned), offsetof(P, seed), offsetof(P, rank),
+                    offsetof(P, world_size)});
     digest.type<LoaderPosition>("LoaderPosition",
                                 {offsetof(LoaderPosition, epoch), offsetof(LoaderPosition, batch)});
     using T = TokenBatch;
     digest.type<T>("TokenBatch",
                    {offsetof(T, ids), offsetof(T, token_type_ids), offsetof(T, tokens), offsetof(T, count)});
     digest.type<Batch>("Batch", {offsetof(Batch, source), offsetof(Batch, target), offsetof(Batch, labels),
-                                 offsetof(Batch, samples)});
+                                 offsetof(Batch, samples), offsetof(Batch, float_labels)});
 }
 #pragma GCC diagnostic pop
 

@@ -1,4 +1,6 @@
-// Cross-entropy over classes, with the output projection fused in or not.
+// What training makes smaller: LossParams::loss says which of these.
+//
+// Cross-entropy over classes, with the output projection fused in or not:
 //
 //     logits = x                                        x [rows, classes], or
 //     logits = x weight^T + bias                        x [rows, width], weight [classes, width]
@@ -9,6 +11,16 @@
 // z-loss of PaLM (Chowdhery et al. 2022, arXiv:2204.02311). Rows whose target is `ignore_index` count nothing
 // and get zero gradients, whatever stands in them: a NaN there reaches no weight. (A library's kernels on a
 // device may give NaN to a row of logits that is ignored and not finite itself, and to that row alone.)
+//
+// Mean squared error and binary cross-entropy of values: each of the columns ("classes") of each row has a
+// target y of its own, a floating number; x are predictions, or the logits of probabilities:
+//
+//     value's loss = (x - y)^2, or
+//     value's loss = max(x, 0) - x y + log(1 + exp(-|x|))          y in [0, 1]
+//     row's loss = the sum of its values' losses
+//
+// A value whose target is NaN counts nothing and gets a zero gradient, whatever x is there. Both are without
+// projection, label smoothing and z-loss, and ignore_index means nothing to them.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +37,16 @@ struct LossInputs {
     at::Tensor x;        // logits, or hidden states when `weight` is defined
     at::Tensor weight;   // [classes, width] or undefined
     at::Tensor bias;     // [classes] or undefined
-    at::Tensor targets;  // int64 [rows], each in [0, classes) or ignore_index
+    // Cross-entropy: int64 [rows], each in [0, classes) or ignore_index. Else float32 (float64 for float64
+    // x) of the shape of x, NaN where a value does not count.
+    at::Tensor targets;
 };
 
 enum class Reduction : std::uint8_t { mean, sum, none };
 
 struct LossParams {
-    Reduction reduction = Reduction::mean;  // mean: over the rows that count; 0 where none does
+    // mean: over the rows that count, of targets that are floating over the values; 0 where none does
+    Reduction reduction = Reduction::mean;
     double divisor =
         0.0;  // > 0 with Reduction::sum: the sum is divided by it (a batch cut into micro-batches)
     std::int64_t ignore_index = -100;
@@ -42,11 +57,12 @@ struct LossParams {
     // that is given a Saved may write to their memory, in forward or in backward, and return it as their
     // gradient. The graph can then be gone through once. Off, or with a weight: x stays as it is.
     bool may_overwrite_logits = false;
+    LossKind loss = LossKind::cross_entropy;
 };
 
 struct LossOutputs {
     at::Tensor loss;   // float32 (float64 for float64 inputs): a scalar, or [rows] for Reduction::none
-    at::Tensor count;  // int64 scalar: rows that count
+    at::Tensor count;  // int64 scalar: rows that count, of targets that are floating values
 };
 
 struct LossNeeds {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,23 +16,9 @@
 
 namespace switchyard {
 
-using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
-
-enum class OptionType : std::uint8_t { boolean, integer, number, string, list };
-
-// One declared option. `min`, `max` hold for integer and number; `choices` for string and for the members of
-// a list.
-struct OptionSpec {
-    std::string name;
-    OptionType type = OptionType::string;
-    OptionValue default_value;
-    std::optional<double> min;
-    std::optional<double> max;
-    std::vector<std::string> choices;
-    std::string help;
-};
-
-using OptionSchema = std::vector<OptionSpec>;
+// An option of a component has one of the first five.
+using OptionValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
 
 class Options {
 public:

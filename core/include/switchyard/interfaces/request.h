@@ -92,7 +92,8 @@ struct ActivationRequest : Request {
     }
 };
 
-// logits [rows, classes], or hidden [rows, width] with the projection fused in; see loss.h.
+// logits [rows, classes], or hidden [rows, width] with the projection fused in (cross-entropy only); see
+// loss.h.
 struct LossRequest : Request {
     Range rows = 1;
     Range classes = 2;
@@ -103,12 +104,14 @@ struct LossRequest : Request {
     double z_loss = 0.0;
     bool per_row = false;               // losses of the rows, not their sum or mean
     bool may_overwrite_logits = false;  // calls may give up their logits: LossParams::may_overwrite_logits
+    LossKind loss = LossKind::cross_entropy;
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("rows", r.rows), f("classes", r.classes), f("width", r.width), f("projection", r.projection),
             f("projection_bias", r.projection_bias), f("label_smoothing", r.label_smoothing),
-            f("z_loss", r.z_loss), f("per_row", r.per_row), f("may_overwrite_logits", r.may_overwrite_logits);
+            f("z_loss", r.z_loss), f("per_row", r.per_row), f("may_overwrite_logits", r.may_overwrite_logits),
+            f("loss", r.loss);
     }
 };
 
@@ -142,10 +145,12 @@ struct DataLoaderRequest : Request {
     Range batch = 1;
     Range length = 1;               // tokens of a sample
     bool labels_per_token = false;  // else per sample
+    std::int64_t token_budget = 0;  // LoaderParams; 0: none
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("batch", r.batch), f("length", r.length), f("labels_per_token", r.labels_per_token);
+        f("token_budget", r.token_budget);
     }
 };
 

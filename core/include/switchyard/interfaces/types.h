@@ -57,6 +57,13 @@ enum class GradientMode : std::uint8_t { kernel, differentiable, recompute, none
 //   library: LibTorch's generator, which the core saves and restores around recomputation.
 enum class RandomSource : std::uint8_t { none, counter, library };
 
+// How a data loader puts batches together.
+//   reference: the samples in the order of the reference (reference/epoch_order.h), so many in each batch;
+//   own:       in an order and in numbers of its own (by length, by a budget of tokens). Each sample still
+//              comes once an epoch, and all is a function of seed, epoch and ranks alone. Another order is
+//              another training: `auto` takes such a component only where there is a budget of tokens.
+enum class Composition : std::uint8_t { reference, own };
+
 // exact: errs no more than twice as much as the reference run in the same dtype;
 // reduced: declares its own bound (relative root-mean-square error) and is never taken by `auto` unless
 // allowed.
@@ -78,6 +85,9 @@ enum class ActivationKind : std::uint8_t {
     reglu,
     identity
 };
+
+// What a loss holds against its targets: loss.h.
+enum class LossKind : std::uint8_t { cross_entropy, mean_squared_error, binary_cross_entropy };
 
 enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 
@@ -119,12 +129,17 @@ inline constexpr std::array<std::string_view, 4> names<GradientMode>{"kernel", "
 template <>
 inline constexpr std::array<std::string_view, 3> names<RandomSource>{"none", "counter", "library"};
 template <>
+inline constexpr std::array<std::string_view, 2> names<Composition>{"reference", "own"};
+template <>
 inline constexpr std::array<std::string_view, 2> names<Accuracy>{"exact", "reduced"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<NormKind>{"layer_norm", "rms_norm"};
 template <>
 inline constexpr std::array<std::string_view, 9> names<ActivationKind>{
     "gelu_erf", "gelu_tanh", "relu", "silu", "swiglu", "geglu_erf", "geglu_tanh", "reglu", "identity"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<LossKind>{"cross_entropy", "mean_squared_error",
+                                                                 "binary_cross_entropy"};
 template <>
 inline constexpr std::array<std::string_view, 6> names<OptimizerKind>{"adamw", "adam", "sgd",
                                                                       "lion",  "lamb", "muon"};

@@ -39,15 +39,16 @@ enum class Code : std::uint16_t {
     Library,
     Memory,
     Fusion,
+    Composition,
     Internal
 };
 
 // The code as it stands in JSON; inline, so that a plugin needs no library of ours for it.
 inline std::string_view name(Code code) {
     constexpr std::string_view texts[] = {
-        "device",   "dtype",       "layout",  "phase",    "mask",        "shape",    "head_dim",  "heads",
-        "sequence", "width",       "dropout", "gradient", "determinism", "accuracy", "algorithm", "option",
-        "variant",  "cpu_feature", "library", "memory",   "fusion",      "internal"};
+        "device",   "dtype",       "layout",  "phase",    "mask",        "shape",       "head_dim",  "heads",
+        "sequence", "width",       "dropout", "gradient", "determinism", "accuracy",    "algorithm", "option",
+        "variant",  "cpu_feature", "library", "memory",   "fusion",      "composition", "internal"};
     const auto index = static_cast<std::size_t>(code);
     return index < std::size(texts) ? texts[index] : std::string_view{"unknown"};
 }

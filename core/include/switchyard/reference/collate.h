@@ -7,9 +7,9 @@
 
 namespace switchyard::reference {
 
-// `indices` are those of the samples, in order; `labels_per_token` as in DataLoaderRequest. Padded places
-// hold pad_id, segment 0 and label -100. Throws std::invalid_argument naming the sample whose parts do not
-// fit each other, or the rest of the batch.
+// `indices` are those of the samples, in order; `labels_per_token` as in DataLoaderRequest. Padded rows are
+// rounded up to params.pad_multiple; their further places hold pad_id, segment 0 and label -100. Throws
+// std::invalid_argument naming the sample whose parts do not fit each other, or the rest of the batch.
 Batch collate(const std::vector<Sample>& samples, const std::vector<std::int64_t>& indices,
               const LoaderParams& params, bool labels_per_token);
 

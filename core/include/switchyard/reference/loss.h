@@ -1,7 +1,7 @@
-// Cross-entropy as <switchyard/interfaces/loss.h> states it, in plain ATen calls that autograd follows.
+// The losses as <switchyard/interfaces/loss.h> states them, in plain ATen calls that autograd follows.
 //
-// Only the rows that count are projected: logits in the dtype of x, log-sum-exp and what follows in float32
-// at least.
+// Of cross-entropy only the rows that count are projected: logits in the dtype of x, log-sum-exp and what
+// follows in float32 at least.
 #pragma once
 
 #include <switchyard/interfaces/loss.h>

@@ -7,7 +7,7 @@
 
 #include <switchyard/interfaces/plugin_abi.h>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::string generate_source(const PluginToml& plugin, const std::string& librari
     return out.str();
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -5,9 +5,9 @@
 
 #include "core/kernel/loader/manifest_tool/plugin_toml.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // `libraries`: the fingerprint's lines about LibTorch's build ids, each with its newline.
 std::string generate_source(const PluginToml& plugin, const std::string& libraries);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

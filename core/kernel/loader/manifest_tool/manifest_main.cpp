@@ -17,7 +17,7 @@ std::string library_lines(const std::string& folder) {
     std::string lines;
     for (const char* library : {"libtorch_cpu", "libc10"}) {
         const std::string path = folder + "/" + library + ".so";
-        const std::string id = switchyard::host::library_id(path);
+        const std::string id = switchyard::loader::library_id(path);
         if (id.empty()) {
             std::cerr
                 << path
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : bad_input;
     }
-    const auto read = switchyard::host::read_plugin_toml(manifest, target);
+    const auto read = switchyard::loader::read_plugin_toml(manifest, target);
     if (!read.plugin) {
         std::cerr << switchyard::config::render(read.problems);
         return bad_input;
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     const std::string libraries = library_lines(libtorch);
     if (libraries.empty()) return bad_input;
     const auto error = switchyard::base::write_file_atomically(
-        output, switchyard::host::generate_source(*read.plugin, libraries));
+        output, switchyard::loader::generate_source(*read.plugin, libraries));
     if (error) std::cerr << "error: " << *error << "\n";
     return error ? 1 : 0;
 }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/kernel/config/check_value.h"
 #include "core/kernel/config/guard_text.h"
 #include "core/kernel/config/toml_table.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -19,50 +18,48 @@ bool is_class_name(const std::string& text) {
                        [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ':'; });
 }
 
-constexpr TextRule a_class{is_class_name, "the name of a C++ class"};
+constexpr config::TextRule a_class{is_class_name, "the name of a C++ class"};
 
-OptionSpec read_option(const Node& node, const std::string& prefix, TomlReport& report) {
-    OptionSpec spec;
-    spec.name = node.name;
-    if (!a_name.holds(node.name))
-        report.add(node.name_place, prefix + node.name, "is no name for an option", a_name.expected);
-    TomlTable table(node, prefix + node.name + ".", node.name_place, report);
-    const auto type = table.choice<OptionType>("type");
-    const bool numeric = type == OptionType::integer || type == OptionType::number;
-    const bool textual = type == OptionType::string || type == OptionType::list;
-    spec.help = table.text("help", a_line);
-    spec.min = table.number("min");
-    spec.max = table.number("max");
-    spec.choices = table.list("choices", a_line);
+ValueSpec read_option(const Node& node, const std::string& prefix, config::TomlReport& report) {
+    ValueSpec spec;
+    spec.key = node.name;
+    if (!config::a_name.holds(node.name))
+        report.add(node.name_place, prefix + node.name, "is not a name for an option",
+                   config::a_name.expected);
+    config::TomlTable table(node, prefix + node.name + ".", node.name_place, report);
+    const auto type = table.choice<ValueType>("type");
+    const bool numeric = type == ValueType::integer || type == ValueType::number;
+    const bool textual = type == ValueType::string || type == ValueType::list;
+    spec.help = table.text("help", config::a_line);
+    spec.limits.min = table.number("min");
+    spec.limits.max = table.number("max");
+    spec.limits.choices = table.list("choices", config::a_line);
     for (const char* key : {"min", "max", "choices"}) {
         const Node* given = table.find(key);
         const bool fits = std::string_view(key) == "choices" ? textual : numeric;
         if (type && given != nullptr && !fits)
             table.conflict(*given, key, "has no meaning for an option of type " + std::string(name(*type)));
     }
-    if (spec.min && spec.max && *spec.min > *spec.max)
+    if (spec.limits.min && spec.limits.max && *spec.limits.min > *spec.limits.max)
         table.conflict(*table.find("min"), "min", "is larger than max");
     if (const Node* value = table.require("default", "the value that holds where nobody gives one");
         value != nullptr && type) {
         spec.type = *type;
-        const auto checked =
-            config::check_value(config::shape_of(spec), *value, "default",
-                                [&](const Node& part, const std::string& key, const std::string& expected,
-                                    const std::string& hint) { table.wrong(part, key, expected, hint); });
-        if (checked) spec.default_value = config::to_option(*checked);
+        const auto checked = table.check(*value, "default", spec);
+        if (checked) spec.default_value = *checked;
     }
     table.finish();
     return spec;
 }
 
-void check_gradient(TomlTable& table, const ComponentManifest& component) {
+void check_gradient(config::TomlTable& table, const ComponentManifest& component) {
     if (!facts_of(component.kind).gradient && component.gradient != GradientMode::none) {
         table.conflict(*table.find("gradient"), "gradient",
                        "an " + std::string(name(component.kind)) + " is not differentiated", "leave it out");
     }
 }
 
-void read_accuracy(TomlTable& table, ComponentManifest& component) {
+void read_accuracy(config::TomlTable& table, ComponentManifest& component) {
     component.accuracy = table.choice<Accuracy>("accuracy", Accuracy::exact).value_or(Accuracy::exact);
     const Node* bound =
         component.accuracy == Accuracy::reduced
@@ -76,15 +73,15 @@ void read_accuracy(TomlTable& table, ComponentManifest& component) {
         table.wrong(*bound, "accuracy_bound", "a number above 0");
 }
 
-void read_component(const Node& node, std::size_t index, PluginToml& plugin, TomlReport& report) {
+void read_component(const Node& node, std::size_t index, PluginToml& plugin, config::TomlReport& report) {
     const std::string prefix = "component[" + std::to_string(index) + "].";
-    TomlTable table(node, prefix, node.place, report);
+    config::TomlTable table(node, prefix, node.place, report);
     ComponentManifest component;
     const auto kind = table.choice<Kind>("kind", std::nullopt);
     component.kind = kind.value_or(Kind::attention);
-    component.id = table.text("id", a_name);
-    component.summary = table.text("summary", a_line);
-    component.variants = table.list("variants", a_name);
+    component.id = table.text("id", config::a_name);
+    component.summary = table.text("summary", config::a_line);
+    component.variants = table.list("variants", config::a_name);
     const bool may_lack_gradient = !facts_of(component.kind).gradient;
     component.gradient =
         table
@@ -94,6 +91,9 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Tom
     check_gradient(table, component);
     component.random = table.choice<RandomSource>("random", RandomSource::none).value_or(RandomSource::none);
     read_accuracy(table, component);
+    if (component.kind == Kind::data_loader)
+        component.composition =
+            table.choice<Composition>("composition", Composition::reference).value_or(Composition::reference);
     component.priority = static_cast<int>(table.integer("priority", 0, 1000, 0));
     if (const Node* options = table.find("options")) {
         if (options->kind != Node::Kind::table)
@@ -101,7 +101,7 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Tom
         for (const Node& option : options->children)
             component.options.push_back(read_option(option, prefix + "options.", report));
     }
-    const ComponentSource source{table.text("class", a_class), table.text("header", a_line)};
+    const ComponentSource source{table.text("class", a_class), table.text("header", config::a_line)};
     table.finish();
     if (kind && !component.id.empty() && plugin.manifest.find(component.kind, component.id) != nullptr) {
         report.add(node.place, prefix + "id",
@@ -113,19 +113,19 @@ void read_component(const Node& node, std::size_t index, PluginToml& plugin, Tom
     plugin.sources.push_back(source);
 }
 
-PluginToml read_root(const Node& root, const std::string& target, TomlReport& report) {
+PluginToml read_root(const Node& root, const std::string& target, config::TomlReport& report) {
     const config::Place start{1, 1};
-    TomlTable table(root, "", start, report);
+    config::TomlTable table(root, "", start, report);
     PluginToml plugin;
     Manifest& manifest = plugin.manifest;
-    manifest.name = table.text("name", a_name);
-    manifest.version = table.text("version", a_line);
-    manifest.vendor = table.text("vendor", a_line);
-    manifest.license = table.text("license", a_line);
-    manifest.summary = table.text("summary", a_line);
-    manifest.cpu_features = table.list("cpu_features", a_name);
+    manifest.name = table.text("name", config::a_name);
+    manifest.version = table.text("version", config::a_line);
+    manifest.vendor = table.text("vendor", config::a_line);
+    manifest.license = table.text("license", config::a_line);
+    manifest.summary = table.text("summary", config::a_line);
+    manifest.cpu_features = table.list("cpu_features", config::a_name);
     if (table.find("init") != nullptr)
-        plugin.init = {table.text("init", a_class), table.text("init_header", a_line)};
+        plugin.init = {table.text("init", a_class), table.text("init_header", config::a_line)};
     if (const Node* header = table.find("init_header"); header != nullptr && plugin.init.header.empty()) {
         table.conflict(*header, "init_header", "stands without init");
     }
@@ -157,11 +157,11 @@ PluginTomlResult read_plugin_toml(const std::string& path, const std::string& ta
     if (!file.problems.empty()) return {std::nullopt, file.problems};
     const config::Document document = config::parse_document(file.text, path);
     if (!document.problems.empty()) return {std::nullopt, document.problems};
-    TomlReport report(path, file.text);
+    config::TomlReport report(path, file.text);
     PluginToml plugin = read_root(document.root, target, report);
     auto problems = std::move(report).sorted();
     if (!problems.empty()) return {std::nullopt, std::move(problems)};
     return {std::move(plugin), {}};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -17,11 +17,12 @@
 //     header = "my_attention.h"          # where the class is
 //     summary = "One line for people"
 //     gradient = "kernel"                # kernel, differentiable, recompute, none
-//     priority = 50                          # left out: 0
+//     priority = 50                      # left out: 0
 //     variants = ["fast", "small"]       # left out: none
 //     random = "counter"                 # none (left out), counter, library
 //     accuracy = "reduced"               # exact (left out), reduced; then accuracy_bound
 //     accuracy_bound = 1e-2
+//     composition = "own"                # of a data loader: reference (left out), own
 //     [component.options.chunk_size]
 //     type = "integer"                   # boolean, integer, number, string, list
 //     default = 256
@@ -37,7 +38,7 @@
 #include "core/kernel/config/problem.h"
 #include "core/kernel/loader/manifest.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct ComponentSource {
     std::string class_name;
@@ -58,4 +59,4 @@ struct PluginTomlResult {
 // `target`: what the plugin has to be called; empty: anything.
 PluginTomlResult read_plugin_toml(const std::string& path, const std::string& target);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -150,4 +150,4 @@ std::string continue_in_kept_process(const ProcessLimits& limits, int report) {
     return {};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

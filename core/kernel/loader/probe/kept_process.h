@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct ProcessLimits {
     // Memory that the process may write to, mapped or not (RLIMIT_DATA). Not its address space, of which CUDA
@@ -26,4 +26,4 @@ struct ProcessLimits {
 // the caller, which then is no keeper.
 std::string continue_in_kept_process(const ProcessLimits& limits, int report);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace fs = std::filesystem;
 
@@ -41,4 +41,4 @@ std::string path_of(const std::string& name, const FileIdentities& files) {
     return {};
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

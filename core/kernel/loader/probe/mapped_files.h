@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // "DEVICE:INODE:SIZE:NANOSECONDS" of a file; empty if it cannot be told.
 std::string file_identity(const std::string& path);
@@ -17,4 +17,4 @@ FileIdentities mapped_files();
 // The path of the file called `name` ("libtorch_cpu.so") among `files`; empty if there is none.
 std::string path_of(const std::string& name, const FileIdentities& files);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -10,7 +10,7 @@
 #include "core/kernel/loader/elf_image.h"
 #include "core/kernel/loader/probe/mapped_files.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace fs = std::filesystem;
 using base::Json;
@@ -64,13 +64,13 @@ void ProbeCache::store(const CacheKey& key, const ProbeReport& report) const {
 }
 
 std::string ProbeCache::library_id(const std::string& library) const {
-    if (folder_.empty() || !read_elf(library).image.build_id.empty()) return host::library_id(library);
+    if (folder_.empty() || !read_elf(library).image.build_id.empty()) return loader::library_id(library);
     const std::string file = folder_ + "/libraries/" + text_hash(library + "\n" + file_identity(library));
     std::string id = base::text_if_readable(file);
     if (id.starts_with("xxh3:") && id.size() == 37) return id;
-    id = host::library_id(library);
+    id = loader::library_id(library);
     if (!id.empty()) write(file, id);
     return id;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

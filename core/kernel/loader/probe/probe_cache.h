@@ -15,7 +15,7 @@
 
 #include "core/kernel/loader/probe/probe_report.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 struct CacheKey {
     std::string library;  // path
@@ -43,4 +43,4 @@ private:
     std::string folder_;
 };
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

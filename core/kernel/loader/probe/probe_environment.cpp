@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string loader_variables() {
     return text;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // Of these "NAME=value", those that a probe gets. SWITCHYARD_PROBE_ENVIRONMENT among them names more,
 // separated by commas, for plugins that do not start without them.
@@ -15,4 +15,4 @@ std::vector<std::string> probe_environment(const char* const* environment);
 // What this process's environment says about where the dynamic loader looks, as text to compare.
 std::string loader_variables();
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

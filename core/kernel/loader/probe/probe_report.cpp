@@ -6,7 +6,7 @@
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -73,7 +73,7 @@ SupportCell cell_from(const Json& value) {
     cell.ok = needed_flag(value, "ok");
     cell.host = needed_text(value, "host");
     for (const Json& formula : needed_list(value, "serves")) {
-        if (!formula.is_string()) throw base::InputError("\"serves\" holds what is no text");
+        if (!formula.is_string()) throw base::InputError("\"serves\" has a value that is not a string");
         cell.serves.push_back(formula.get<std::string>());
     }
     for (const Json& reason : needed_list(value, "reasons")) {
@@ -129,9 +129,9 @@ std::optional<ProbeReport> parse_probe_report(std::string_view text) {
         for (const Json& component : needed_list(value, "components"))
             report.components.push_back(component_from(component));
         const Json& files = base::needed(value, "files");
-        if (!files.is_object()) throw base::InputError("\"files\" is no object");
+        if (!files.is_object()) throw base::InputError("\"files\" is not an object");
         for (const auto& [path, identity] : files.items()) {
-            if (!identity.is_string()) throw base::InputError("\"files\" holds what is no text");
+            if (!identity.is_string()) throw base::InputError("\"files\" has a value that is not a string");
             report.files[path] = identity.get<std::string>();
         }
         report.milliseconds = needed_integer(value, "milliseconds");
@@ -142,4 +142,4 @@ std::optional<ProbeReport> parse_probe_report(std::string_view text) {
     }
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -12,7 +12,7 @@
 #include <switchyard/interfaces/verdict.h>
 #include "core/kernel/loader/probe/mapped_files.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // In this order. `start`: nothing of the plugin has run, or the loader refused to load it.
 enum class ProbePhase : std::uint8_t {
@@ -73,10 +73,10 @@ struct ProbeReport {
 std::string to_json(const ProbeReport& report);
 std::optional<ProbeReport> parse_probe_report(std::string_view json);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 9> names<host::ProbePhase>{
+inline constexpr std::array<std::string_view, 9> names<loader::ProbePhase>{
     "start", "load", "descriptor", "init", "supports", "create", "forward", "destroy", "done"};
 }  // namespace switchyard

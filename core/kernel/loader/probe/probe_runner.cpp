@@ -18,7 +18,7 @@
 
 #include "core/kernel/loader/probe/probe_environment.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -188,4 +188,4 @@ ProbeReport run_probe(const ProbeRun& run) {
     return result;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -9,7 +9,7 @@
 #include "core/kernel/loader/probe/kept_process.h"
 #include "core/kernel/loader/probe/probe_report.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 // SWITCHYARD_PROBE_TIMEOUT_MS, or 20 s.
 std::chrono::milliseconds standard_probe_deadline();
@@ -41,4 +41,4 @@ struct ProbeTranscript {
 
 ProbeReport read_transcript(const ProbeTranscript& transcript);
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -6,7 +6,7 @@
 
 #include "core/kernel/loader/probe/probe_runner.h"
 
-namespace switchyard::host {
+namespace switchyard::loader {
 
 namespace {
 
@@ -111,4 +111,4 @@ ProbeReport read_transcript(const ProbeTranscript& transcript) {
     return report;
 }
 
-}  // namespace switchyard::host
+}  // namespace switchyard::loader

@@ -9,11 +9,11 @@
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
-constexpr std::array<const char*, 2> input_names{"x", "bias"};
-constexpr std::array<const char*, 1> output_names{"y"};
+constexpr std::array<const char*, 2> activation_inputs{"x", "bias"};
+constexpr std::array<const char*, 1> activation_outputs{"y"};
 
 struct ActivationTraits {
     using Interface = Activation;
@@ -21,24 +21,24 @@ struct ActivationTraits {
     using Params = ActivationParams;
     using KeptParams = ActivationParams;
 
-    static constexpr host::Signature signature{"activation.forward", "activation.backward", input_names,
-                                               output_names, 0b1};
+    static constexpr runtime::Signature signature{"activation.forward", "activation.backward",
+                                                  activation_inputs, activation_outputs, 0b1};
 
     static std::array<const at::Tensor*, 2> pointers(const Inputs& inputs) {
         return {&inputs.x, &inputs.bias};
     }
-    static Inputs inputs_of(const host::Tensors& list) { return {list[0], list[1]}; }
+    static Inputs inputs_of(const Tensors& list) { return {list[0], list[1]}; }
 
-    static void forward(Activation& component, const Inputs& inputs, const Params& params,
-                        host::Tensors& outputs, Saved* saved) {
+    static void forward(Activation& component, const Inputs& inputs, const Params& params, Tensors& outputs,
+                        Saved* saved) {
         outputs.push_back(component.forward(inputs, params, saved));
     }
-    static host::Tensors backward(Activation& component, const Params& params, const Saved& saved,
-                                  const host::Tensors& grads, host::Needs needs) {
+    static Tensors backward(Activation& component, const Params& params, const Saved& saved,
+                            const Tensors& grads, Needs needs) {
         ActivationGrads made = component.backward(params, saved, grads[0], {needs[0], needs[1]});
         return {std::move(made.x), std::move(made.bias)};
     }
-    static host::Tensors reference(const Inputs& inputs, const Params& params) {
+    static Tensors reference(const Inputs& inputs, const Params& params) {
         return {reference::activation(inputs, params)};
     }
     static std::uint64_t versions(const Params& params) {
@@ -46,8 +46,7 @@ struct ActivationTraits {
     }
 };
 
-void check(const host::Binding<Activation>& binding, const ActivationInputs& in,
-           const ActivationParams& params) {
+void check(const Binding<Activation>& binding, const ActivationInputs& in, const ActivationParams& params) {
     const ActivationRequest& request = binding.request();
     require_tensor(binding, "x", in.x);
     require(binding, in.x.dim() >= 1, "x must be [..., width], got a scalar");
@@ -65,28 +64,28 @@ void check(const host::Binding<Activation>& binding, const ActivationInputs& in,
     if (params.dropout.active()) require_tokens(binding, in.x, params.tokens);
 }
 
-at::Tensor call_component(const std::shared_ptr<host::Binding<Activation>>& binding,
-                          const ActivationInputs& inputs, const ActivationParams& params) {
+at::Tensor call_component(const std::shared_ptr<Binding<Activation>>& binding, const ActivationInputs& inputs,
+                          const ActivationParams& params) {
     const ActivationRequest& request = binding->request();
     require(*binding, !inputs.bias.defined() || request.input_bias,
             "a bias is given, bound for calls without it");
     require(*binding, !params.dropout.active() || request.dropout > 0.0, "dropout is ", params.dropout.p,
             ", bound for calls without it");
-    host::Tensors outputs;
+    Tensors outputs;
     call<ActivationTraits>(binding, inputs, params, outputs);
     const at::Tensor& y = outputs[0];
     const std::int64_t values = is_gated(params.activation) ? inputs.x.numel() / 2 : inputs.x.numel();
     if (!y.defined() || y.numel() != values || y.scalar_type() != inputs.x.scalar_type()) {
-        throw host::PluginError(binding->site("activation.forward"), "returned a y that does not fit x");
+        throw runtime::PluginError(binding->site("activation.forward"), "returned a y that does not fit x");
     }
     return std::move(outputs[0]);
 }
 
 }  // namespace
 
-ActivationOp::ActivationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+ActivationOp::ActivationOp(const LoadedComponent& loaded, BindingInfo info,
                            const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Activation>>(loaded, std::move(info))) {
+    : binding_(std::make_shared<Binding<Activation>>(loaded, std::move(info))) {
     check_binding(*binding_, composed, {"bias", "dropout"}, binding_->request().dropout);
     compose_bias_ = has_part(composed, "bias");
     compose_dropout_ = has_part(composed, "dropout");
@@ -107,4 +106,4 @@ at::Tensor ActivationOp::operator()(const ActivationInputs& inputs, const Activa
     return compose_dropout_ ? reference::hidden_dropout(y, params.dropout, params.tokens) : y;
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

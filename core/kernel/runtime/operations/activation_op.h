@@ -9,12 +9,11 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class ActivationOp {
 public:
-    ActivationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                 const resolver::Composed& composed = {});
+    ActivationOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     at::Tensor operator()(const ActivationInputs& inputs, const ActivationParams& params) const;
 
@@ -22,12 +21,12 @@ public:
     // linear layer before it adds the bias at less cost.
     bool fuses_bias() const { return binding().gradient() == GradientMode::kernel && !compose_bias_; }
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Activation>> binding_;
+    std::shared_ptr<Binding<Activation>> binding_;
     bool compose_bias_ = false;
     bool compose_dropout_ = false;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

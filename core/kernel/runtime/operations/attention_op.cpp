@@ -9,11 +9,11 @@
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
-constexpr std::array<const char*, 5> input_names{"q", "k", "v", "relative_bias", "dense_bias"};
-constexpr std::array<const char*, 2> output_names{"out", "lse"};
+constexpr std::array<const char*, 5> attention_inputs{"q", "k", "v", "relative_bias", "dense_bias"};
+constexpr std::array<const char*, 2> attention_outputs{"out", "lse"};
 
 // The parameters with the page table that they point to.
 struct KeptAttentionParams : AttentionParams {
@@ -34,30 +34,28 @@ struct AttentionTraits {
     using Params = AttentionParams;
     using KeptParams = KeptAttentionParams;
 
-    static constexpr host::Signature signature{"attention.forward", "attention.backward", input_names,
-                                               output_names, 0b01};
+    static constexpr runtime::Signature signature{"attention.forward", "attention.backward", attention_inputs,
+                                                  attention_outputs, 0b01};
 
     static std::array<const at::Tensor*, 5> pointers(const Inputs& inputs) {
         return {&inputs.q, &inputs.k, &inputs.v, &inputs.relative_bias, &inputs.dense_bias};
     }
-    static Inputs inputs_of(const host::Tensors& list) {
-        return {list[0], list[1], list[2], list[3], list[4]};
-    }
+    static Inputs inputs_of(const Tensors& list) { return {list[0], list[1], list[2], list[3], list[4]}; }
 
-    static void forward(Attention& component, const Inputs& inputs, const Params& params,
-                        host::Tensors& outputs, Saved* saved) {
+    static void forward(Attention& component, const Inputs& inputs, const Params& params, Tensors& outputs,
+                        Saved* saved) {
         AttentionOutputs made = component.forward(inputs, params, saved);
         outputs.push_back(std::move(made.out));
         outputs.push_back(std::move(made.lse));
     }
-    static host::Tensors backward(Attention& component, const Params& params, const Saved& saved,
-                                  const host::Tensors& grads, host::Needs needs) {
+    static Tensors backward(Attention& component, const Params& params, const Saved& saved,
+                            const Tensors& grads, Needs needs) {
         AttentionGrads made =
             component.backward(params, saved, grads[0], {needs[0], needs[1], needs[2], needs[3], needs[4]});
         return {std::move(made.q), std::move(made.k), std::move(made.v), std::move(made.relative_bias),
                 std::move(made.dense_bias)};
     }
-    static host::Tensors reference(const Inputs& inputs, const Params& params) {
+    static Tensors reference(const Inputs& inputs, const Params& params) {
         AttentionOutputs made = reference::attention(inputs, params);
         return {std::move(made.out), std::move(made.lse)};
     }
@@ -72,7 +70,7 @@ struct Sizes {
     std::int64_t batch, heads, kv_heads, queries, keys, head_dim, v_head_dim;
 };
 
-Sizes padded_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in) {
+Sizes padded_sizes(const Binding<Attention>& binding, const AttentionInputs& in) {
     const auto q = in.q.sizes(), k = in.k.sizes(), v = in.v.sizes();
     require(binding, q.size() == 4 && k.size() == 4 && v.size() == 4,
             "q, k and v must be [batch, heads, length, head_dim] in the padded layout, got ", q, ", ", k,
@@ -83,8 +81,7 @@ Sizes padded_sizes(const host::Binding<Attention>& binding, const AttentionInput
     return {q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
 }
 
-Sizes packed_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in,
-                   const AttentionMask& mask) {
+Sizes packed_sizes(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionMask& mask) {
     const auto q = in.q.sizes(), k = in.k.sizes(), v = in.v.sizes();
     require(binding, q.size() == 3 && k.size() == 3 && v.size() == 3,
             "q, k and v must be [total, heads, head_dim] in the packed layout, got ", q, ", ", k, " and ", v);
@@ -98,7 +95,7 @@ Sizes packed_sizes(const host::Binding<Attention>& binding, const AttentionInput
     return {sequences, q[1], k[1], mask.max_seqlen_q, mask.max_seqlen_k, q[2], v[2]};
 }
 
-Sizes paged_sizes(const host::Binding<Attention>& binding, const AttentionInputs& in,
+Sizes paged_sizes(const Binding<Attention>& binding, const AttentionInputs& in,
                   const AttentionParams& params) {
     const auto q = in.q.sizes(), k = params.pages->k_pages.sizes(), v = params.pages->v_pages.sizes();
     const bool packed = params.layout == Layout::packed;
@@ -116,7 +113,7 @@ Sizes paged_sizes(const host::Binding<Attention>& binding, const AttentionInputs
             q.back(),  v[3]};
 }
 
-void check_sizes(const host::Binding<Attention>& binding, const AttentionRequest& request, const Sizes& s,
+void check_sizes(const Binding<Attention>& binding, const AttentionRequest& request, const Sizes& s,
                  std::int64_t k_head_dim) {
     require(binding, s.kv_heads > 0 && s.heads % s.kv_heads == 0, "heads (", s.heads,
             ") must be a multiple of kv heads (", s.kv_heads, ")");
@@ -131,8 +128,8 @@ void check_sizes(const host::Binding<Attention>& binding, const AttentionRequest
     require_within(binding, "v_head_dim", s.v_head_dim, request.v_head_dim);
 }
 
-void check_mask(const host::Binding<Attention>& binding, const AttentionInputs& in,
-                const AttentionParams& params, const Sizes& s) {
+void check_mask(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionParams& params,
+                const Sizes& s) {
     const AttentionMask& mask = params.mask;
     if (mask.kinds.has(MaskKind::key_lengths))
         require_lengths(binding, "key_lengths", mask.key_lengths, s.batch, s.keys);
@@ -173,8 +170,7 @@ std::string text_of(MaskSet kinds) {
     return text.empty() ? "none" : text;
 }
 
-void check(const host::Binding<Attention>& binding, const AttentionInputs& in,
-           const AttentionParams& params) {
+void check(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionParams& params) {
     const AttentionRequest& request = binding.request();
     require_tensor(binding, "q", in.q);
     require(binding, params.layout == request.layout, "the layout is ", name(params.layout), ", bound for ",
@@ -200,8 +196,8 @@ void check(const host::Binding<Attention>& binding, const AttentionInputs& in,
     check_mask(binding, in, params, sizes);
 }
 
-void check_result(const host::Binding<Attention>& binding, const AttentionInputs& in,
-                  const AttentionParams& params, const AttentionOutputs& made) {
+void check_result(const Binding<Attention>& binding, const AttentionInputs& in, const AttentionParams& params,
+                  const AttentionOutputs& made) {
     const auto q = in.q.sizes();
     const std::int64_t v_head_dim =
         params.pages != nullptr ? params.pages->v_pages.size(3) : in.v.sizes().back();
@@ -221,24 +217,23 @@ void check_result(const host::Binding<Attention>& binding, const AttentionInputs
     text << " for q " << in.q.scalar_type() << " " << q << " and v_head_dim " << v_head_dim << ", and "
          << (made.lse.defined() ? "an" : "no") << " lse where " << (params.want_lse ? "one" : "none")
          << " was asked for";
-    throw host::PluginError(binding.site("attention.forward"), text.str());
+    throw runtime::PluginError(binding.site("attention.forward"), text.str());
 }
 
 }  // namespace
 
-AttentionOp::AttentionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                         const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Attention>>(loaded, std::move(info))) {
+AttentionOp::AttentionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
+    : binding_(std::make_shared<Binding<Attention>>(loaded, std::move(info))) {
     check_binding(*binding_, composed, {}, binding_->request().dropout);
 }
 
 AttentionOutputs AttentionOp::operator()(const AttentionInputs& inputs, const AttentionParams& params) const {
     check(*binding_, inputs, params);
-    host::Tensors outputs;
+    Tensors outputs;
     call<AttentionTraits>(binding_, inputs, params, outputs);
     AttentionOutputs made{std::move(outputs[0]), std::move(outputs[1])};
     check_result(*binding_, inputs, params, made);
     return made;
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -8,23 +8,22 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class AttentionOp {
 public:
     // Throws PluginError from the component's `create`, std::invalid_argument for composed parts that
     // attention does not have.
-    AttentionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                const resolver::Composed& composed = {});
+    AttentionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     // Throws std::invalid_argument naming the values for inputs that do not fit each other or the request
     // that the component was bound for.
     AttentionOutputs operator()(const AttentionInputs& inputs, const AttentionParams& params) const;
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Attention>> binding_;
+    std::shared_ptr<Binding<Attention>> binding_;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 // Legend:  R rows  O out
 //
@@ -27,4 +27,4 @@ inline at::Tensor bias_gradient(const at::Tensor& grad_RO, at::ScalarType dtype)
     return sums.to(dtype);
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -4,7 +4,7 @@
 
 #include <switchyard/interfaces/torch_types.h>
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
 bool is_int32_row(const at::Tensor& tensor) {
@@ -18,7 +18,7 @@ const std::int32_t* values_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-void require_tensor(const host::BindingBase& binding, const char* what, const at::Tensor& tensor) {
+void require_tensor(const BindingBase& binding, const char* what, const at::Tensor& tensor) {
     const Request& request = binding.request();
     require(binding, tensor.defined(), what, " is not given");
     if (tensor.scalar_type() != to_scalar_type(request.dtype)) [[unlikely]] {
@@ -33,7 +33,7 @@ bool has_part(const resolver::Composed& composed, std::string_view part) {
     return std::find(composed.begin(), composed.end(), part) != composed.end();
 }
 
-void check_binding(const host::BindingBase& binding, const resolver::Composed& composed,
+void check_binding(const BindingBase& binding, const resolver::Composed& composed,
                    std::initializer_list<std::string_view> possible, double dropout) {
     for (const std::string& part : composed) {
         if (std::find(possible.begin(), possible.end(), part) != possible.end()) continue;
@@ -50,7 +50,7 @@ void check_binding(const host::BindingBase& binding, const resolver::Composed& c
     }
 }
 
-void require_cu_seqlens(const host::BindingBase& binding, const char* what, const at::Tensor& cu_seqlens,
+void require_cu_seqlens(const BindingBase& binding, const char* what, const at::Tensor& cu_seqlens,
                         std::int64_t total) {
     require(binding, is_int32_row(cu_seqlens) && cu_seqlens.size(0) >= 1, what,
             " must be int32 [sequences + 1]");
@@ -66,7 +66,7 @@ void require_cu_seqlens(const host::BindingBase& binding, const char* what, cons
             begin[count - 1]);
 }
 
-void require_tokens(const host::BindingBase& binding, const at::Tensor& x, const Tokens& tokens) {
+void require_tokens(const BindingBase& binding, const at::Tensor& x, const Tokens& tokens) {
     const bool packed = tokens.layout == Layout::packed;
     if (x.dim() != (packed ? 2 : 3)) [[unlikely]] {
         refuse(binding, "dropout counts by tokens in the ", name(tokens.layout),
@@ -76,7 +76,7 @@ void require_tokens(const host::BindingBase& binding, const at::Tensor& x, const
     if (packed) require_cu_seqlens(binding, "cu_seqlens", tokens.cu_seqlens, x.size(0));
 }
 
-void require_lengths(const host::BindingBase& binding, const char* what, const at::Tensor& lengths,
+void require_lengths(const BindingBase& binding, const char* what, const at::Tensor& lengths,
                      std::int64_t count, std::int64_t limit) {
     require(binding, is_int32_row(lengths) && lengths.size(0) == count, what, " must be int32 [", count,
             "], one a sequence");
@@ -97,4 +97,4 @@ std::uint64_t versions_of(std::initializer_list<const at::Tensor*> tensors) {
     return sum;
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -1,5 +1,7 @@
 #include "core/kernel/runtime/operations/data_loader_op.h"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <type_traits>
@@ -8,7 +10,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/runtime/operations/check.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 // Passes samples on, and remembers what went wrong with the first one that could not be had, on whichever
 // thread of the loader.
@@ -19,6 +21,9 @@ public:
     std::int64_t size() const override { return source_->size(); }
     std::int64_t length(std::int64_t index) const override {
         return watched([&] { return source_->length(index); });
+    }
+    std::int64_t target_length(std::int64_t index) const override {
+        return watched([&] { return source_->target_length(index); });
     }
     Sample get(std::int64_t index, std::int64_t epoch) const override {
         return watched([&] { return source_->get(index, epoch); });
@@ -49,18 +54,18 @@ private:
 namespace {
 
 template <class Source, class Call>
-decltype(auto) call_loader(const host::BindingBase& binding, const Source& source, const char* name,
+decltype(auto) call_loader(const BindingBase& binding, const Source& source, const char* name,
                            const Call& call) {
     try {
         return binding.run(name, call);
-    } catch (const host::PluginError&) {
+    } catch (const PluginError&) {
         if (const std::exception_ptr error = source.take_error()) std::rethrow_exception(error);
         throw;
     }
 }
 
 void move_to(at::Tensor& tensor, c10::DeviceType device) {
-    if (tensor.defined()) tensor = tensor.to(device);
+    if (tensor.defined()) tensor = tensor.to(device, tensor.scalar_type(), tensor.is_pinned());
 }
 
 void move_to(Batch& batch, c10::DeviceType device) {
@@ -70,14 +75,31 @@ void move_to(Batch& batch, c10::DeviceType device) {
             move_to(*tensor, device);
     }
     move_to(batch.labels, device);
+    move_to(batch.float_labels, device);
+}
+
+void count(LoaderStats& stats, const Batch& batch) {
+    ++stats.batches;
+    for (std::size_t i = 0; i < batch.samples.size(); ++i)  // documents of one sample follow each other
+        stats.samples += i == 0 || batch.samples[i] != batch.samples[i - 1] ? 1 : 0;
+    for (const TokenBatch* side : {&batch.source, &batch.target}) {
+        if (!side->ids.defined()) continue;
+        stats.tokens += side->count;
+        stats.places += side->ids.numel();
+    }
 }
 
 }  // namespace
 
-DataLoaderOp::DataLoaderOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+double LoaderStats::padding_share() const {
+    return places > 0 ? static_cast<double>(places - tokens) / static_cast<double>(places) : 0.0;
+}
+
+DataLoaderOp::DataLoaderOp(const LoadedComponent& loaded, BindingInfo info,
                            const resolver::Composed& composed)
     : source_(std::make_shared<WatchedSource>()),
-      binding_(std::make_shared<host::Binding<DataLoader>>(loaded, std::move(info))) {
+      binding_(std::make_shared<Binding<DataLoader>>(loaded, std::move(info))),
+      composition_(loaded.manifest->composition) {
     for (const std::string& part : composed) refuse(*binding_, "cannot be composed with '", part, "'");
 }
 
@@ -85,21 +107,29 @@ void DataLoaderOp::start(const SampleSource& source, const LoaderParams& params)
     require(*binding_, params.layout == binding_->request().layout, "the layout is ", name(params.layout),
             ", bound for ", name(binding_->request().layout));
     source_->watch(source);
+    *stats_ = {};
     call_loader(*binding_, *source_, "data_loader.start",
                 [&] { binding_->interface().start(*source_, params); });
 }
 
-std::int64_t DataLoaderOp::batches() const {
+std::int64_t DataLoaderOp::batches(std::int64_t epoch) const {
     return call_loader(*binding_, *source_, "data_loader.batches",
-                       [&] { return binding_->interface().batches(); });
+                       [&] { return binding_->interface().batches(epoch); });
 }
 
 bool DataLoaderOp::next(Batch& batch) const {
-    const bool more = call_loader(*binding_, *source_, "data_loader.next",
-                                  [&] { return binding_->interface().next(batch); });
+    const auto start = std::chrono::steady_clock::now();
+    const auto [more, ready] = call_loader(*binding_, *source_, "data_loader.next", [&] {
+        const std::int64_t ready = binding_->interface().ready();
+        return std::pair(binding_->interface().next(batch), ready);
+    });
     const Device device = binding_->request().device;
     if (more && device != Device::cpu) move_to(batch, to_device_type(device));
-    return more;
+    stats_->wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!more) return false;
+    count(*stats_, batch);
+    if (ready >= 0) stats_->ready = std::max<std::int64_t>(stats_->ready, 0) + ready;
+    return true;
 }
 
 LoaderPosition DataLoaderOp::position() const {
@@ -111,4 +141,4 @@ void DataLoaderOp::seek(const LoaderPosition& position) const {
     call_loader(*binding_, *source_, "data_loader.seek", [&] { binding_->interface().seek(position); });
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

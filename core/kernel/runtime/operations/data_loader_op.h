@@ -8,28 +8,45 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
+
+// What a loader gave since it was started.
+struct LoaderStats {
+    std::int64_t batches = 0;
+    std::int64_t samples = 0;
+    std::int64_t tokens = 0;    // of source and target
+    std::int64_t places = 0;    // tokens and padding
+    double wait_seconds = 0.0;  // that next() took
+    std::int64_t ready = -1;    // batches that were made ahead, summed up over calls of next(); -1: not known
+
+    double padding_share() const;
+};
 
 class DataLoaderOp {
 public:
-    DataLoaderOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                 const resolver::Composed& composed = {});
+    DataLoaderOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     // `source` outlives the operation.
     void start(const SampleSource& source, const LoaderParams& params) const;
-    std::int64_t batches() const;
-    // Loaders make their batches on the CPU; here they come to the device that the plan was made for.
+    std::int64_t batches(std::int64_t epoch) const;
+    Composition composition() const { return composition_; }
+    // Loaders make their batches on the CPU; here they come to the device that the plan was made for: pinned
+    // ones are copied while the device computes.
     bool next(Batch& batch) const;
     LoaderPosition position() const;
     void seek(const LoaderPosition& position) const;
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const LoaderStats& stats() const { return *stats_; }
+
+    const BindingBase& binding() const { return *binding_; }
 
 private:
     class WatchedSource;
 
     std::shared_ptr<WatchedSource> source_;  // outlives the component
-    std::shared_ptr<host::Binding<DataLoader>> binding_;
+    std::shared_ptr<Binding<DataLoader>> binding_;
+    Composition composition_;
+    std::shared_ptr<LoaderStats> stats_ = std::make_shared<LoaderStats>();
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -10,12 +10,12 @@
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
 // Legend:  R rows  I in  O out
-constexpr std::array<const char*, 3> input_names{"x", "weight", "bias"};
-constexpr std::array<const char*, 1> output_names{"y"};
+constexpr std::array<const char*, 3> linear_inputs{"x", "weight", "bias"};
+constexpr std::array<const char*, 1> linear_outputs{"y"};
 
 // saved.integers. saved[0] is x, of a scaled call what the policy kept of it, with its scales in saved[2];
 // saved[1] is the weight.
@@ -115,7 +115,7 @@ at::Tensor forward(Linear& component, const LinearInputs& inputs, const LinearCa
 
 // The weight's gradient first: it packs x for a while, and the gradient of x is often as large.
 LinearGrads dense_gradients(Linear& component, const LinearCall& call, const Saved& saved,
-                            const at::Tensor& grad_y, host::Needs needs) {
+                            const at::Tensor& grad_y, Needs needs) {
     const at::Tensor& x = saved[0];
     const at::Tensor grad_RO = rows_of(in_dtype(grad_y, x.scalar_type()));
     LinearGrads grads;
@@ -127,7 +127,7 @@ LinearGrads dense_gradients(Linear& component, const LinearCall& call, const Sav
 }
 
 LinearGrads scaled_gradients(Linear& component, const LinearCall& call, const Saved& saved,
-                             const at::Tensor& grad_y, host::Needs needs) {
+                             const at::Tensor& grad_y, Needs needs) {
     const LinearOperand kept_x{saved[0], saved[2], static_cast<ScaleGroup>(saved.integers[x_group])};
     const at::Tensor grad_RO = rows_of(grad_y);
     const auto operands = call.context.policy->quantize_gradient(grad_RO, saved[1], kept_x,
@@ -145,20 +145,20 @@ struct LinearTraits {
     using Params = LinearCall;
     using KeptParams = LinearCall;
 
-    static constexpr host::Signature signature{"linear.forward", "linear.backward", input_names, output_names,
-                                               0b1};
+    static constexpr runtime::Signature signature{"linear.forward", "linear.backward", linear_inputs,
+                                                  linear_outputs, 0b1};
 
     static std::array<const at::Tensor*, 3> pointers(const Inputs& inputs) {
         return {&inputs.x, &inputs.weight, &inputs.bias};
     }
-    static Inputs inputs_of(const host::Tensors& list) { return {list[0], list[1], list[2]}; }
+    static Inputs inputs_of(const Tensors& list) { return {list[0], list[1], list[2]}; }
 
-    static void forward(Linear& component, const Inputs& inputs, const Params& call, host::Tensors& outputs,
+    static void forward(Linear& component, const Inputs& inputs, const Params& call, Tensors& outputs,
                         Saved* saved) {
-        outputs.push_back(model::forward(component, inputs, call, saved));
+        outputs.push_back(runtime::forward(component, inputs, call, saved));
     }
-    static host::Tensors backward(Linear& component, const Params& call, const Saved& saved,
-                                  const host::Tensors& grads, host::Needs needs) {
+    static Tensors backward(Linear& component, const Params& call, const Saved& saved, const Tensors& grads,
+                            Needs needs) {
         const bool scaled = saved.integers[is_scaled] != 0;
         auto made = scaled ? scaled_gradients(component, call, saved, grads[0], needs)
                            : dense_gradients(component, call, saved, grads[0], needs);
@@ -169,13 +169,13 @@ struct LinearTraits {
         }
         return {std::move(made.x), in_dtype(made.weight, saved[1].scalar_type()), std::move(made.bias)};
     }
-    static host::Tensors reference(const Inputs& inputs, const Params& call) {
+    static Tensors reference(const Inputs& inputs, const Params& call) {
         return {reference::linear(in_dtype(inputs.x, call.dense_dtype()), inputs.weight, inputs.bias)};
     }
     static std::uint64_t versions(const Params&) { return 0; }
 };
 
-void check(const host::Binding<Linear>& binding, const LinearInputs& in, const LinearContext& context) {
+void check(const Binding<Linear>& binding, const LinearInputs& in, const LinearContext& context) {
     const LinearRequest& request = binding.request();
     const std::string& name = context.site->name;
     require(binding, in.x.defined() && in.weight.defined() && in.x.dim() >= 1 && in.weight.dim() == 2, name,
@@ -197,19 +197,18 @@ void check(const host::Binding<Linear>& binding, const LinearInputs& in, const L
 
 }  // namespace
 
-LinearOp::LinearOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                   const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Linear>>(loaded, std::move(info))) {
+LinearOp::LinearOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
+    : binding_(std::make_shared<Binding<Linear>>(loaded, std::move(info))) {
     check_binding(*binding_, composed, {});
 }
 
 at::Tensor LinearOp::operator()(const LinearInputs& inputs, const LinearContext& context) const {
     check(*binding_, inputs, context);
-    const host::PlaceScope place([&] { return context.site->name; });
+    const PlaceScope place([&] { return context.site->name; });
     const LinearCall call{context, &binding_->request(), binding_.get()};
-    host::Tensors outputs;
-    model::call<LinearTraits>(binding_, inputs, call, outputs);
+    Tensors outputs;
+    runtime::call<LinearTraits>(binding_, inputs, call, outputs);
     return std::move(outputs[0]);
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

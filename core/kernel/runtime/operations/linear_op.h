@@ -11,7 +11,7 @@
 #include "core/kernel/runtime/operations/precision_op.h"
 #include "core/kernel/runtime/operations/step_weights.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 // Where a layer stands, and what is kept from call to call. All of it must live until the graph is gone.
 struct LinearContext {
@@ -23,17 +23,16 @@ struct LinearContext {
 
 class LinearOp {
 public:
-    LinearOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-             const resolver::Composed& composed = {});
+    LinearOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     // y [..., out] in the request's output_dtype. x and parameters in whatever dtype; gradients come in the
     // dtypes of the inputs.
     at::Tensor operator()(const LinearInputs& inputs, const LinearContext& context) const;
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Linear>> binding_;
+    std::shared_ptr<Binding<Linear>> binding_;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

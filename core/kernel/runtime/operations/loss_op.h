@@ -8,20 +8,19 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class LossOp {
 public:
-    LossOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-           const resolver::Composed& composed = {});
+    LossOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     LossOutputs operator()(const LossInputs& inputs, const LossParams& params) const;
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Loss>> binding_;
+    std::shared_ptr<Binding<Loss>> binding_;
     bool compose_projection_ = false;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -11,11 +11,11 @@
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
-constexpr std::array<const char*, 5> input_names{"x", "bias", "residual", "weight", "beta"};
-constexpr std::array<const char*, 2> output_names{"y", "sum"};
+constexpr std::array<const char*, 5> normalization_inputs{"x", "bias", "residual", "weight", "beta"};
+constexpr std::array<const char*, 2> normalization_outputs{"y", "sum"};
 
 struct NormalizationTraits {
     using Interface = Normalization;
@@ -23,24 +23,22 @@ struct NormalizationTraits {
     using Params = NormalizationParams;
     using KeptParams = NormalizationParams;
 
-    static constexpr host::Signature signature{"normalization.forward", "normalization.backward", input_names,
-                                               output_names, 0b11};
+    static constexpr runtime::Signature signature{"normalization.forward", "normalization.backward",
+                                                  normalization_inputs, normalization_outputs, 0b11};
 
     static std::array<const at::Tensor*, 5> pointers(const Inputs& inputs) {
         return {&inputs.x, &inputs.bias, &inputs.residual, &inputs.weight, &inputs.beta};
     }
-    static Inputs inputs_of(const host::Tensors& list) {
-        return {list[0], list[1], list[2], list[3], list[4]};
-    }
+    static Inputs inputs_of(const Tensors& list) { return {list[0], list[1], list[2], list[3], list[4]}; }
 
     static void forward(Normalization& component, const Inputs& inputs, const Params& params,
-                        host::Tensors& outputs, Saved* saved) {
+                        Tensors& outputs, Saved* saved) {
         NormalizationOutputs made = component.forward(inputs, params, saved);
         outputs.push_back(std::move(made.y));
         outputs.push_back(std::move(made.sum));
     }
-    static host::Tensors backward(Normalization& component, const Params& params, const Saved& saved,
-                                  const host::Tensors& grads, host::Needs needs) {
+    static Tensors backward(Normalization& component, const Params& params, const Saved& saved,
+                            const Tensors& grads, Needs needs) {
         // Only the sum was used: the contract lets grad_sum be undefined, not grad_y.
         const at::Tensor grad_y = grads[0].defined() ? grads[0] : at::zeros_like(grads[1]);
         NormalizationGrads made = component.backward(params, saved, grad_y, grads[1],
@@ -48,7 +46,7 @@ struct NormalizationTraits {
         return {std::move(made.x), std::move(made.bias), std::move(made.residual), std::move(made.weight),
                 std::move(made.beta)};
     }
-    static host::Tensors reference(const Inputs& inputs, const Params& params) {
+    static Tensors reference(const Inputs& inputs, const Params& params) {
         NormalizationOutputs made = reference::normalization(inputs, params);
         return {std::move(made.y), std::move(made.sum)};
     }
@@ -57,14 +55,14 @@ struct NormalizationTraits {
     }
 };
 
-void check_row(const host::Binding<Normalization>& binding, const char* what, const at::Tensor& row,
+void check_row(const Binding<Normalization>& binding, const char* what, const at::Tensor& row,
                const at::Tensor& x) {
     if (!row.defined() || (row.dim() == 1 && row.size(0) == x.size(-1))) [[likely]]
         return;
     refuse(binding, what, " must be [", x.size(-1), "], the width of x ", x.sizes(), ", got ", row.sizes());
 }
 
-void check(const host::Binding<Normalization>& binding, const NormalizationInputs& in,
+void check(const Binding<Normalization>& binding, const NormalizationInputs& in,
            const NormalizationParams& params) {
     const NormalizationRequest& request = binding.request();
     require_tensor(binding, "x", in.x);
@@ -89,7 +87,7 @@ void check(const host::Binding<Normalization>& binding, const NormalizationInput
 }
 
 // Is what is left for the component what it is bound for?
-void check_parts(const host::Binding<Normalization>& binding, const NormalizationInputs& in,
+void check_parts(const Binding<Normalization>& binding, const NormalizationInputs& in,
                  const NormalizationParams& params) {
     const NormalizationRequest& request = binding.request();
     require(binding, !in.bias.defined() || request.input_bias, "a bias is given, bound for calls without it");
@@ -101,28 +99,28 @@ void check_parts(const host::Binding<Normalization>& binding, const Normalizatio
             "a beta is given, bound for calls without it");
 }
 
-NormalizationOutputs call_component(const std::shared_ptr<host::Binding<Normalization>>& binding,
+NormalizationOutputs call_component(const std::shared_ptr<Binding<Normalization>>& binding,
                                     const NormalizationInputs& inputs, const NormalizationParams& params) {
     check_parts(*binding, inputs, params);
-    host::Tensors outputs;
+    Tensors outputs;
     call<NormalizationTraits>(binding, inputs, params, outputs);
     NormalizationOutputs made{std::move(outputs[0]), std::move(outputs[1])};
     const bool wide = inputs.bias.defined() || inputs.residual.defined() || params.dropout.active();
     if (!made.y.defined() || made.y.sizes() != inputs.x.sizes() ||
         made.y.scalar_type() != inputs.x.scalar_type()) {
-        throw host::PluginError(binding->site("normalization.forward"), "returned a y that is not like x");
+        throw runtime::PluginError(binding->site("normalization.forward"), "returned a y that is not like x");
     }
     if (wide && (!made.sum.defined() || made.sum.sizes() != inputs.x.sizes())) {
-        throw host::PluginError(binding->site("normalization.forward"), "returned no sum like x");
+        throw runtime::PluginError(binding->site("normalization.forward"), "returned no sum like x");
     }
     return made;
 }
 
 }  // namespace
 
-NormalizationOp::NormalizationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
+NormalizationOp::NormalizationOp(const LoadedComponent& loaded, BindingInfo info,
                                  const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Normalization>>(loaded, std::move(info))) {
+    : binding_(std::make_shared<Binding<Normalization>>(loaded, std::move(info))) {
     check_binding(*binding_, composed, {"bias", "dropout", "residual"}, binding_->request().dropout);
     compose_residual_ = has_part(composed, "residual");
     compose_dropout_ = compose_residual_ || has_part(composed, "dropout");
@@ -152,4 +150,4 @@ NormalizationOutputs NormalizationOp::operator()(const NormalizationInputs& inpu
     return made;
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -12,12 +12,11 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class NormalizationOp {
 public:
-    NormalizationOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                    const resolver::Composed& composed = {});
+    NormalizationOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     NormalizationOutputs operator()(const NormalizationInputs& inputs,
                                     const NormalizationParams& params) const;
@@ -26,13 +25,13 @@ public:
     // linear layer before it adds the bias at less cost.
     bool fuses_bias() const { return binding().gradient() == GradientMode::kernel && !compose_bias_; }
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Normalization>> binding_;
+    std::shared_ptr<Binding<Normalization>> binding_;
     bool compose_bias_ = false;
     bool compose_dropout_ = false;
     bool compose_residual_ = false;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -12,7 +12,7 @@
 #include "core/kernel/runtime/operations/normalization_op.h"
 #include "core/kernel/runtime/operations/precision_op.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 // By kind, for its type alone; void: training calls it, not the model.
 AttentionOp operation_of(KindTraits<Kind::attention>);
@@ -30,4 +30,4 @@ using Operation =
                  std::shared_ptr<const ActivationOp>, std::shared_ptr<const LossOp>,
                  std::shared_ptr<const LinearOp>, std::shared_ptr<const PrecisionOp>>;
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

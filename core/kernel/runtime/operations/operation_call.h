@@ -18,32 +18,32 @@
 #include "core/kernel/runtime/call_observer.h"
 #include "core/kernel/runtime/gradient_watch.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 template <class Traits>
-class OperationCall final : public host::KernelCall {
+class OperationCall final : public KernelCall {
 public:
     using Interface = typename Traits::Interface;
     using Inputs = typename Traits::Inputs;
     using Params = typename Traits::Params;
-    using Binding = std::shared_ptr<host::Binding<Interface>>;
+    using Binding = std::shared_ptr<runtime::Binding<Interface>>;
 
     // Refers to its arguments.
     OperationCall(const Binding& binding, const Inputs* inputs, const Params& params)
         : binding_(binding), inputs_(inputs), params_(params) {}
 
-    void forward(host::Tensors& outputs, Saved* saved) override {
+    void forward(Tensors& outputs, Saved* saved) override {
         Traits::forward(binding_->interface(), *inputs_, params_, outputs, saved);
     }
-    host::Tensors backward(const Saved& saved, const host::Tensors& grads, host::Needs needs) override {
+    Tensors backward(const Saved& saved, const Tensors& grads, Needs needs) override {
         return Traits::backward(binding_->interface(), params_, saved, grads, needs);
     }
-    host::Tensors reference(const host::Tensors& inputs) override {
+    Tensors reference(const Tensors& inputs) override {
         return Traits::reference(Traits::inputs_of(inputs), params_);
     }
     std::uint64_t versions() const override { return Traits::versions(params_); }
 
-    std::shared_ptr<host::KernelCall> keep() const override {
+    std::shared_ptr<KernelCall> keep() const override {
         const auto kept = std::make_shared<Kept>(binding_, params_);
         return {kept, &kept->call};
     }
@@ -68,21 +68,21 @@ private:
 template <class Traits>
 void call_watched(const typename OperationCall<Traits>::Binding& binding,
                   const typename Traits::Inputs& inputs, const typename Traits::Params& params,
-                  host::Tensors& outputs) {
-    const host::GradientWatch watch(binding, Traits::signature, Traits::pointers(inputs));
+                  Tensors& outputs) {
+    const GradientWatch watch(binding, Traits::signature, Traits::pointers(inputs));
     const typename Traits::Inputs given = watch.on() ? Traits::inputs_of(watch.inputs()) : inputs;
     OperationCall<Traits> operation(binding, &given, params);
-    host::apply(*binding, Traits::signature, operation, Traits::pointers(given), outputs);
+    runtime::apply(*binding, Traits::signature, operation, Traits::pointers(given), outputs);
     watch.outputs(outputs);
 }
 
 template <class Traits>
 void call(const typename OperationCall<Traits>::Binding& binding, const typename Traits::Inputs& inputs,
-          const typename Traits::Params& params, host::Tensors& outputs) {
-    if (host::call_observer() != nullptr) [[unlikely]]
+          const typename Traits::Params& params, Tensors& outputs) {
+    if (runtime::call_observer() != nullptr) [[unlikely]]
         return call_watched<Traits>(binding, inputs, params, outputs);
     OperationCall<Traits> operation(binding, &inputs, params);
-    host::apply(*binding, Traits::signature, operation, Traits::pointers(inputs), outputs);
+    runtime::apply(*binding, Traits::signature, operation, Traits::pointers(inputs), outputs);
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -15,7 +15,7 @@
 #include "core/kernel/runtime/call_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
 std::vector<at::Tensor> gradients_of(const std::vector<ParameterGroup>& groups) {
@@ -66,16 +66,15 @@ void raise_version(const at::Tensor& tensor) {
     if (tensor.defined() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
 }
 
-void tell_step(const host::Binding<Optimizer>& binding, const std::vector<ParameterGroup>& groups) {
+void tell_step(const Binding<Optimizer>& binding, const std::vector<ParameterGroup>& groups) {
     for (const ParameterGroup& group : groups) {
         for (const Parameter& parameter : group.parameters) {
             if (!parameter.gradient.defined()) continue;
-            host::ObservedCall call{binding, "optimizer.step", parameter.name, host::Pass::step, false, {},
-                                    {}};
+            ObservedCall call{binding, "optimizer.step", parameter.name, runtime::Pass::step, false, {}, {}};
             call.inputs = {{"gradient", parameter.gradient}};
             call.outputs = {{"value", parameter.value}};
             if (parameter.master.defined()) call.outputs.push_back({"master", parameter.master});
-            host::tell_observer(call);
+            runtime::tell_observer(call);
         }
     }
 }
@@ -92,9 +91,8 @@ void raise_versions(const std::vector<ParameterGroup>& groups) {
     }
 }
 
-OptimizerOp::OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                         const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Optimizer>>(loaded, std::move(info))) {
+OptimizerOp::OptimizerOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
+    : binding_(std::make_shared<Binding<Optimizer>>(loaded, std::move(info))) {
     for (const std::string& part : composed) {
         if (part != "unscale" && part != "clip") refuse(*binding_, "cannot be composed with '", part, "'");
     }
@@ -144,7 +142,7 @@ StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepPara
     StepResult inner =
         binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
     raise_versions(groups);
-    if (host::call_observer() != nullptr) [[unlikely]]
+    if (runtime::call_observer() != nullptr) [[unlikely]]
         tell_step(*binding_, groups);
     if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;
     if (!made.found_inf.defined()) made.found_inf = inner.found_inf;
@@ -159,4 +157,4 @@ void OptimizerOp::load(const OptimizerState& state) const {
     binding_->run("optimizer.load", [&] { binding_->interface().load(state); });
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -10,7 +10,7 @@
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 // Tells everyone who goes by the version counters of the parameters (and of their masters) that a step has
 // changed them: kernels that write to their memory, and replayed graphs, do not. OptimizerOp::step does it.
@@ -18,8 +18,7 @@ void raise_versions(const std::vector<ParameterGroup>& groups);
 
 class OptimizerOp {
 public:
-    OptimizerOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                const resolver::Composed& composed = {});
+    OptimizerOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     void bind(const std::vector<ParameterGroup>& groups) const;
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
@@ -29,14 +28,14 @@ public:
     // Waits for the device within a step, to know whether it may go on.
     bool reads_on_host() const { return compose_unscale_ || compose_clip_; }
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
     bool prepare(const std::vector<ParameterGroup>& groups, const StepParams& params, StepResult& made) const;
 
-    std::shared_ptr<host::Binding<Optimizer>> binding_;
+    std::shared_ptr<Binding<Optimizer>> binding_;
     bool compose_unscale_ = false;
     bool compose_clip_ = false;
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

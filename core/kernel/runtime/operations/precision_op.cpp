@@ -2,11 +2,10 @@
 
 #include "core/kernel/runtime/operations/check.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
-PrecisionOp::PrecisionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                         const resolver::Composed& composed)
-    : binding_(std::make_shared<host::Binding<Precision>>(loaded, std::move(info))) {
+PrecisionOp::PrecisionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
+    : binding_(std::make_shared<Binding<Precision>>(loaded, std::move(info))) {
     check_binding(*binding_, composed, {});
 }
 
@@ -62,4 +61,4 @@ void PrecisionOp::load(const PrecisionState& state) const {
     binding_->run("precision.load", [&] { binding_->interface().load(state); });
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

@@ -9,12 +9,11 @@
 #include "core/kernel/runtime/binding.h"
 #include "core/kernel/runtime/operations/step_weights.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class PrecisionOp {
 public:
-    PrecisionOp(const host::LoadedComponent& loaded, host::BindingInfo info,
-                const resolver::Composed& composed = {});
+    PrecisionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     DType storage(OpClass op, const std::string& layer) const;
     DType compute(OpClass op, const std::string& layer) const;
@@ -38,11 +37,11 @@ public:
     PrecisionState state() const;
     void load(const PrecisionState& state) const;
 
-    const host::BindingBase& binding() const { return *binding_; }
+    const BindingBase& binding() const { return *binding_; }
 
 private:
-    std::shared_ptr<host::Binding<Precision>> binding_;
+    std::shared_ptr<Binding<Precision>> binding_;
     std::shared_ptr<StepWeights> weights_ = std::make_shared<StepWeights>();
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

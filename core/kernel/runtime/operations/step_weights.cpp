@@ -1,6 +1,6 @@
 #include "core/kernel/runtime/operations/step_weights.h"
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 namespace {
 
 StepWeights::Weight made_of(const at::Tensor& parameter, at::ScalarType dtype,
@@ -36,4 +36,4 @@ void StepWeights::forget() {
     held_.clear();
 }
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

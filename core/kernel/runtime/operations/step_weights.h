@@ -12,7 +12,7 @@
 
 #include <switchyard/interfaces/linear.h>
 
-namespace switchyard::model {
+namespace switchyard::runtime {
 
 class StepWeights {
 public:
@@ -46,4 +46,4 @@ private:
     std::map<std::pair<const void*, const void*>, Held> held_;  // by memory and user
 };
 
-}  // namespace switchyard::model
+}  // namespace switchyard::runtime

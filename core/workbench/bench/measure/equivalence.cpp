@@ -9,7 +9,7 @@
 
 #include <boost/math/distributions/students_t.hpp>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -73,8 +73,8 @@ EquivalenceResult test_equivalence(std::span<const double> base, std::span<const
     else if (result.low > size || result.high < -size)
         result.verdict = Equivalence::different;
     else
-        result.reason = "the interval reaches over the margin: more seeds, or longer training, would tell";
+        result.reason = "the interval crosses the margin: use more seeds, or train longer";
     return result;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -16,7 +16,7 @@
 
 #include <switchyard/interfaces/types.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // `relative`: of the ratio of the losses, whose logarithms are tested; otherwise in the unit of the loss.
 struct LossMargin {
@@ -49,10 +49,10 @@ struct EquivalenceResult {
 EquivalenceResult test_equivalence(std::span<const double> base, std::span<const double> arm,
                                    const LossMargin& margin);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 3> names<compare::Equivalence>{"EQUIVALENT", "NOT_EQUIVALENT",
-                                                                             "CANNOT_TELL"};
+inline constexpr std::array<std::string_view, 3> names<bench::Equivalence>{"EQUIVALENT", "NOT_EQUIVALENT",
+                                                                           "CANNOT_TELL"};
 }  // namespace switchyard

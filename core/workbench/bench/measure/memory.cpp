@@ -5,7 +5,7 @@
 
 #include "core/kernel/machine/cpu_allocator.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -14,10 +14,10 @@ c10::DeviceIndex index_of(c10::Device device) {
 }
 
 std::int64_t extra_on_cpu(const std::function<void()>& run) {
-    host::reset_cpu_peak();
-    const std::int64_t before = host::cpu_memory_stats().live_bytes;
+    machine::reset_cpu_peak();
+    const std::int64_t before = machine::cpu_memory_stats().live_bytes;
     run();
-    return host::cpu_memory_stats().peak_bytes - before;
+    return machine::cpu_memory_stats().peak_bytes - before;
 }
 
 std::int64_t extra_on_device(const std::function<void()>& run, c10::Device device) {
@@ -39,12 +39,12 @@ std::int64_t extra_memory(const std::function<void()>& run, c10::Device device) 
 }
 
 void reset_peak_memory(c10::Device device) {
-    if (device.is_cpu()) return host::reset_cpu_peak();
+    if (device.is_cpu()) return machine::reset_cpu_peak();
     c10::getDeviceAllocator(device.type())->resetPeakStats(index_of(device));
 }
 
 std::int64_t peak_memory(c10::Device device) {
-    if (device.is_cpu()) return host::cpu_memory_stats().peak_bytes;
+    if (device.is_cpu()) return machine::cpu_memory_stats().peak_bytes;
     const auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     return c10::getDeviceAllocator(device.type())
         ->getDeviceStats(index_of(device))
@@ -56,4 +56,4 @@ void synchronize(c10::Device device) {
     if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(index_of(device));
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

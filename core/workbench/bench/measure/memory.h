@@ -6,7 +6,7 @@
 
 #include <c10/core/Device.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // Peak of live tensor bytes during `run`, less those that were live before: outputs and temporaries alike.
 // CPU: counted by the core's allocator, which must be installed ("core/kernel/machine/cpu_allocator.h");
@@ -20,4 +20,4 @@ std::int64_t peak_memory(c10::Device device);
 // Waits until all work given to the device is done. Nothing to do for the CPU.
 void synchronize(c10::Device device);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

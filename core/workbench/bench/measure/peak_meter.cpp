@@ -17,7 +17,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include "core/workbench/bench/measure/tile_products.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -181,4 +181,4 @@ PeakMeter::~PeakMeter() = default;
 void PeakMeter::sample() { state_->sample(); }
 const Peaks& PeakMeter::peaks() const { return state_->peaks(); }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -12,7 +12,7 @@
 #include "core/workbench/bench/measure/peaks.h"
 #include "core/workbench/bench/measure/stopwatch.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // Bytes of one buffer: at least four times the last cache and 64 MB, at most a 16th of the memory.
 std::int64_t peak_buffer_bytes(const HostInfo& host, c10::Device device);
@@ -34,4 +34,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

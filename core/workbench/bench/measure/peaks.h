@@ -13,7 +13,7 @@
 
 #include <switchyard/interfaces/types.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 struct Peaks {
     std::map<DType, double>
@@ -30,4 +30,4 @@ struct Peaks {
     }
 };
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -10,7 +10,7 @@
 
 #include <switchyard/interfaces/dropout.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 class PhiloxStream {
 public:
@@ -61,4 +61,4 @@ private:
     std::size_t used_ = 4;
 };
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

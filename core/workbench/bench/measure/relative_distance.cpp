@@ -4,7 +4,7 @@
 
 #include <ATen/TensorOperators.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 double relative_distance(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& base) {
     double difference = 0.0, scale = 0.0;
@@ -17,4 +17,4 @@ double relative_distance(const std::vector<at::Tensor>& values, const std::vecto
     return std::sqrt(difference / scale);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

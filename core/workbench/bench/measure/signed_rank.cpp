@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 namespace {
 
 // Twice the mean rank of each value in a sorted list: a whole number, ties or not.
@@ -52,4 +52,4 @@ double signed_rank_p(std::span<const double> differences) {
     return std::min(1.0, 2.0 * tail);
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

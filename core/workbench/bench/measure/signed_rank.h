@@ -9,10 +9,10 @@
 
 #include <span>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // The two-sided p-value of "the differences lie around 0"; 1 where nothing differs. Not finite differences
 // are left out.
 double signed_rank_p(std::span<const double> differences);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

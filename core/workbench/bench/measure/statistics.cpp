@@ -10,7 +10,7 @@
 
 #include "core/workbench/bench/measure/philox_stream.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -116,4 +116,4 @@ SpeedVerdict judge(const Interval& speedup, double margin) {
     return SpeedVerdict::cannot_tell;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

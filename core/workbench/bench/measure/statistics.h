@@ -29,7 +29,7 @@
 #include <switchyard/interfaces/types.h>
 #include "core/kernel/base/interval.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // A median with its 95 % interval; NaN where there was nothing to measure, and for the bounds of a single
 // sample. With fewer than 6 samples the interval is their range and covers less than 95 %: no
@@ -69,10 +69,10 @@ Interval speedup(std::span<const std::optional<double>> base_ms,
 enum class SpeedVerdict : std::uint8_t { faster, slower, same, cannot_tell, wrong };
 SpeedVerdict judge(const Interval& speedup, double margin = 0.02);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 5> names<compare::SpeedVerdict>{"FASTER", "SLOWER", "SAME",
-                                                                              "CANNOT_TELL", "WRONG"};
+inline constexpr std::array<std::string_view, 5> names<bench::SpeedVerdict>{"FASTER", "SLOWER", "SAME",
+                                                                            "CANNOT_TELL", "WRONG"};
 }  // namespace switchyard

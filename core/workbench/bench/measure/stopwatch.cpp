@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 double HostStopwatch::now_ms() {
     if (synchronize_) synchronize_();
@@ -12,11 +12,11 @@ double HostStopwatch::now_ms() {
         .count();
 }
 
-std::int64_t HostStopwatch::lost_slices() {
+std::int64_t HostStopwatch::involuntary_switches() {
     rusage usage{};
     if (getrusage(RUSAGE_SELF, &usage) != 0)
         return -1;  // of all threads: a parallel region waits for its slowest
     return usage.ru_nivcsw;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

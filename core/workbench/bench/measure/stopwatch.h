@@ -1,11 +1,10 @@
-// What a timed run reads the time from. Tests put a made-up clock here, so that none of them waits or depends
-// on the machine.
+// The clock of a timed run. Tests put in a fake one, so that none of them waits or depends on the machine.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 class Stopwatch {
 public:
@@ -13,9 +12,9 @@ public:
 
     // Milliseconds on a clock that never goes back, after all work given to a device is done.
     virtual double now_ms() = 0;
-    // How often so far the system took a processor away from one of this process's threads while it wanted to
-    // run, or -1 if unknown.
-    virtual std::int64_t lost_slices() { return -1; }
+    // Involuntary context switches of this process so far: how often the kernel took a processor away from
+    // one of its threads. -1 if unknown.
+    virtual std::int64_t involuntary_switches() { return -1; }
 };
 
 // This machine: std::chrono::steady_clock, and the involuntary context switches of getrusage(2) where the
@@ -24,10 +23,10 @@ class HostStopwatch final : public Stopwatch {
 public:
     explicit HostStopwatch(std::function<void()> synchronize = {}) : synchronize_(std::move(synchronize)) {}
     double now_ms() override;
-    std::int64_t lost_slices() override;
+    std::int64_t involuntary_switches() override;
 
 private:
     std::function<void()> synchronize_;
 };
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -7,7 +7,7 @@
 
 #include "core/kernel/base/printable.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 void TextTable::row(std::vector<std::string> cells) {
     cells.resize(columns_.size());
@@ -79,4 +79,4 @@ std::string wrap(const std::string& text, std::size_t width, const std::string& 
     return result;
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

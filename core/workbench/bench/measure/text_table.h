@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 class TextTable {
 public:
@@ -37,4 +37,4 @@ private:
 // Lines of at most `width`, broken between words, each but the first with `indent`.
 std::string wrap(const std::string& text, std::size_t width, const std::string& indent);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -5,7 +5,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/native/CPUBlas.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -45,4 +45,4 @@ double multiply_tiles(DType dtype, std::int64_t repetitions) {
            static_cast<double>(repetitions * at::get_num_threads());
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -7,7 +7,7 @@
 
 #include <switchyard/interfaces/types.h>
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // Of the left operand, of the right one, and what they have in common.
 constexpr std::int64_t tile_rows = 64, tile_columns = 256, tile_depth = 64;
@@ -20,4 +20,4 @@ bool has_tile_products(DType dtype);
 // an addition being two.
 double multiply_tiles(DType dtype, std::int64_t repetitions);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

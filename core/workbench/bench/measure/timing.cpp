@@ -6,7 +6,7 @@
 
 #include "core/workbench/bench/measure/philox_stream.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 namespace {
 
@@ -83,10 +83,11 @@ private:
         random_.shuffle(order);
         for (std::size_t position = 0; position < order.size(); ++position) {
             ArmTiming& arm = result_.arms[order[position]];
-            const std::int64_t lost_before = stopwatch_.lost_slices();
+            const std::int64_t before = stopwatch_.involuntary_switches();
             const double taken = time_calls(order[position], arm.calls_per_sample);
-            const std::int64_t lost = lost_before < 0 ? -1 : stopwatch_.lost_slices() - lost_before;
-            arm.samples.push_back({static_cast<int>(position), taken / arm.calls_per_sample, lost, false});
+            const std::int64_t switches = before < 0 ? -1 : stopwatch_.involuntary_switches() - before;
+            arm.samples.push_back(
+                {static_cast<int>(position), taken / arm.calls_per_sample, switches, false});
         }
         ++result_.blocks;
     }
@@ -137,7 +138,7 @@ void mark_outliers(std::vector<TimedSample>& samples) {
         const double excess = sample.ms - centre;
         const bool long_one = excess > 3.5 * deviation && excess > 0.05 * centre;
         const bool far_out = excess > 8.0 * deviation && excess > 0.25 * centre;
-        sample.outlier = far_out || (long_one && sample.lost_slices > 0);
+        sample.outlier = far_out || (long_one && sample.involuntary_switches > 0);
         count += sample.outlier ? 1U : 0U;
     }
     if (count * 4 > samples.size()) {
@@ -145,4 +146,4 @@ void mark_outliers(std::vector<TimedSample>& samples) {
     }
 }
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -22,7 +22,7 @@
 #include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/bench/measure/stopwatch.h"
 
-namespace switchyard::compare {
+namespace switchyard::bench {
 
 // A competitor. `run` is one call; it may throw, which ends the timing.
 struct Arm {
@@ -41,9 +41,9 @@ struct TimingOptions {
 
 // One arm in one block.
 struct TimedSample {
-    int position = 0;              // in its block, from 0
-    double ms = 0.0;               // of one call
-    std::int64_t lost_slices = 0;  // while it ran; -1 unknown
+    int position = 0;                       // in its block, from 0
+    double ms = 0.0;                        // of one call
+    std::int64_t involuntary_switches = 0;  // while it ran; -1 unknown
     bool outlier = false;
 };
 
@@ -69,10 +69,10 @@ struct TimingResult {
 TimingResult time_arms(const std::vector<Arm>& arms, const TimingOptions& options, Stopwatch& stopwatch);
 
 // Marks outliers, the samples that another process slowed down: on a busy machine a parallel region loses a
-// scheduler slice of several milliseconds. Spoilt is a sample that was long for its arm (modified z-score
-// above 3.5, and 5 % over the median at least) and either lost a processor while it ran, or stands so far out
-// (z above 8, 25 % over) that it needs no witness. Where more than a quarter of an arm's samples would go,
-// that is how it runs here: all of them stay.
+// scheduler slice of several milliseconds. A sample is an outlier if it took long for its arm (modified
+// z-score above 3.5, and at least 5 % over the median) and the kernel counted an involuntary context switch
+// meanwhile, or if it took so long (z above 8, 25 % over the median) that this alone decides. Where that
+// would mark more than a quarter of an arm's samples, the arm runs like this here: none is marked.
 void mark_outliers(std::vector<TimedSample>& samples);
 
-}  // namespace switchyard::compare
+}  // namespace switchyard::bench

@@ -31,14 +31,14 @@ void let_go_of_everything(int keep) {
         std::signal(signal, SIG_IGN);
     let_go_of_everything(pipe);
     std::vector<long> groups;
-    for (long told = 0;;) {
-        const ssize_t got = ::read(pipe, &told, sizeof told);
+    for (long message = 0;;) {
+        const ssize_t got = ::read(pipe, &message, sizeof message);
         if (got < 0 && errno == EINTR) continue;
-        if (got != static_cast<ssize_t>(sizeof told)) break;
-        if (told > 0)
-            groups.push_back(told);
+        if (got != static_cast<ssize_t>(sizeof message)) break;
+        if (message > 0)
+            groups.push_back(message);
         else
-            std::erase(groups, -told);
+            std::erase(groups, -message);
     }
     for (const long group : groups) ::kill(static_cast<pid_t>(-group), SIGKILL);
     std::error_code ignored;
@@ -68,12 +68,12 @@ ArmGuard::~ArmGuard() {
     }
 }
 
-void ArmGuard::tell(long group) {
+void ArmGuard::send(long group) {
     while (pipe_ >= 0 && ::write(pipe_, &group, sizeof group) < 0 && errno == EINTR) {
     }
 }
 
-void ArmGuard::watch(pid_t group) { tell(group); }
-void ArmGuard::forget(pid_t group) { tell(-static_cast<long>(group)); }
+void ArmGuard::watch(pid_t group) { send(group); }
+void ArmGuard::forget(pid_t group) { send(-static_cast<long>(group)); }
 
 }  // namespace switchyard::compare

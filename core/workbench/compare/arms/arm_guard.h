@@ -1,4 +1,4 @@
-// Sees to it that no arm outlives its coordinator, however that ends.
+// Makes sure that no arm outlives its coordinator, however that ends.
 //
 // A process of its own that does nothing but read a pipe from the coordinator: when the pipe closes - the
 // coordinator has ended, or was killed by a signal that nobody can catch -, it kills the process groups that
@@ -26,7 +26,7 @@ public:
     void forget(pid_t group);
 
 private:
-    void tell(long group);
+    void send(long group);
     int pipe_ = -1;
     pid_t child_ = -1;
 };

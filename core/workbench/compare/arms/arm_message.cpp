@@ -13,14 +13,14 @@ namespace {
 
 using base::Json;
 
-// What does not fit in a message; becomes Nonsense.
-struct Misfit : std::runtime_error {
+// A message that does not follow the protocol; becomes a ProtocolError.
+struct InvalidMessage : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 const Json& member(const Json& object, const char* key) {
     const auto found = object.find(key);
-    if (found == object.end()) throw Misfit(std::string("has no \"") + key + "\"");
+    if (found == object.end()) throw InvalidMessage(std::string("has no \"") + key + "\"");
     return *found;
 }
 
@@ -28,30 +28,31 @@ const Json& member(const Json& object, const char* key) {
 std::int64_t count(const Json& object, const char* key, bool required) {
     if (!required && base::member(object, key).is_null()) return -1;
     const Json& value = member(object, key);
-    if (!value.is_number_integer()) throw Misfit(std::string("\"") + key + "\" is no whole number");
+    if (!value.is_number_integer())
+        throw InvalidMessage(std::string("\"") + key + "\" is not a whole number");
     const auto number = base::integer_of(value);
     if (!number || *number < (required ? 0 : -1) || *number > base::limits::arm_count)
-        throw Misfit(std::string("\"") + key + "\" holds what is no count");
+        throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a count");
     return *number;
 }
 
 double number(const Json& value, const char* key) {
     if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-    if (!value.is_number()) throw Misfit(std::string("\"") + key + "\" is no number");
+    if (!value.is_number()) throw InvalidMessage(std::string("\"") + key + "\" is not a number");
     return value.get<double>();
 }
 
 std::string text(const Json& object, const char* key) {
     if (!object.contains(key) || object[key].is_null()) return "";
-    if (!object[key].is_string()) throw Misfit(std::string("\"") + key + "\" is no text");
+    if (!object[key].is_string()) throw InvalidMessage(std::string("\"") + key + "\" is not a string");
     return object[key].get<std::string>();
 }
 
 std::vector<double> numbers(const Json& object, const char* key, std::int64_t steps) {
     const Json& list = member(object, key);
     if (!list.is_array() || static_cast<std::int64_t>(list.size()) != steps)
-        throw Misfit(std::string("\"") + key + "\" is no list of " + std::to_string(steps) +
-                     " numbers, one for each step");
+        throw InvalidMessage(std::string("\"") + key + "\" is not a list of " + std::to_string(steps) +
+                             " numbers, one for each step");
     std::vector<double> values;
     for (const auto& value : list) values.push_back(number(value, key));
     return values;
@@ -63,7 +64,7 @@ std::vector<std::int64_t> counts(const Json& object, const char* key, std::int64
     for (const double value : numbers(object, key, steps)) {
         if (!(value >= 0.0) || value != std::floor(value) ||
             value > static_cast<double>(base::limits::arm_count))
-            throw Misfit(std::string("\"") + key + "\" holds what is no count");
+            throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a count");
         values.push_back(static_cast<std::int64_t>(value));
     }
     return values;
@@ -71,19 +72,19 @@ std::vector<std::int64_t> counts(const Json& object, const char* key, std::int64
 
 void check_sum(const char* key, const std::vector<std::int64_t>& each, std::int64_t all) {
     if (!each.empty() && std::accumulate(each.begin(), each.end(), 0.0) != static_cast<double>(all))
-        throw Misfit(std::string("\"") + key + "\" are not " + std::to_string(all) + " together");
+        throw InvalidMessage(std::string("\"") + key + "\" are not " + std::to_string(all) + " together");
 }
 
 // The object of a report; an error of the arm comes out by `error`.
 Json report_of(const std::string& line, std::optional<ArmError>& error) {
-    if (line.find_first_of("{[") != line.find_first_not_of(" \t")) throw Misfit("is no JSON");
+    if (line.find_first_of("{[") != line.find_first_not_of(" \t")) throw InvalidMessage("is not JSON");
     auto parsed = base::parse_json(line);
-    if (!parsed.fault.empty()) throw Misfit("is " + parsed.fault);
+    if (!parsed.fault.empty()) throw InvalidMessage("is " + parsed.fault);
     const Json object = std::move(parsed.value);
-    if (!object.is_object()) throw Misfit("is no JSON object");
+    if (!object.is_object()) throw InvalidMessage("is not a JSON object");
     const auto type = text(object, "type");
     if (type == "error") error = ArmError{text(object, "text")};
-    if (type != "report" && type != "error") throw Misfit("is neither \"report\" nor \"error\"");
+    if (type != "report" && type != "error") throw InvalidMessage("is neither \"report\" nor \"error\"");
     return object;
 }
 
@@ -94,8 +95,8 @@ Answer answer(const std::string& line, Read&& read) {
         const Json object = report_of(line, error);
         if (error) return *error;
         return read(object);
-    } catch (const Misfit& misfit) {
-        return Nonsense{std::string("its line ") + misfit.what() + ": '" + base::quoted(line) + "'"};
+    } catch (const InvalidMessage& invalid) {
+        return ProtocolError{std::string("its line ") + invalid.what() + ": '" + base::quoted(line) + "'"};
     }
 }
 
@@ -104,12 +105,13 @@ Answer answer(const std::string& line, Read&& read) {
 ReadyAnswer read_ready(const std::string& line) {
     return answer<ReadyAnswer>(line, [](const Json& object) {
         Ready ready;
-        ready.what = text(object, "what");
+        ready.description = text(object, "description");
         ready.dtype = text(object, "dtype");
         ready.loss = number(member(object, "loss"), "loss");
-        if (object.contains("first")) {
-            if (!object["first"].is_boolean()) throw Misfit("\"first\" is neither true nor false");
-            ready.first = object["first"].get<bool>();
+        if (object.contains("first_step_written")) {
+            if (!object["first_step_written"].is_boolean())
+                throw InvalidMessage("\"first_step_written\" is neither true nor false");
+            ready.first_step_written = object["first_step_written"].get<bool>();
         }
         if (object.contains("amplification") && object["amplification"].is_object()) {
             const Json& by = object["amplification"];
@@ -126,7 +128,8 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
         Turn turn;
         turn.step_ms = numbers(object, "step_ms", steps);
         for (const double ms : turn.step_ms) {
-            if (!std::isfinite(ms) || ms < 0.0) throw Misfit("\"step_ms\" holds what is no time");
+            if (!std::isfinite(ms) || ms < 0.0)
+                throw InvalidMessage("\"step_ms\" has a value that is not a time");
         }
         turn.loss = numbers(object, "loss", steps);
         turn.skipped = std::max<std::int64_t>(0, count(object, "skipped", false));
@@ -135,11 +138,11 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
         turn.step_skipped = counts(object, "step_skipped", steps);
         turn.samples = count(object, "samples", true);
         turn.tokens = count(object, "tokens", true);
-        if (turn.samples == 0) throw Misfit("counts no samples");
+        if (turn.samples == 0) throw InvalidMessage("counts no samples");
         check_sum("step_samples", turn.step_samples, turn.samples);
         check_sum("step_tokens", turn.step_tokens, turn.tokens);
         turn.peak_memory_bytes = count(object, "peak_memory_bytes", false);
-        turn.lost_slices = count(object, "lost_slices", false);
+        turn.involuntary_switches = count(object, "involuntary_switches", false);
         turn.executed = object.contains("executed") && object["executed"].is_object() ? object["executed"]
                                                                                       : Json::object();
         return turn;
@@ -148,10 +151,10 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
 
 Json to_message(const Ready& ready) {
     Json json{{"type", "report"},
-              {"what", ready.what},
+              {"description", ready.description},
               {"dtype", ready.dtype},
               {"loss", base::number_or_null(ready.loss)},
-              {"first", ready.first}};
+              {"first_step_written", ready.first_step_written}};
     if (ready.amplification) {
         json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
                                  {"output", base::number_or_null(ready.amplification->output)},
@@ -173,7 +176,7 @@ Json to_message(const Turn& turn) {
             {"step_tokens", turn.step_tokens},
             {"step_skipped", turn.step_skipped},
             {"peak_memory_bytes", turn.peak_memory_bytes},
-            {"lost_slices", turn.lost_slices},
+            {"involuntary_switches", turn.involuntary_switches},
             {"executed", turn.executed}};
 }
 

@@ -1,4 +1,4 @@
-// What the coordinator of a comparison and an arm say to each other: one JSON object a line over the arm's
+// The messages between the coordinator of a comparison and an arm: one JSON object a line over the arm's
 // standard streams.
 //
 //     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may
@@ -8,8 +8,8 @@
 //     from the arm   {"type": "report", ...}       the answer to prepare and to run
 //                    {"type": "error", "text": ""} it cannot go on
 //
-// docs/compare.md says what each holds. An arm speaks only when it is asked, one line for each question;
-// everything that it says is checked here, and what does not fit is nonsense with the line it said.
+// docs/compare.md says what each holds. An arm writes only in answer to a request, one line for each; its
+// lines are checked here, and one that does not fit is a ProtocolError that shows it.
 //
 // No LibTorch here.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace switchyard::compare {
 
-inline constexpr int arm_protocol = 1;
+inline constexpr int arm_protocol = 2;
 
 // How far one step from equal weights is from another; relative. NaN: not known.
 struct Drift {
@@ -36,10 +36,10 @@ struct Drift {
 
 // The answer to prepare.
 struct Ready {
-    std::string what;                                        // "PyTorch 2.11.0, torch.compile"
+    std::string description;                                 // "PyTorch 2.11.0, torch.compile"
     std::string dtype;                                       // of the matrix products
     double loss = std::numeric_limits<double>::quiet_NaN();  // of the first step's batches, dropout off
-    bool first = false;                  // logits and gradients of that stand in the file that prepare named
+    bool first_step_written = false;     // logits and gradients of that are in the file that prepare named
     std::optional<Drift> amplification;  // by how much a relative change of all weights is magnified
 };
 
@@ -52,20 +52,21 @@ struct Turn {
     std::int64_t tokens = 0;   // likewise, real ones
     std::vector<std::int64_t> step_samples, step_tokens;  // empty, or one for each step
     std::vector<std::int64_t> step_skipped;               // likewise: 1 for a step that changed nothing
-    std::int64_t peak_memory_bytes = -1;  // most live tensor bytes in this turn; -1: not known
-    std::int64_t lost_slices = -1;        // involuntary context switches; -1: not known
-    nlohmann::ordered_json executed;      // object, by slot
+    std::int64_t peak_memory_bytes = -1;     // most live tensor bytes in this turn; -1: not known
+    std::int64_t involuntary_switches = -1;  // context switches, as getrusage counts them; -1: not known
+    nlohmann::ordered_json executed;         // object, by slot
 };
 
 struct ArmError {
     std::string text;
 };
-struct Nonsense {
+// A line that does not follow the protocol.
+struct ProtocolError {
     std::string text;  // what is wrong with it, and the line
 };
 
-using ReadyAnswer = std::variant<Ready, ArmError, Nonsense>;
-using TurnAnswer = std::variant<Turn, ArmError, Nonsense>;
+using ReadyAnswer = std::variant<Ready, ArmError, ProtocolError>;
+using TurnAnswer = std::variant<Turn, ArmError, ProtocolError>;
 
 ReadyAnswer read_ready(const std::string& line);
 // `steps`: how many were asked for.

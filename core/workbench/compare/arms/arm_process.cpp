@@ -11,7 +11,10 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -45,12 +48,24 @@ struct Pipe {
     int take(std::size_t end) { return std::exchange(ends[end], -1); }
 };
 
+// Whether a folder of PATH has a program of that name, or it is a path itself. execvp says that permission is
+// denied also where a folder of PATH is closed to this user and no other has the program.
+bool lies_in_path(const std::string& program) {
+    if (program.find('/') != std::string::npos) return true;
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (::access((folder + "/" + program).c_str(), F_OK) == 0) return true;
+    }
+    return false;
+}
+
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, const char* folder, const std::array<int, 3>& streams,
                          int report, pid_t coordinator) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != coordinator) ::_exit(127);  // it ended before that was said
+    if (::getppid() != coordinator) ::_exit(127);  // it ended before that
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
@@ -58,7 +73,7 @@ struct Pipe {
     for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
     if (*folder == '\0' || ::chdir(folder) == 0) ::execvp(words[0], words);
     const int error = errno;
-    [[maybe_unused]] const auto told = ::write(report, &error, sizeof error);
+    [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
     ::_exit(127);
 }
 
@@ -86,7 +101,7 @@ std::string signal_text(int signal) {
 
 std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuard& guard,
                                               std::function<bool()> stop, std::string& error) {
-    ::signal(SIGPIPE, SIG_IGN);  // an arm that has gone is told of by what it leaves unanswered
+    ::signal(SIGPIPE, SIG_IGN);  // that an arm has ended shows in the request it does not answer
     std::unique_ptr<ArmProcess> arm(new ArmProcess(guard, std::move(stop)));
     Pipe input, output, errors, report;
     std::vector<char*> words;
@@ -114,6 +129,7 @@ std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuar
     while ((got = ::read(report.ends[0], &failed, sizeof failed)) < 0 && errno == EINTR) {
     }
     if (got == static_cast<ssize_t>(sizeof failed)) {
+        if (failed == EACCES && !lies_in_path(program.words.front())) failed = ENOENT;
         error = "cannot run " + program.words.front() + ": " + std::strerror(failed);
         return nullptr;
     }
@@ -122,7 +138,7 @@ std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuar
 }
 
 ArmProcess::~ArmProcess() {
-    end();
+    kill();
     for (const int fd : {input_, output_, errors_}) {
         if (fd >= 0) ::close(fd);
     }
@@ -140,7 +156,7 @@ void ArmProcess::freeze() {
     }
 }
 
-void ArmProcess::leave() {
+void ArmProcess::quit() {
     constexpr std::string_view quit = "{\"type\":\"quit\"}\n";
     if (child_ < 0) return;
     [[maybe_unused]] const auto sent = ::write(input_, quit.data(), quit.size());
@@ -152,10 +168,10 @@ void ArmProcess::leave() {
         ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
         if (info.si_pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    end();
+    kill();
 }
 
-void ArmProcess::end() {
+void ArmProcess::kill() {
     if (child_ < 0) return;
     ::kill(-child_, SIGKILL);  // ends stopped processes too
     guard_.forget(child_);
@@ -164,14 +180,14 @@ void ArmProcess::end() {
     child_ = -1;
 }
 
-std::string ArmProcess::last_words() const {
+std::string ArmProcess::stderr_tail() const {
     std::string words = tail_;
     while (!words.empty() && (words.back() == '\n' || words.back() == ' ')) words.pop_back();
     return words;
 }
 
 // After its output has ended: a little time for the process to end as well.
-std::string ArmProcess::how_it_ended() {
+std::string ArmProcess::exit_text() {
     const auto start = Clock::now();
     siginfo_t info{};
     while (info.si_pid == 0 && since(start) < 2000.0) {
@@ -201,8 +217,8 @@ bool ArmProcess::take_output(Exchange& exchange) {
         return true;
     }
     if (!open) {
-        exchange.end = Exchange::End::gone;
-        exchange.text = how_it_ended();
+        exchange.end = Exchange::End::exited;
+        exchange.text = exit_text();
         return true;
     }
     return false;
@@ -221,7 +237,7 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
         if (rest <= 0.0) {
             exchange.end = Exchange::End::timed_out;
             exchange.text =
-                "said nothing for " + std::to_string(static_cast<long>(timeout_ms / 1000.0)) + " s";
+                "did not answer within " + std::to_string(static_cast<long>(timeout_ms / 1000.0)) + " s";
             return exchange;
         }
         std::array<pollfd, 3> files{pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
@@ -245,12 +261,12 @@ Exchange ArmProcess::wait_for_line(const std::string& line, double timeout_ms) {
     }
 }
 
-Exchange ArmProcess::ask(const std::string& line, double timeout_ms) {
-    if (child_ < 0) return {Exchange::End::gone, "has been ended", 0.0};
+Exchange ArmProcess::request(const std::string& line, double timeout_ms) {
+    if (child_ < 0) return {Exchange::End::exited, "has been ended", 0.0};
     drain(output_, read_, longest_line);
     if (!read_.empty())
         return {Exchange::End::unsolicited,
-                "it spoke without being asked: '" + base::quoted(read_.substr(0, read_.find('\n'))) + "'",
+                "it sent a line without a request: '" + base::quoted(read_.substr(0, read_.find('\n'))) + "'",
                 0.0};
     ::kill(-child_, SIGCONT);
     auto exchange = wait_for_line(line, timeout_ms);

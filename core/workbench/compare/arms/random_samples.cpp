@@ -40,7 +40,7 @@ std::vector<std::int64_t> labels_of(std::mt19937_64& random, const std::vector<s
 }  // namespace
 
 data::SampleList random_samples(const config::Config& config, std::int64_t count,
-                                std::optional<LengthRange> lengths, std::uint64_t seed) {
+                                std::optional<bench::LengthRange> lengths, std::uint64_t seed) {
     data::SampleList samples;
     std::mt19937_64 random(seed);
     const std::int64_t longest = config.batch.max_length;
@@ -61,6 +61,9 @@ data::SampleList random_samples(const config::Config& config, std::int64_t count
             sample.labels = following(random, sample.ids, vocabulary);
         } else if (config.task.label_per_token()) {
             sample.labels = labels_of(random, sample.ids, classes);
+        } else if (config.task.float_labels()) {
+            for (std::int64_t c = 0; c < classes; ++c)
+                sample.float_labels.push_back(static_cast<float>(below(random, 2)));
         } else {
             sample.labels = {below(random, classes)};
         }

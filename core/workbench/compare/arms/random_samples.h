@@ -1,5 +1,5 @@
-// Made-up samples for a model and its task, a function of the seed alone: what a training step is timed on
-// where no data is at hand.
+// Random samples for a model and its task, a function of the seed alone: training steps are timed on them
+// where there is no data.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,6 @@ namespace switchyard::compare {
 // token in seven, or, for the next token of a gpt or a t5, every token; a t5's target is as long as its
 // source.
 data::SampleList random_samples(const config::Config& config, std::int64_t count,
-                                std::optional<LengthRange> lengths, std::uint64_t seed);
+                                std::optional<bench::LengthRange> lengths, std::uint64_t seed);
 
 }  // namespace switchyard::compare

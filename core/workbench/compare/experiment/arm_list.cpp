@@ -121,11 +121,11 @@ public:
             complain("there is nothing to compare",
                      "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
                      "tables into the configuration");
-        const auto own = std::count_if(list_.arms.begin(), list_.arms.end(),
-                                       [](const ArmSpec& arm) { return !arm.external(); });
-        if (list_.problems.empty() && own == 0)
+        const auto internal = std::count_if(list_.arms.begin(), list_.arms.end(),
+                                            [](const ArmSpec& arm) { return !arm.external(); });
+        if (list_.problems.empty() && internal == 0)
             complain("all arms are external programs",
-                     "at least one must be a configuration: the others take weights and batches from it");
+                     "at least one must be a configuration: external programs load its weights and batches");
         return std::move(list_);
     }
 

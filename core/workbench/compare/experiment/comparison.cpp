@@ -31,7 +31,7 @@ int Comparison::exit_code() const {
     if (stopped || std::any_of(arms.begin(), arms.end(), [](const ArmResult& arm) { return !arm.ok(); }))
         return 1;
     const bool wrong = std::any_of(pairs.begin(), pairs.end(), [](const PairResult& pair) {
-        return pair.verdict == SpeedVerdict::wrong;
+        return pair.verdict == bench::SpeedVerdict::wrong;
     });
     return wrong ? 5 : 0;
 }

@@ -26,22 +26,22 @@ struct ArmSpec {
     std::string name;
     std::vector<std::string> overrides;  // "attention.backend=naive", on top of the configuration
     std::vector<std::string> program;    // not empty: an external arm
-    std::string folder;                  // that the program runs in
-    std::vector<std::string>
-        differs;  // forced: what makes it no fair comparison, "model.layers: 6, the base has 12"
+    std::string folder;                  // working directory of the program
+    // With --force: what makes the comparison unfair, "model.layers: 6, the base has 12".
+    std::vector<std::string> differs;
 
     bool external() const { return !program.empty(); }
 };
 
-// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;  protocol_error:
-//                              it said what
-// does not fit the protocol;  failed: it said itself that it cannot go on, or could not be started.
+// crashed: its process ended;  timed_out: no answer in time;  nan: its loss was not finite;
+// protocol_error: it wrote a line that does not follow the protocol;  failed: it reported an error, or could
+// not be started.
 enum class ArmStatus : std::uint8_t { ok, crashed, timed_out, nan, protocol_error, failed };
 
 // One arm in one block.
 struct ArmBlock {
-    TimedSample sample;    // ms of one step
-    double wall_ms = 0.0;  // of the turn, by the coordinator's clock
+    bench::TimedSample sample;  // ms of one step
+    double wall_ms = 0.0;       // of the turn, by the coordinator's clock
     std::int64_t steps = 0;
     std::int64_t samples = 0, tokens = 0;  // of all its timed steps
 };
@@ -50,8 +50,8 @@ struct ArmResult {
     ArmSpec spec;
     ArmStatus status = ArmStatus::ok;
     std::string reason;  // why it is not ok
-    std::string what, dtype;
-    Interval step_ms;
+    std::string description, dtype;
+    base::Interval step_ms;
     double samples_per_second = 0.0;
     double tokens_per_second = 0.0;
     std::int64_t peak_memory_bytes = -1;
@@ -74,11 +74,11 @@ struct ArmResult {
 struct PairResult {
     std::size_t base = 0;
     std::size_t arm = 0;
-    Interval speedup;
-    SpeedVerdict verdict = SpeedVerdict::cannot_tell;
+    base::Interval speedup;
+    bench::SpeedVerdict verdict = bench::SpeedVerdict::cannot_tell;
     double p = 1.0;      // Wilcoxon's signed-rank test over blocks of "as fast as each other"
     std::string reason;  // of WRONG, and of what cannot be told
-    std::optional<EquivalenceResult> loss;
+    std::optional<bench::EquivalenceResult> loss;
 };
 
 struct Comparison {
@@ -91,7 +91,7 @@ struct Comparison {
     std::uint64_t seed = 0;
     int seeds = 0;
     std::int64_t loss_steps = 0;  // of each seed
-    std::optional<LossMargin> margin;
+    std::optional<bench::LossMargin> margin;
     double elapsed_ms = 0.0;
     bool stopped = false;
 

@@ -23,13 +23,15 @@ Json drift(const Drift& value) {
 
 Json block_json(const std::optional<ArmBlock>& block) {
     if (!block) return nullptr;
-    return {{"step_ms", base::number_or_null(block->sample.ms)},
-            {"position", block->sample.position},
-            {"outlier", block->sample.outlier},
-            {"lost_slices", block->sample.lost_slices < 0 ? Json(nullptr) : Json(block->sample.lost_slices)},
-            {"turn_ms", base::number_or_null(block->wall_ms)},
-            {"samples", block->samples},
-            {"tokens", block->tokens}};
+    return {
+        {"step_ms", base::number_or_null(block->sample.ms)},
+        {"position", block->sample.position},
+        {"outlier", block->sample.outlier},
+        {"involuntary_switches",
+         block->sample.involuntary_switches < 0 ? Json(nullptr) : Json(block->sample.involuntary_switches)},
+        {"turn_ms", base::number_or_null(block->wall_ms)},
+        {"samples", block->samples},
+        {"tokens", block->tokens}};
 }
 
 Json arm_json(const ArmResult& arm) {
@@ -43,7 +45,7 @@ Json arm_json(const ArmResult& arm) {
             {"differs", arm.spec.differs},
             {"status", name(arm.status)},
             {"reason", arm.reason},
-            {"what", arm.what},
+            {"description", arm.description},
             {"dtype", arm.dtype},
             {"samples_per_second", timed ? base::number_or_null(arm.samples_per_second) : Json(nullptr)},
             {"tokens_per_second", timed ? base::number_or_null(arm.tokens_per_second) : Json(nullptr)},

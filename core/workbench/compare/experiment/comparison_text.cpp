@@ -9,24 +9,27 @@
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/bench/measure/text_table.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/report/html_text.h"
 
 namespace switchyard::compare {
 namespace {
 
-using Align = TextTable::Align;
+using Align = bench::TextTable::Align;
 
 constexpr std::size_t width = 100;
 
 std::string drift_text(double value) { return std::isnan(value) ? "-" : base::scientific(value); }
 
-std::string paragraph(const std::string& text) { return "  " + wrap(text, width - 6, "      ") + "\n"; }
+std::string paragraph(const std::string& text) {
+    return "  " + bench::wrap(text, width - 6, "      ") + "\n";
+}
 
 // Each line of it for itself.
 std::string indented(const std::string& text) {
     std::string result;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
-        result += "    " + wrap(line, width - 8, "      ") + "\n";
+        result += "    " + bench::wrap(line, width - 8, "      ") + "\n";
     return result;
 }
 
@@ -44,12 +47,12 @@ std::string status_text(ArmStatus status) {
 }
 
 std::string speeds(const Comparison& comparison) {
-    TextTable table({{"arm", Align::left},
-                     {"dtype", Align::left},
-                     {"ms a step [95 %]", Align::left},
-                     {"samples/s"},
-                     {"tokens/s"},
-                     {"memory"}});
+    bench::TextTable table({{"arm", Align::left},
+                            {"dtype", Align::left},
+                            {"ms a step [95 %]", Align::left},
+                            {"samples/s"},
+                            {"tokens/s"},
+                            {"memory"}});
     std::string failures;
     for (const auto& arm : comparison.arms) {
         if (!arm.ok()) {
@@ -62,7 +65,7 @@ std::string speeds(const Comparison& comparison) {
              base::digits(arm.tokens_per_second),
              arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
         if (arm.by_coordinator)
-            table.note("timed from outside: the times that it says leave out much of its turns");
+            table.note("timed from outside: the times it reports leave out much of its turns");
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
     }
     return table.render("  ", width) + failures;
@@ -76,7 +79,7 @@ std::string percent_text(double share) {
 }
 
 std::string stability(const Comparison& comparison) {
-    TextTable table({{"stability", Align::left}, {"loss drift"}, {"skipped steps"}, {"stable"}});
+    bench::TextTable table({{"stability", Align::left}, {"loss drift"}, {"skipped steps"}, {"stable"}});
     for (const auto& arm : comparison.arms) {
         const auto& found = arm.stability;
         const std::string late =
@@ -91,7 +94,8 @@ std::string stability(const Comparison& comparison) {
 }
 
 std::string drifts(const Comparison& comparison) {
-    TextTable table({{"first step, from the base", Align::left}, {"loss"}, {"outputs"}, {"gradients"}});
+    bench::TextTable table(
+        {{"first step, from the base", Align::left}, {"loss"}, {"outputs"}, {"gradients"}});
     bool any = false;
     for (const auto& pair : comparison.pairs) {
         const auto& arm = comparison.arms[pair.arm];
@@ -114,16 +118,14 @@ std::string what_ran(const Comparison& comparison) {
 std::string loss_text(const Comparison& comparison, const PairResult& pair) {
     const auto& loss = *pair.loss;
     const auto& arm = comparison.arms[pair.arm].spec.name;
-    const std::string verdict = loss.verdict == Equivalence::different    ? "NOT EQUIVALENT"
-                                : loss.verdict == Equivalence::equivalent ? "EQUIVALENT"
-                                                                          : "CANNOT TELL";
-    std::string text = arm + ": final loss " + verdict;
+    std::string text = arm + ": final loss " + report::in_words(name(loss.verdict));
     if (!std::isnan(loss.difference)) {
         char numbers[160];
         const double scale = comparison.margin->relative ? 100.0 : 1.0;
         std::snprintf(numbers, sizeof numbers, ": %+.4g [%+.4g, %+.4g]%s, margin %s, p %.2g",
                       loss.difference * scale, loss.low * scale, loss.high * scale,
-                      comparison.margin->relative ? " %" : "", to_string(*comparison.margin).c_str(), loss.p);
+                      comparison.margin->relative ? " %" : "", bench::to_string(*comparison.margin).c_str(),
+                      loss.p);
         text += numbers;
     }
     return text + (loss.reason.empty() ? "" : " (" + loss.reason + ")");
@@ -158,18 +160,17 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
     char p[32];
     std::snprintf(p, sizeof p, " (p %.2g)", pair.p);
     switch (pair.verdict) {
-        case SpeedVerdict::faster:
+        case bench::SpeedVerdict::faster:
             return arm + " is FASTER than " + base + ": " + ratio + p;
-        case SpeedVerdict::slower:
+        case bench::SpeedVerdict::slower:
             return arm + " is SLOWER than " + base + ": " + ratio + p;
-        case SpeedVerdict::same:
+        case bench::SpeedVerdict::same:
             return arm + " is the SAME as " + base + " within 2 %: " + ratio;
-        case SpeedVerdict::wrong:
+        case bench::SpeedVerdict::wrong:
             return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
         default:
             return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
-                   (pair.reason.empty() ? "; more blocks or a quieter machine would tell"
-                                        : "; " + pair.reason);
+                   (pair.reason.empty() ? "; use more blocks or a quieter machine" : "; " + pair.reason);
     }
 }
 

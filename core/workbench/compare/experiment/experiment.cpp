@@ -26,11 +26,11 @@ public:
         for (auto& started : arms_) {
             ArmResult arm;
             arm.spec = started.spec;
-            if (started.link == nullptr) fail(arm, ArmStatus::failed, started.error);
+            if (started.client == nullptr) fail(arm, ArmStatus::failed, started.error);
             result_.arms.push_back(std::move(arm));
         }
         amplification_.resize(arms_.size());
-        first_.resize(arms_.size(), false);
+        first_step_written_.resize(arms_.size(), false);
         first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
         unaccounted_.resize(arms_.size());
         done_.resize(arms_.size(), 0);
@@ -44,11 +44,11 @@ public:
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
         for (std::size_t at = 0; at < arms_.size(); ++at) {
-            if (!arms_[at].link) continue;
+            if (!arms_[at].client) continue;
             if (result_.arms[at].ok() && !result_.stopped)
-                arms_[at].link->leave();
+                arms_[at].client->quit();
             else
-                arms_[at].link->end();
+                arms_[at].client->kill();
         }
         judge_pairs(result_, settings_.margin);
         judge_stabilities(result_);
@@ -70,19 +70,19 @@ private:
     }
     void end(std::size_t at, ArmStatus status, const std::string& reason) {
         fail(result_.arms[at], status, reason);
-        arms_[at].link->end();
+        arms_[at].client->kill();
         tell(result_.arms[at].spec.name + ": " + std::string(name(status)) + ": " + reason);
     }
 
     // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the
     // reason.
-    std::optional<std::string> ask(std::size_t at, const Json& message, const std::string& phase,
-                                   double* wall_ms = nullptr) {
-        auto exchange = arms_[at].link->ask(message.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                            settings_.timeout_ms);
+    std::optional<std::string> request(std::size_t at, const Json& message, const std::string& phase,
+                                       double* wall_ms = nullptr) {
+        auto exchange = arms_[at].client->request(
+            message.dump(-1, ' ', false, Json::error_handler_t::replace), settings_.timeout_ms);
         elapsed_ms_ += exchange.wall_ms;
         if (wall_ms != nullptr) *wall_ms = exchange.wall_ms;
-        const auto words = arms_[at].link->last_words();
+        const auto words = arms_[at].client->stderr_tail();
         const std::string last = words.empty() ? "" : "\n" + words;
         switch (exchange.end) {
             case Exchange::End::answered:
@@ -90,7 +90,7 @@ private:
             case Exchange::End::timed_out:
                 end(at, ArmStatus::timed_out, exchange.text + " " + phase + last);
                 break;
-            case Exchange::End::gone:
+            case Exchange::End::exited:
                 end(at, ArmStatus::crashed, exchange.text + " " + phase + last);
                 break;
             case Exchange::End::unsolicited:
@@ -111,17 +111,17 @@ private:
             if (result_.stopped) return;
             if (result_.arms[at].ok()) prepare(at, seed);
             if (at != settings_.reference_arm) continue;
-            if (!result_.arms[at].ok()) return end_borrowers(seed);
-            if (settings_.lent) lent_ = settings_.lent(seed);
+            if (!result_.arms[at].ok()) return fail_external_arms(seed);
+            if (settings_.shared_steps) shared_steps_ = settings_.shared_steps(seed);
         }
     }
 
-    // Without weights and batches there is nothing for the external arms to do.
-    void end_borrowers(int seed) {
+    // They cannot run without the weights and batches of the reference arm.
+    void fail_external_arms(int seed) {
         for (std::size_t at = 0; at < arms_.size(); ++at) {
             if (result_.arms[at].ok() && result_.arms[at].spec.external())
                 end(at, ArmStatus::failed,
-                    "was not run: it takes weights and batches from " +
+                    "was not run: it loads weights and batches of " +
                         result_.arms[settings_.reference_arm].spec.name + ", which failed");
         }
         for (std::size_t at = 0; at < arms_.size(); ++at) {
@@ -133,22 +133,22 @@ private:
         tell(result_.arms[at].spec.name + ": prepares" +
              (seed < 0 ? "" : " for seed " + std::to_string(seed + 1)));
         done_[at] = 0;
-        const auto line = ask(at, settings_.prepare({at, seed}), "while it prepared");
+        const auto line = request(at, settings_.prepare({at, seed}), "while it prepared");
         if (!line) return;
         const auto answer = read_ready(*line);
-        if (const auto* nonsense = std::get_if<Nonsense>(&answer))
-            return end(at, ArmStatus::protocol_error, nonsense->text);
+        if (const auto* protocol_error = std::get_if<ProtocolError>(&answer))
+            return end(at, ArmStatus::protocol_error, protocol_error->text);
         if (const auto* error = std::get_if<ArmError>(&answer))
             return end(at, ArmStatus::failed, error->text);
         const auto& ready = std::get<Ready>(answer);
         auto& arm = result_.arms[at];
-        arm.what = ready.what;
+        arm.description = ready.description;
         arm.dtype = ready.dtype;
         if (seed >= 0) return;
         if (!std::isfinite(ready.loss) && !arm.spec.external())
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
         amplification_[at] = ready.amplification;
-        first_[at] = ready.first;
+        first_step_written_[at] = ready.first_step_written;
         first_loss_[at] = ready.loss;
     }
 
@@ -163,7 +163,8 @@ private:
             auto& arm = result_.arms[at];
             const auto from = static_cast<std::size_t>(base);
             if (!arm.ok() || !arm.spec.differs.empty()) continue;
-            if (settings_.drift && first_[at] && first_[from]) arm.drift = settings_.drift(at, from);
+            if (settings_.drift && first_step_written_[at] && first_step_written_[from])
+                arm.drift = settings_.drift(at, from);
             arm.drift.loss =
                 std::abs(first_loss_[at] - first_loss_[from]) / std::max(std::abs(first_loss_[from]), 1e-30);
             if (known != amplification_.end())
@@ -174,11 +175,11 @@ private:
     // Steps of one arm, their losses kept; nothing where it failed.
     std::optional<Turn> take_turn(std::size_t at, std::int64_t steps, const std::string& phase,
                                   double& wall_ms, std::vector<double>& losses) {
-        const auto line = ask(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
+        const auto line = request(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
         if (!line) return std::nullopt;
         auto answer = read_turn(*line, steps);
-        if (const auto* nonsense = std::get_if<Nonsense>(&answer)) {
-            end(at, ArmStatus::protocol_error, nonsense->text);
+        if (const auto* protocol_error = std::get_if<ProtocolError>(&answer)) {
+            end(at, ArmStatus::protocol_error, protocol_error->text);
             return std::nullopt;
         }
         if (const auto* error = std::get_if<ArmError>(&answer)) {
@@ -190,12 +191,12 @@ private:
         const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
         if (claimed > wall_ms * 1.01 + 2.0) {
             end(at, ArmStatus::protocol_error,
-                "it says that " + std::to_string(steps) + " steps took " +
-                    std::to_string(std::lround(claimed)) + " ms, of a turn of " +
+                "it reports " + std::to_string(std::lround(claimed)) + " ms for " + std::to_string(steps) +
+                    (steps == 1 ? " step" : " steps") + "; its turn took " +
                     std::to_string(std::lround(wall_ms)) + " ms");
             return std::nullopt;
         }
-        if (const auto wrong = beyond_lent(lent_, done_[at], steps, turn.samples, turn.tokens);
+        if (const auto wrong = wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens);
             !wrong.empty()) {
             end(at, ArmStatus::protocol_error, wrong);
             return std::nullopt;
@@ -211,8 +212,8 @@ private:
         return std::move(turn);
     }
 
-    // Where an arm says only how many, they are taken for the first of the turn: a loss scale backs off at
-    // once.
+    // Where an arm reports only how many, the first steps of the turn count as skipped: a loss scale backs
+    // off at once.
     void keep_skips(std::size_t at, const Turn& turn, std::int64_t steps) {
         auto& skipped = result_.arms[at].skipped;
         for (std::int64_t step = 0; step < steps; ++step) {
@@ -324,11 +325,11 @@ private:
         block.samples = std::max<std::int64_t>(1, timed(turn->step_samples, turn->samples));
         block.tokens = timed(turn->step_tokens, turn->tokens);
         const double ms = std::accumulate(turn->step_ms.begin() + lead, turn->step_ms.end(), 0.0);
-        block.sample = {position, ms / static_cast<double>(steps), turn->lost_slices, false};
+        block.sample = {position, ms / static_cast<double>(steps), turn->involuntary_switches, false};
         const double claimed = std::accumulate(turn->step_ms.begin(), turn->step_ms.end(), 0.0);
         unaccounted_[at].push_back(claimed / wall);
-        // Believed if the times that it says fill its turns.
-        arm.by_coordinator = wall - claimed > 5.0 && median(unaccounted_[at]) < 0.8;
+        // Its clock is used if the times it reports fill its turns.
+        arm.by_coordinator = wall - claimed > 5.0 && bench::median(unaccounted_[at]) < 0.8;
         return block;
     }
 
@@ -354,13 +355,13 @@ private:
 
     std::vector<StartedArm> arms_;
     const ExperimentSettings& settings_;
-    PhiloxStream random_;
+    bench::PhiloxStream random_;
     Comparison result_;
     std::vector<std::optional<Drift>> amplification_;
-    std::vector<bool> first_;
+    std::vector<bool> first_step_written_;
     std::vector<double> first_loss_;
     std::vector<std::vector<double>> unaccounted_;
-    std::vector<LentStep> lent_;
+    std::vector<StepCounts> shared_steps_;
     std::vector<std::int64_t> done_;  // steps since each arm prepared
     int planned_blocks_ = 0;
     double elapsed_ms_ = 0.0;

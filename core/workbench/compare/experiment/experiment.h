@@ -1,6 +1,6 @@
 // The coordinator of a comparison: arms take turns, one awake at a time, in randomised interleaved blocks.
 //
-//     prepare   every arm makes its model from the same weights and says what its first step gives
+//     prepare   every arm makes its model from the same weights and reports its first step
 //     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how
 //               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
@@ -8,10 +8,9 @@
 //               end
 //
 // The numbers of blocks and steps are fixed before the first block, never by the results. An arm that fails
-// is left with its reason;
-// the others go on.
+// keeps its row and its reason; the others go on.
 //
-// No LibTorch here: arms are links, and a test puts made-up ones in.
+// No LibTorch here: the coordinator knows only clients, and tests put in fake ones.
 #pragma once
 
 #include <functional>
@@ -22,8 +21,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/workbench/compare/arms/arm_link.h"
-#include "core/workbench/compare/arms/lent_size.h"
+#include "core/workbench/compare/arms/arm_client.h"
+#include "core/workbench/compare/arms/step_counts.h"
 #include "core/workbench/compare/experiment/comparison.h"
 
 namespace switchyard::compare {
@@ -36,7 +35,7 @@ struct Preparation {
 
 struct StartedArm {
     ArmSpec spec;
-    std::unique_ptr<ArmLink> link;  // nullptr: could not be started, for `error`
+    std::unique_ptr<ArmClient> client;  // nullptr: could not be started; `error` says why
     std::string error;
 };
 
@@ -45,7 +44,7 @@ struct ExperimentSettings {
     int min_blocks = 9;
     int max_blocks = 60;
     std::int64_t steps_per_block = 0;  // 0: as many as last min_turn_ms
-    double time_ms = 60'000.0;         // for warm-up and blocks, about
+    double time_ms = 60'000.0;         // for warm-up and blocks, roughly
     double warm_up_ms = 1000.0;        // of each arm, at least two turns
     double min_turn_ms = 100.0;
     double timeout_ms = 300'000.0;  // for one answer
@@ -53,17 +52,17 @@ struct ExperimentSettings {
     std::uint64_t seed = 0;         // of the order and of the bootstrap
     int seeds = 0;
     std::int64_t loss_steps = 0;
-    std::optional<LossMargin> loss_margin;
+    std::optional<bench::LossMargin> loss_margin;
     std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
 
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
     // After every arm has prepared: the drift of an arm's first step from that of another, files that their
     // preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;
-    // After the reference arm has prepared, where others borrow from it: what was lent, step by step. Counts
-    // of arms are compared with it.
-    std::function<std::vector<LentStep>(int seed)> lent;
-    std::function<void(const std::string&)> progress;  // a line on what goes on
+    // Called after the reference arm has prepared: what the batches hold that it exported for external arms,
+    // step by step; nothing where there are none. What arms report is checked against it.
+    std::function<std::vector<StepCounts>(int seed)> shared_steps;
+    std::function<void(const std::string&)> progress;  // a line about what is being done
     std::function<bool()> stop;
 };
 

@@ -16,7 +16,7 @@ void use_coordinators_clock(ArmResult& arm, std::int64_t lead_in) {
 }
 
 void mark_outlier_blocks(ArmResult& arm) {
-    std::vector<TimedSample> samples;
+    std::vector<bench::TimedSample> samples;
     for (const auto& block : arm.blocks) {
         if (!block) continue;
         samples.push_back(block->sample);
@@ -24,7 +24,7 @@ void mark_outlier_blocks(ArmResult& arm) {
             static_cast<double>(block->steps) / static_cast<double>(std::max<std::int64_t>(
                                                     1, block->tokens > 0 ? block->tokens : block->samples));
     }
-    mark_outliers(samples);
+    bench::mark_outliers(samples);
     std::size_t next = 0;
     for (auto& block : arm.blocks) {
         if (block) block->sample.outlier = samples[next++].outlier;
@@ -44,9 +44,9 @@ void summarise(ArmResult& arm, const Comparison& comparison) {
         rates.push_back(static_cast<double>(block->samples) / std::max(seconds, 1e-9));
         tokens.push_back(static_cast<double>(block->tokens) / std::max(seconds, 1e-9));
     }
-    arm.step_ms = median_interval(good, {.seed = comparison.seed});
-    arm.samples_per_second = median(rates);
-    arm.tokens_per_second = median(tokens);
+    arm.step_ms = bench::median_interval(good, {.seed = comparison.seed});
+    arm.samples_per_second = bench::median(rates);
+    arm.tokens_per_second = bench::median(tokens);
 }
 
 // Milliseconds a sample: arms whose loaders make other batches are still comparable.
@@ -64,26 +64,26 @@ std::vector<std::optional<double>> costs(const ArmResult& arm) {
 PairResult judge_pair(const Comparison& comparison, std::size_t base_at, std::size_t arm_at, double margin) {
     const ArmResult& base = comparison.arms[base_at];
     const ArmResult& arm = comparison.arms[arm_at];
-    PairResult pair{base_at, arm_at, {}, SpeedVerdict::cannot_tell, 1.0, "", std::nullopt};
+    PairResult pair{base_at, arm_at, {}, bench::SpeedVerdict::cannot_tell, 1.0, "", std::nullopt};
     const auto base_costs = costs(base), arm_costs = costs(arm);
     std::vector<double> logs;
     for (std::size_t block = 0; block < std::min(base_costs.size(), arm_costs.size()); ++block) {
         if (base_costs[block] && arm_costs[block])
             logs.push_back(std::log(*base_costs[block] / *arm_costs[block]));
     }
-    pair.speedup = speedup(base_costs, arm_costs, {.seed = comparison.seed});
-    pair.p = signed_rank_p(logs);
+    pair.speedup = bench::speedup(base_costs, arm_costs, {.seed = comparison.seed});
+    pair.p = bench::signed_rank_p(logs);
     // The bootstrap of fewer than six blocks is their range: too narrow to conclude anything from.
     if (logs.size() < 6)
-        pair.reason = "it takes six blocks at least, there are " + std::to_string(logs.size());
+        pair.reason = "at least six blocks are needed; there are " + std::to_string(logs.size());
     else
-        pair.verdict = judge(pair.speedup, margin);
+        pair.verdict = bench::judge(pair.speedup, margin);
     if (const auto far = too_far(arm.drift, arm.allowed); !far.empty()) {
-        pair.verdict = SpeedVerdict::wrong;
+        pair.verdict = bench::SpeedVerdict::wrong;
         pair.reason = far;
     }
     if (comparison.margin)
-        pair.loss = test_equivalence(base.final_losses, arm.final_losses, *comparison.margin);
+        pair.loss = bench::test_equivalence(base.final_losses, arm.final_losses, *comparison.margin);
     return pair;
 }
 

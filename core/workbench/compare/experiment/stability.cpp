@@ -130,7 +130,7 @@ Stability judge_stability(const StepRecord& arm, const StepRecord* base) {
     else if (arm.losses.size() >= least_steps)
         result.stable = true;
     else
-        result.reason = "it takes " + std::to_string(least_steps) + " steps at least, there are " +
+        result.reason = "at least " + std::to_string(least_steps) + " steps are needed; there are " +
                         std::to_string(arm.losses.size());
     return result;
 }

@@ -10,8 +10,8 @@
 namespace switchyard::model {
 
 // t5 and t5_gated (version 1.1) differ in their feed-forward's tensors.  own: no model of transformers is
-// that one (a GPT-2 with ALiBi, a windowed BERT); it is saved under our
-// names with the model_type "switchyard", which transformers refuses instead of computing something else.
+// that one (a GPT-2 with ALiBi, a windowed BERT); it is saved under our names with the model_type
+// "switchyard", which transformers refuses instead of computing something else.
 enum class Family : std::uint8_t { bert, gpt2, llama, t5, t5_gated, own };
 
 // Of the model alone.

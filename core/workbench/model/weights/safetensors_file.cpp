@@ -71,7 +71,7 @@ Error read_shape(const Json& entry, StoredTensor& tensor, std::uint64_t& bytes) 
 }
 
 Error read_entry(const Json& entry, StoredTensor& tensor, const std::byte* data, std::uint64_t data_bytes) {
-    if (!entry.is_object()) return "is no object with dtype, shape and data_offsets";
+    if (!entry.is_object()) return "is not an object with dtype, shape and data_offsets";
     const auto dtype = entry.find("dtype");
     if (dtype == entry.end() || !dtype->is_string()) return "has no \"dtype\"";
     tensor.type = find_safetensors_type(dtype->get_ref<const std::string&>());
@@ -101,9 +101,9 @@ Error read_entry(const Json& entry, StoredTensor& tensor, const std::byte* data,
 }
 
 Error read_metadata(const Json& entry, std::map<std::string, std::string>& metadata) {
-    if (!entry.is_object()) return "__metadata__ is no object";
+    if (!entry.is_object()) return "__metadata__ is not an object";
     for (const auto& [key, value] : entry.items()) {
-        if (!value.is_string()) return "__metadata__: '" + base::quoted(key) + "' is no string";
+        if (!value.is_string()) return "__metadata__: '" + base::quoted(key) + "' is not a string";
         metadata[key] = value.get<std::string>();
     }
     return std::nullopt;
@@ -142,7 +142,7 @@ Error SafetensorsFile::map_file() {
     struct stat status {};
     Error error;
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        error = "is no regular file";
+        error = "is not a regular file";
     } else if (status.st_size < 8) {
         error = "has " + std::to_string(status.st_size) +
                 " bytes; a safetensors file starts with the 8-byte length of its header";
@@ -168,7 +168,7 @@ Error SafetensorsFile::read_header() {
     }
     const auto* text = reinterpret_cast<const char*>(mapping_) + 8;
     if (header_bytes == 0 || text[0] != '{')
-        return "its header does not start with '{': it is no safetensors file";
+        return "its header does not start with '{': it is not a safetensors file";
 
     const auto parsed =
         base::parse_json({text, static_cast<std::size_t>(header_bytes)}, "", 1, header_limits);

@@ -27,7 +27,7 @@ base::FileError save_weights(const std::string& folder, const config::Config& co
                              const Parameters& parameters, const SpecialTokens& tokens) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    if (error) return "cannot make the folder " + folder + ": " + error.message();
+    if (error) return "cannot create the folder " + folder + ": " + error.message();
     const auto family = family_of(config);
     std::vector<NamedTensor> tensors;
     for (const auto& theirs : their_tensors(family, parameters)) {

@@ -31,7 +31,7 @@ bool is_index(std::string_view name) { return name.ends_with(".safetensors.index
 // by their names.
 std::string other_format(const std::string& path) {
     std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) return "is no regular file";
+    if (!fs::is_regular_file(path, ignored)) return "is not a regular file";
     std::array<char, 4> head{};
     std::ifstream(path, std::ios::binary).read(head.data(), head.size());
     const std::string_view start(head.data(), head.size());

@@ -104,7 +104,7 @@ std::optional<double> change_of_past(const CheckBench& bench) {
 Diagnosis check_attention_rows(CheckBench& bench) {
     const at::NoGradGuard no_grad;
     Diagnosis result{"attention rows sum to one", Health::good, "", ""};
-    std::set<const model::AttentionOp*> seen;
+    std::set<const runtime::AttentionOp*> seen;
     double worst = 0.0;
     for (const auto& place : places_of(bench.session.config())) {
         const auto& layer = place.layer;

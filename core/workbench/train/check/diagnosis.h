@@ -38,7 +38,7 @@ Diagnosis check_gradients(CheckBench& bench);       // finite, neither vanishing
 Diagnosis check_all_parameters(CheckBench& bench);  // every parameter gets a gradient
 Diagnosis check_memory(CheckBench& bench);          // live memory does not grow from step to step
 Diagnosis check_first_steps(CheckBench& bench);     // the loss of the first steps falls
-Diagnosis check_overfit(CheckBench& bench);         // one batch can be learnt by heart
+Diagnosis check_overfit(CheckBench& bench);         // one batch can be memorized
 
 }  // namespace switchyard::train
 

@@ -30,9 +30,9 @@ Diagnosis check_memory(CheckBench& bench) {
     auto grown = std::numeric_limits<std::int64_t>::max();
     std::int64_t before = 0;
     for (int window = 0; window < 3 && grown > 0; ++window) {
-        before = host::cpu_memory_stats().live_bytes;
+        before = machine::cpu_memory_stats().live_bytes;
         for (int i = 0; i < 4; ++i) step_on(bench, 0);
-        grown = std::min<std::int64_t>(grown, host::cpu_memory_stats().live_bytes - before);
+        grown = std::min<std::int64_t>(grown, machine::cpu_memory_stats().live_bytes - before);
     }
     std::ostringstream text;
     text << "live tensor bytes change by " << grown << " over 4 equal steps (" << before / (1 << 20)
@@ -62,13 +62,13 @@ Diagnosis check_first_steps(CheckBench& bench) {
             "try a tenth of optimizer.lr; if that does not help, check that labels belong to their texts";
     } else if (last > 0.98 * first) {
         result.health = Health::unclear;
-        result.advice = "it hardly falls: try three times optimizer.lr";
+        result.advice = "it hardly falls: try an optimizer.lr three times as large";
     }
     return result;
 }
 
 Diagnosis check_overfit(CheckBench& bench) {
-    Diagnosis result{"one batch can be learnt by heart", Health::good, "", ""};
+    Diagnosis result{"one batch can be memorized", Health::good, "", ""};
     bench.trainer.set_dropout(false);
     const double first = step_on(bench, 0);
     double last = first;
@@ -81,7 +81,7 @@ Diagnosis check_overfit(CheckBench& bench) {
     if (!(last < 0.5 * first)) {
         result.health = Health::bad;
         result.advice =
-            "a model that cannot do that cannot learn: check the labels, the loss and that optimizer.lr is "
+            "a model that cannot do this cannot learn: check the labels, the loss and that optimizer.lr is "
             "not far too small or large";
     } else if (last > 0.05 * first) {
         result.health = Health::unclear;

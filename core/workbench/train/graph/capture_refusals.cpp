@@ -8,16 +8,17 @@ namespace switchyard::train {
 namespace {
 
 // Empty: its calls can be captured.
-std::string why_not(const host::BindingBase& binding) {
+std::string why_not(const runtime::BindingBase& binding) {
     const char* const answer = binding.answer(graph_capture_property);
     return answer == nullptr ? "it does not say that its calls can be captured" : answer;
 }
 
 }  // namespace
 
-std::vector<std::string> capture_refusals(const model::BoundPlan& plan, const model::OptimizerOp& optimizer) {
+std::vector<std::string> capture_refusals(const model::BoundPlan& plan,
+                                          const runtime::OptimizerOp& optimizer) {
     std::vector<std::string> lines;
-    const auto refuse = [&](const host::BindingBase& binding, const std::string& reason) {
+    const auto refuse = [&](const runtime::BindingBase& binding, const std::string& reason) {
         auto line = "train.cuda_graph: " + binding.describe() + ": " + reason +
                     "; choose another backend, or train.cuda_graph = false";
         if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));

@@ -11,6 +11,7 @@
 namespace switchyard::train {
 
 // A line for each reason, with the component and what to do; empty: nothing speaks against it.
-std::vector<std::string> capture_refusals(const model::BoundPlan& plan, const model::OptimizerOp& optimizer);
+std::vector<std::string> capture_refusals(const model::BoundPlan& plan,
+                                          const runtime::OptimizerOp& optimizer);
 
 }  // namespace switchyard::train

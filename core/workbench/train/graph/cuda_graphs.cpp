@@ -8,7 +8,7 @@
 namespace switchyard::train {
 
 CudaGraphs load_cuda_graphs() {
-    const auto path = host::belonging_path(cuda_graphs_library);
+    const auto path = machine::belonging_path(cuda_graphs_library);
     if (path.empty()) {
         return {nullptr, "train.cuda_graph: " + std::string(cuda_graphs_library) +
                              " is not beside this program: it is built where nvcc is found"};
@@ -17,7 +17,7 @@ CudaGraphs load_cuda_graphs() {
     const char* const message = library == nullptr ? dlerror() : nullptr;
     if (library == nullptr)
         return {nullptr, "train.cuda_graph: " +
-                             host::explain_dlopen_error(path, message == nullptr ? "" : message).reason};
+                             machine::explain_dlopen_error(path, message == nullptr ? "" : message).reason};
     using Make = GraphMaker*();
     auto* const make = reinterpret_cast<Make*>(dlsym(library, cuda_graphs_symbol));
     if (make == nullptr)

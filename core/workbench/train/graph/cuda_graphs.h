@@ -14,7 +14,7 @@ struct CudaGraphs {
     std::string error;
 };
 
-// After host::load_libtorch_cuda. The library stays open.
+// After machine::load_libtorch_cuda. The library stays open.
 CudaGraphs load_cuda_graphs();
 
 inline constexpr const char* cuda_graphs_library = "libexec/switchyard/libswitchyard_cuda_graphs.so";

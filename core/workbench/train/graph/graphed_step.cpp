@@ -63,7 +63,7 @@ GraphedStep::Result GraphedStep::run(std::vector<Batch>& batches, std::int64_t l
     labels_.fill_(static_cast<double>(std::max<std::int64_t>(1, labels)));
     lr_factor_.fill_(lr_factor);
     graphs_.run(batches);
-    model::raise_versions(parts_.groups);  // a replay does not
+    runtime::raise_versions(parts_.groups);  // a replay does not
     Result result;
     result.loss = loss_.item<double>();
     if (measures_norm_) result.grad_norm = grad_norm_.item<double>();

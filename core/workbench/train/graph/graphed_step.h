@@ -28,7 +28,7 @@ public:
         const model::BoundPlan& plan;
         const model::Model& model;
         const model::Parameters& parameters;
-        const model::OptimizerOp& optimizer;
+        const runtime::OptimizerOp& optimizer;
         std::vector<ParameterGroup> groups;  // with the learning rates that the factor is applied to
     };
     struct Result {

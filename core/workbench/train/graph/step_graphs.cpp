@@ -17,9 +17,9 @@ auto tensors_of(OneBatch& batch) {
     auto& a = batch.source;
     auto& b = batch.target;
     return std::array{
-        &a.ids,       &a.token_type_ids, &a.tokens.lengths, &a.tokens.cu_seqlens, &a.tokens.positions,
-        &b.ids,       &b.token_type_ids, &b.tokens.lengths, &b.tokens.cu_seqlens, &b.tokens.positions,
-        &batch.labels};
+        &a.ids,        &a.token_type_ids,  &a.tokens.lengths, &a.tokens.cu_seqlens, &a.tokens.positions,
+        &b.ids,        &b.token_type_ids,  &b.tokens.lengths, &b.tokens.cu_seqlens, &b.tokens.positions,
+        &batch.labels, &batch.float_labels};
 }
 
 std::string shape_of(const at::Tensor& tensor) {

@@ -58,7 +58,7 @@ InsideDtypes::InsideDtypes() {
         throw std::logic_error("operators inside of calls are being looked at already");
     at::RecordFunctionCallback callback([](const at::RecordFunction& function) {
         InsideDtypes* const self = installed.load(std::memory_order_acquire);
-        if (self != nullptr && host::current_call() != nullptr) self->note(function);
+        if (self != nullptr && runtime::current_call() != nullptr) self->note(function);
         return std::unique_ptr<at::ObserverContext>();
     });
     handle_ = at::addGlobalCallback(callback.needsInputs(true).scopes({at::RecordScope::FUNCTION}));
@@ -75,7 +75,8 @@ void InsideDtypes::note(const at::RecordFunction& function) {
     std::set<at::ScalarType> dtypes;
     for (const auto& input : function.inputs()) collect(input, dtypes);
     if (dtypes.empty()) return;
-    const std::pair key(std::string(host::current_place()), std::string(host::current_call()->site().call));
+    const std::pair key(std::string(runtime::current_place()),
+                        std::string(runtime::current_call()->site().call));
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& seen = seen_[key];
     (work == Work::product ? seen.products : seen.others).insert(dtypes.begin(), dtypes.end());

@@ -26,8 +26,8 @@ std::string operation_of(std::string_view call) {
     return std::string(call.substr(0, call.find('.')));
 }
 
-TensorRole role_of(const host::ObservedCall& call, std::string_view name, bool enters) {
-    if (call.pass == host::Pass::backward || name == "gradient") return TensorRole::gradient;
+TensorRole role_of(const runtime::ObservedCall& call, std::string_view name, bool enters) {
+    if (call.pass == runtime::Pass::backward || name == "gradient") return TensorRole::gradient;
     if (is_parameter(name)) return TensorRole::parameter;
     return enters ? TensorRole::input : TensorRole::output;
 }
@@ -133,7 +133,7 @@ TensorRecord& ObservedValues::tensor(OperationRecord& record, const std::string&
     return record.tensors.back();
 }
 
-void ObservedValues::observe(const host::ObservedCall& call) {
+void ObservedValues::observe(const runtime::ObservedCall& call) {
     if (call.again) return;  // the same values as the first time
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& record = this->record(std::string(call.place), call.call);
@@ -141,10 +141,10 @@ void ObservedValues::observe(const host::ObservedCall& call) {
     record.component = call.binding.plugin() + "/" + call.binding.component();
     record.gradient = call.binding.gradient();
     ++record.calls;
-    const auto add = [&](const std::vector<host::ObservedTensor>& tensors, bool enters) {
+    const auto add = [&](const std::vector<runtime::ObservedTensor>& tensors, bool enters) {
         for (const auto& one : tensors) {
             if (!at::isFloatingType(one.value.scalar_type())) continue;
-            const auto prefix = call.pass == host::Pass::backward ? "grad " : "";
+            const auto prefix = call.pass == runtime::Pass::backward ? "grad " : "";
             auto& known =
                 tensor(record, std::string(prefix) + one.name, role_of(call, one.name, enters), enters);
             known.dtypes.insert(short_name(one.value.scalar_type()));
@@ -153,7 +153,7 @@ void ObservedValues::observe(const host::ObservedCall& call) {
     };
     add(call.inputs, true);
     add(call.outputs, false);
-    for (const auto dtype : inside_.of(call.pass == host::Pass::step ? "" : call.place, call.call))
+    for (const auto dtype : inside_.of(call.pass == runtime::Pass::step ? "" : call.place, call.call))
         record.inside.insert(short_name(dtype));
     if (const char* const own = call.binding.answer(computes_in_property)) record.own.insert(own);
 }
@@ -162,7 +162,7 @@ void ObservedValues::add_state(const OptimizerState& state, const std::string& c
     for (const auto& entry : state.entries) {
         if (!entry.value.defined()) continue;
         auto& record = this->record(entry.parameter, "optimizer.step");
-        record.pass = host::Pass::step;
+        record.pass = runtime::Pass::step;
         record.component = component;
         auto& known = tensor(record, entry.key, TensorRole::state, false);
         known.dtypes.insert(short_name(entry.value.scalar_type()));
@@ -183,10 +183,11 @@ std::vector<OperationRecord> folded(const std::deque<OperationRecord>& records) 
         std::set<std::int64_t> numbers;
     };
     std::vector<Group> groups;
-    std::map<std::tuple<std::string, std::string, host::Pass, std::string, std::string>, std::size_t> known;
+    std::map<std::tuple<std::string, std::string, runtime::Pass, std::string, std::string>, std::size_t>
+        known;
     for (const auto& record : records) {
         auto name = numbered(record.layer);
-        if (record.pass == host::Pass::step) name = {"all parameters", "", -1};
+        if (record.pass == runtime::Pass::step) name = {"all parameters", "", -1};
         const std::tuple key(name.before + "*" + name.after, record.operation, record.pass, record.component,
                              dtypes_text(record));
         const auto [at, fresh] = known.emplace(key, groups.size());

@@ -37,7 +37,7 @@ struct TensorRecord {
 struct OperationRecord {
     std::string layer;      // "encoder.0.attention.q"; a parameter's name in steps
     std::string operation;  // "linear", "attention", "normalization", "activation", "loss", "optimizer"
-    host::Pass pass = host::Pass::forward;
+    runtime::Pass pass = runtime::Pass::forward;
     std::string component;  // "amp/bf16"
     GradientMode gradient = GradientMode::none;
     std::uint64_t calls = 0;
@@ -54,9 +54,9 @@ struct OperationRecord {
     std::uint64_t not_finite() const;
 };
 
-class ObservedValues final : public host::CallObserver {
+class ObservedValues final : public runtime::CallObserver {
 public:
-    void observe(const host::ObservedCall& call) override;
+    void observe(const runtime::ObservedCall& call) override;
     // The optimizer's state, once, after the last step.
     void add_state(const OptimizerState& state, const std::string& component);
 

@@ -11,11 +11,11 @@ public:
 
     std::int64_t size() const override { return spec_.size; }
     std::int64_t length(std::int64_t index) const override;
+    std::int64_t target_length(std::int64_t index) const override;
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:
     std::int64_t source_length(std::int64_t index) const;
-    std::int64_t target_length(std::int64_t index) const;
 
     LoaderSpec spec_;
 };

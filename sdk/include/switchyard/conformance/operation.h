@@ -13,7 +13,7 @@
 
 #include <switchyard/conformance/binding.h>
 #include <switchyard/conformance/report.h>
-#include <switchyard/interfaces/request.h>
+#include <switchyard/interfaces/kinds.h>
 #include <switchyard/interfaces/saved.h>
 
 namespace switchyard::conformance {
@@ -61,6 +61,7 @@ struct Operation {
 struct Variation {
     bool poison = true;   // NaN around the inputs, and odd values where a mask hides them
     bool strided = true;  // the placements that the case names; else everything dense
+    int draw = 0;         // other values, other dropout, for each number
 };
 
 // A case before its data is made. `request` is of the kind's own type.
@@ -88,7 +89,7 @@ template <class KindsRequest, class Widen>
 OperationCase in_turn(std::vector<OperationCase> cases, Widen widen) {
     OperationCase first = cases.front();
     const auto of = [](const OperationCase& one) -> const KindsRequest& {
-        return static_cast<const KindsRequest&>(*one.request);
+        return KindTraits<kind_of<KindsRequest>>::request(*one.request);
     };
     auto all = std::make_shared<KindsRequest>(of(first));
     for (const OperationCase& one : cases) widen(*all, of(one));

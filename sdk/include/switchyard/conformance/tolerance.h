@@ -5,14 +5,16 @@
 //                max|oracle| for the second
 //
 // with u the unit roundoff of the tensor's dtype (half a unit in the last place), factor 2 for outputs and 3
-// for gradients; in float64, where the oracle is no wider than the candidate, one more.
+// for gradients; in float64, where the oracle is no wider than the candidate and errs as much, one more, and
+// the floor is eight times that: a softmax of thousands of values, summed one after the other, is off by it.
 //
 // Chance is taken out where tensors are small: the reference's largest error counts as at least four times
-// its rms error, and tensors of few values get the worst of several runs of the reference (judge.cpp).
+// its rms error, tensors of few values get the worst of several runs of the reference (expected.cpp), and
+// what is at most half as far again as allowed is decided by the median of five draws of values (judge.cpp).
 // Gradients are differences of larger numbers (dS = P (dP - sum P dP)), so their floor also has the size of
 // the case's largest gradient: u / 2 of its rms for the first, and 4 u of its largest value for the second; 8
 // u and 32 u of its rms more for a gradient that is zero but for rounding, as dq where every query sees one
-// key.
+// key. The gradient of a vector of parameters may be off as a running sum over the rows in float32 is.
 #pragma once
 
 #include <string>
@@ -46,7 +48,7 @@ struct Yardstick {
     at::Tensor oracle;  // float64
     Spread reference;   // errors of the reference in the candidate's dtype
     double factor = 2.0;
-    Spread natural;              // of the case's largest gradient; zero for outputs
+    Spread natural;              // of the case's largest gradient, or what a sum amounts to; zero for outputs
     double roundoff = 0.0;       // u, if that of the candidate's dtype is not meant
     double reduced_bound = 0.0;  // > 0: only rms(difference) <= bound * rms(oracle) is asked for
 };

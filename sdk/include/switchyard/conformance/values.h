@@ -11,6 +11,10 @@ namespace switchyard::conformance {
 
 // A seed from a case's name.
 std::uint64_t seed_of(std::string_view name, std::uint64_t seed);
+// That of another draw of its values; even numbers apart, so that choices by a seed's last bit stay.
+inline std::uint64_t seed_of(std::string_view name, std::uint64_t seed, int draw) {
+    return seed_of(name, seed) + static_cast<std::uint64_t>(draw) * 1000000;
+}
 
 // Numbers of mean 0 and variance 1, within +-3.47 (sums of four uniform ones), float64 on the CPU.
 at::Tensor bell(at::IntArrayRef sizes, std::uint64_t seed);

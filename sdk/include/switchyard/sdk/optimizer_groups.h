@@ -28,7 +28,7 @@
 namespace switchyard {
 
 inline const OptimizerRequest& optimizer_request(const CreateInfo& info) {
-    return *static_cast<const OptimizerRequest*>(info.request);
+    return KindTraits<Kind::optimizer>::request(*info.request);
 }
 
 template <class... Parts>

@@ -1,0 +1,342 @@
+#include "core/workbench/compare/experiment/comparison_page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/kernel/base/executed_text.h"
+#include "core/kernel/base/joined.h"
+#include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/report/html_table.h"
+#include "core/workbench/report/html_text.h"
+#include "core/workbench/report/svg_forest.h"
+#include "core/workbench/report/svg_plot.h"
+
+namespace switchyard::compare {
+namespace {
+
+using base::bytes_text;
+using report::BarPlot;
+using report::Curve;
+using report::escape;
+using report::HtmlTable;
+using report::Hue;
+using report::in_words;
+using report::LinePlot;
+using report::page_interval;
+using report::page_number;
+using report::Points;
+using report::shortened;
+
+constexpr std::size_t shown_arms = 12;
+constexpr std::size_t curve_points = 400;
+
+constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
+
+Hue hue_of(std::size_t arm) { return hues[arm % std::size(hues)]; }
+
+std::string number(double value, int significant = 3) {
+    return std::isfinite(value) ? page_number(value, significant) : "–";
+}
+
+// The bounds of a single sample are not known: then it stands alone.
+std::optional<base::Interval> known(const base::Interval& interval) {
+    if (!std::isfinite(interval.median)) return std::nullopt;
+    const auto bound = [&](double value) { return std::isfinite(value) ? value : interval.median; };
+    return base::Interval{interval.median, bound(interval.low), bound(interval.high)};
+}
+
+Points over_steps(const std::vector<double>& values) {
+    Points points;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (std::isfinite(values[i])) points.push_back({static_cast<double>(i + 1), values[i]});
+    }
+    return points;
+}
+
+std::string why(const std::string& reason) {
+    return reason.empty() ? "" : " <span class=\"why\">" + escape(shortened(reason, 400)) + "</span>";
+}
+
+std::string section(const std::string& title, const std::string& body) {
+    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
+}
+
+std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
+
+// The name of the base: what all pairs are over.
+std::string base_of(const Comparison& comparison) {
+    return comparison.pairs.empty() ? "" : comparison.arms[comparison.pairs.front().base].spec.name;
+}
+
+std::string status_text(const ArmResult& arm) { return std::string(name(arm.status)) + ": " + arm.reason; }
+
+std::string name_with_notes(const ArmResult& arm) {
+    std::string html = escape(shortened(arm.spec.name, 100));
+    if (arm.description != "switchyard") html += why(shortened(arm.description, 100));
+    if (!arm.ok()) html += " <span class=\"why bad\">" + escape(shortened(status_text(arm), 400)) + "</span>";
+    return html;
+}
+
+std::string notice(const std::string& text) { return "<p class=\"notice\">" + escape(text) + "</p>\n"; }
+
+std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
+    std::string title;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, comparison.arms.size()); ++i)
+        base::add_item(title, comparison.arms[i].spec.name);
+    if (comparison.arms.size() > 3) title += " and " + std::to_string(comparison.arms.size() - 3) + " more";
+    std::string html = "<h1>" + escape(shortened(title, 160)) + "</h1>\n";
+    if (!facts.title.empty()) html += "<p class=\"lead\">" + escape(facts.title) + "</p>\n";
+    if (comparison.stopped) html += notice("Stopped before its end: the numbers are of what was done.");
+    for (const auto& arm : comparison.arms) {
+        for (const auto& key : arm.spec.differs)
+            html += notice("No fair comparison, it was forced: " + arm.spec.name + " differs in " + key);
+    }
+    for (const auto& arm : comparison.arms) {
+        if (!arm.ok()) html += notice(shortened(arm.spec.name + ": " + status_text(arm), 1500));
+    }
+    std::string list;
+    for (const auto& pair : comparison.pairs) {
+        const char* const css = pair.verdict == bench::SpeedVerdict::faster  ? "good"
+                                : pair.verdict == bench::SpeedVerdict::wrong ? "bad"
+                                                                             : "";
+        list += "<li class=\"" + std::string(css) + "\">" +
+                escape(shortened(sentence(comparison, pair), 400)) + "</li>\n";
+    }
+    return html + (list.empty() ? "" : "<ul>\n" + list + "</ul>\n");
+}
+
+std::string ratios(const Comparison& comparison) {
+    report::ForestPlot plot{"Speed over " + base_of(comparison),
+                            "",
+                            "times as fast as " + base_of(comparison) + ", median and 95 % interval",
+                            0.02,
+                            {}};
+    for (const auto& pair : comparison.pairs) {
+        if (plot.rows.size() == shown_arms) break;
+        const auto ratio = known(pair.speedup);
+        if (!ratio) continue;
+        const auto& arm = comparison.arms[pair.arm].spec.name;
+        plot.rows.push_back(
+            {arm, page_interval(*ratio) + "  " + in_words(name(pair.verdict)), *ratio, hue_of(pair.arm)});
+        base::add_item(plot.description, arm + ": " + plot.rows.back().label, "; ");
+    }
+    if (plot.rows.empty()) return "";
+    return "<figure>\n" + report::forest_plot_for_all(plot) +
+           "<figcaption>Right of 1 is faster. Within the shaded band two arms are the "
+           "same.</figcaption>\n</figure>\n";
+}
+
+double peak_bytes(const ArmResult& arm) { return static_cast<double>(arm.peak_memory_bytes); }
+
+std::string speeds(const Comparison& comparison) {
+    HtmlTable table({{"Arm"},
+                     {"dtype"},
+                     {"ms a step [95 %]", true},
+                     {"Samples/s", true},
+                     {"Tokens/s", true},
+                     {"Peak memory", true}});
+    for (const auto& arm : comparison.arms) {
+        const auto step_ms = known(arm.step_ms);
+        const auto if_ok = [&](const std::string& text) { return arm.ok() ? text : "–"; };
+        table.row({name_with_notes(arm), escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
+                   if_ok(number(arm.samples_per_second)), if_ok(number(arm.tokens_per_second)),
+                   arm.peak_memory_bytes >= 0 ? bytes_text(peak_bytes(arm)) : "–"});
+    }
+    return table.html();
+}
+
+LinePlot loss_plot(const std::string& title, const std::vector<Curve>& curves) {
+    LinePlot plot{title, "", "loss", curves, false};
+    for (const auto& curve : curves) {
+        if (curve.points.empty()) continue;
+        base::add_item(plot.description,
+                       curve.name + ": from " + page_number(curve.points.front().y) + " to " +
+                           page_number(curve.points.back().y),
+                       "; ");
+    }
+    return plot;
+}
+
+std::string loss_figure(const std::string& caption, const std::vector<Curve>& curves) {
+    if (curves.empty()) return "";
+    return "<figure>\n" + report::legend(curves) + report::line_plot_for_all(loss_plot("Loss", curves)) +
+           "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n";
+}
+
+Curve curve_of(const Comparison& comparison, std::size_t arm, const Points& points) {
+    const auto smooth = report::smoothing_reach(points.size()) > 0 ? report::smoothed(points) : points;
+    return {comparison.arms[arm].spec.name, hue_of(arm), Curve::Look::line,
+            report::thinned(smooth, curve_points),
+            arm % 2 == 1};  // curves that lie on each other are both seen
+}
+
+std::string final_losses(const Comparison& comparison) {
+    if (!comparison.margin) return "";
+    HtmlTable table(
+        {{"Arm"}, {"Final losses by seed"}, {"Difference from the base [90 %]", true}, {"Verdict"}});
+    for (const auto& pair : comparison.pairs) {
+        const auto& arm = comparison.arms[pair.arm];
+        std::string losses;
+        for (const double loss : arm.final_losses) {
+            if (std::isfinite(loss)) base::add_item(losses, page_number(loss, 4));
+        }
+        std::vector<std::string> row{escape(arm.spec.name), shortened(losses, 300), "–", ""};
+        if (const auto& loss = pair.loss) {
+            const bool sure =
+                std::isfinite(loss->difference) && std::isfinite(loss->low) && std::isfinite(loss->high);
+            if (sure) row[2] = page_interval({loss->difference, loss->low, loss->high});
+            row[3] = in_words(name(loss->verdict)) + why(loss->reason);
+        }
+        table.row(row);
+    }
+    const auto& margin = *comparison.margin;
+    return "<h3>Final losses after " + page_number(static_cast<double>(comparison.loss_steps), 1) +
+           " steps, within " +
+           (margin.relative ? page_number(margin.size * 100.0) + " %" : page_number(margin.size)) + " of " +
+           escape(base_of(comparison)) + "?</h3>\n" + table.html() +
+           note("Two one-sided t-tests, paired by seed (Schuirmann 1987); the margin was set before.");
+}
+
+std::string losses(const Comparison& comparison) {
+    std::vector<Curve> timed, seeds;
+    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+        const auto& result = comparison.arms[arm];
+        const auto add = [&](std::vector<Curve>& curves, const Points& points) {
+            if (points.size() > 1) curves.push_back(curve_of(comparison, arm, points));
+        };
+        add(timed, over_steps(result.losses));
+        if (!result.seed_losses.empty()) add(seeds, over_steps(result.seed_losses.front()));
+    }
+    return loss_figure("The timed run from equal weights: the same batches in the same order.", timed) +
+           loss_figure("Trained to the end, the first seed.", seeds) + final_losses(comparison);
+}
+
+std::string stability(const Comparison& comparison) {
+    HtmlTable table({{"Arm"}, {"Loss drift", true}, {"Skipped steps", true}, {"Stable"}});
+    for (const auto& arm : comparison.arms) {
+        const auto& [stable, reason, loss_drift, late_skips] = arm.stability;
+        const std::string answer = !stable ? "–" : *stable ? "yes" : "<span class=\"bad\">no</span>";
+        const std::string sign = loss_drift > 0.0 ? "+" : "";
+        table.row({escape(arm.spec.name),
+                   std::isfinite(loss_drift) ? sign + page_number(100.0 * loss_drift, 2) + " %" : "–",
+                   number(static_cast<double>(arm.skipped_steps), 1), answer + why(reason)});
+    }
+    return table.html() + note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
+                               base_of(comparison) + " over the same steps.");
+}
+
+std::string memory(const Comparison& comparison) {
+    BarPlot plot{"Peak memory", "", "", {}};
+    double largest = 0.0;
+    for (const auto& arm : comparison.arms) largest = std::max(largest, peak_bytes(arm));
+    const double unit = largest >= 1e9 ? 1e9 : largest >= 1e6 ? 1e6 : 1e3;
+    plot.x_label = std::string("live tensor bytes at their most, ") + (unit == 1e9   ? "GB"
+                                                                       : unit == 1e6 ? "MB"
+                                                                                     : "kB");
+    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+        const auto& result = comparison.arms[arm];
+        if (result.peak_memory_bytes < 0) continue;
+        const double size = peak_bytes(result) / unit;
+        plot.bars.push_back({result.spec.name, bytes_text(peak_bytes(result)),
+                             base::Interval{size, size, size}, hue_of(arm)});
+        base::add_item(plot.description, result.spec.name + ": " + plot.bars.back().label, "; ");
+    }
+    return plot.bars.empty() ? "" : "<figure>\n" + report::bar_plot_for_all(plot) + "</figure>\n";
+}
+
+std::string blocks(const Comparison& comparison) {
+    LinePlot plot{"Time of every block", "One point for each arm and block.", "ms a step", {}, true, "block"};
+    int outliers = 0;
+    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+        const auto& result = comparison.arms[arm];
+        Points points;
+        for (std::size_t i = 0; i < result.blocks.size(); ++i) {
+            const auto& block = result.blocks[i];
+            if (!block || !std::isfinite(block->sample.ms)) continue;
+            if (block->sample.outlier)
+                ++outliers;
+            else
+                points.push_back({static_cast<double>(i + 1), block->sample.ms});
+        }
+        if (!points.empty())
+            plot.curves.push_back({result.spec.name, hue_of(arm), Curve::Look::points, points});
+    }
+    if (plot.curves.empty()) return "";
+    std::string caption = "In each block every arm trained on the same batches, in an order drawn anew.";
+    if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
+    return "<figure>\n" + report::legend(plot.curves) + report::line_plot_for_all(plot) + "<figcaption>" +
+           escape(caption) + "</figcaption>\n</figure>\n";
+}
+
+std::string drift(const Comparison& comparison) {
+    HtmlTable table({{"Arm"},
+                     {"Loss", true},
+                     {"Outputs", true},
+                     {"Gradients", true},
+                     {"Rounding explains (outputs, gradients)", true}});
+    bool any = false;
+    for (const auto& arm : comparison.arms) {
+        if (!std::isfinite(arm.drift.loss) && !std::isfinite(arm.drift.output)) continue;
+        any = true;
+        table.row({escape(arm.spec.name), number(arm.drift.loss, 2), number(arm.drift.output, 2),
+                   number(arm.drift.gradient, 2),
+                   number(arm.allowed.output, 2) + ", " + number(arm.allowed.gradient, 2)});
+    }
+    return any ? note("Relative distance of the first step from that of " + base_of(comparison) +
+                      ": equal weights, the same batches, dropout off.") +
+                     table.html()
+               : "";
+}
+
+std::string what_ran(const Comparison& comparison) {
+    HtmlTable table({{"Arm"}, {"What ran, counted"}});
+    bool any = false;
+    for (const auto& arm : comparison.arms) {
+        const auto ran = base::executed_text(arm.executed);
+        if (ran.empty() && arm.description.empty()) continue;
+        any = true;
+        table.row({escape(arm.spec.name), escape(shortened(ran.empty() ? arm.description : ran, 600))});
+    }
+    return any ? table.html() : "";
+}
+
+std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
+    std::string rows;
+    const auto add = [&](const std::string& fact, const std::string& value) {
+        if (!value.empty())
+            rows += "<tr><th>" + escape(fact) + "</th><td>" + escape(shortened(value, 300)) + "</td></tr>\n";
+    };
+    add("Configuration", facts.config);
+    add("Its fingerprint", facts.config_fingerprint);
+    add("Blocks", std::to_string(comparison.blocks));
+    add("Timed steps in a block", std::to_string(comparison.steps_per_block));
+    add("Steps before them, not timed", std::to_string(comparison.lead_in));
+    add("Steps of warm-up", std::to_string(comparison.warm_up_steps));
+    add("Seed of the order", std::to_string(comparison.seed));
+    for (const auto& [fact, value] : facts.host) add(fact, value);
+    if (!facts.command.empty())
+        rows +=
+            "<tr><th>Command</th><td><code>" + escape(shortened(facts.command, 1500)) + "</code></td></tr>\n";
+    return "<table class=\"facts\">\n" + rows + "</table>\n";
+}
+
+}  // namespace
+
+std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts) {
+    std::string body = head(comparison, facts);
+    body += section("Speed", ratios(comparison) + speeds(comparison));
+    body += section("Loss", losses(comparison));
+    body += section("Stability", stability(comparison));
+    body += section("Memory", memory(comparison));
+    body += section("Blocks", blocks(comparison));
+    body += section("First step", drift(comparison));
+    body += section("What ran", what_ran(comparison));
+    body += section("How", how(comparison, facts));
+    if (comparison.arms.size() > shown_arms)
+        body += note("Plots show the first " + std::to_string(shown_arms) + " of " +
+                     std::to_string(comparison.arms.size()) + " arms.");
+    return report::page("Comparison: " + base_of(comparison), body);
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,30 @@
+// The labels of a row of text, as a task has them: the number of a class, numbers to predict, or for each
+// class whether it belongs to the text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/kernel/config/config.h"
+
+namespace switchyard::data {
+
+struct RowLabels {
+    std::int64_t number = 0;                      // of a class
+    std::vector<double> values;                   // of tasks with float labels; NaN: none
+    std::string fault;                            // why they cannot be used; empty: they can
+    config::BadRow rule = config::BadRow::error;  // what becomes of the row then
+};
+
+// The columns that hold them; none of a task without labels in rows.
+std::vector<std::string> label_columns(const config::Config& config);
+
+// What the labels of a task are called, in their order; of a regression by data.label_column alone: that.
+std::vector<std::string> label_names(const config::Config& config);
+
+// `texts`: of label_columns, in that order.
+RowLabels labels_of(const config::Config& config, std::span<const std::string> texts);
+
+}  // namespace switchyard::data

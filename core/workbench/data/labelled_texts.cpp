@@ -1,0 +1,185 @@
+#include "core/workbench/data/labelled_texts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "core/kernel/base/printable.h"
+#include "core/workbench/data/labels.h"
+
+namespace switchyard::data {
+namespace {
+
+bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
+
+// What can be read and is most likely not meant: labels that no sample has.
+void warn(const char* key, const std::vector<std::int64_t>& counts, const std::vector<std::string>& labels,
+          std::vector<std::string>& warnings) {
+    std::vector<std::string> unseen;
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        if (counts[i] == 0)
+            unseen.push_back(labels[i]);
+        else
+            seen = i;
+    }
+    if (unseen.empty() || unseen.size() == labels.size()) return;
+    if (unseen.size() + 1 == labels.size())
+        warnings.push_back(std::string(key) + ": all " + std::to_string(counts[seen]) +
+                           " samples have the label '" + base::quoted(labels[seen]) +
+                           "': there is nothing to tell apart");
+    warnings.push_back(std::string(key) + ": no sample has the label " + quoted_list(unseen) +
+                       " (task.labels)");
+}
+
+// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] cut from the longer of the two first, as BERT does.
+struct Encoded {
+    std::vector<std::int64_t> ids, token_type_ids;
+    bool cut = false;
+};
+
+Encoded encode_pair(const Tokenizer& tokenizer, const std::string& first, const std::string& second,
+                    std::int64_t max_length) {
+    auto a = tokenizer.encode(first);
+    auto b = tokenizer.encode(second);
+    Encoded result;
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, max_length - 3));
+    while (max_length > 0 && a.size() + b.size() > room) {
+        (a.size() > b.size() ? a : b).pop_back();
+        result.cut = true;
+    }
+    auto& ids = result.ids;
+    ids.push_back(tokenizer.specials().bos);
+    ids.insert(ids.end(), a.begin(), a.end());
+    ids.push_back(tokenizer.specials().eos);
+    result.token_type_ids.assign(ids.size(), 0);
+    ids.insert(ids.end(), b.begin(), b.end());
+    ids.push_back(tokenizer.specials().eos);
+    result.token_type_ids.resize(ids.size(), 1);
+    return result;
+}
+
+// How often each class is the label of a sample, or one of its labels.
+std::vector<std::int64_t> counts_of(const LabelledTexts& texts, const config::Config& config) {
+    std::vector<std::int64_t> counts(config.task.labels.size());
+    const auto& values = texts.values();
+    for (std::size_t i = 0; i < values.size(); ++i) counts[i % counts.size()] += values[i] > 0.5 ? 1 : 0;
+    for (std::int64_t i = 0; values.empty() && i < texts.size(); ++i)
+        ++counts[static_cast<std::size_t>(texts.get(i, 0).labels[0])];
+    return counts;
+}
+
+// Labels among several that no sample has.
+void warn_unseen(const char* key, const LabelledTexts& texts, const config::Config& config,
+                 std::vector<std::string>& warnings) {
+    const auto counts = counts_of(texts, config);
+    const auto& labels = config.task.labels;
+    if (config.task.kind == config::TaskKind::classification) return warn(key, counts, labels, warnings);
+    std::vector<std::string> unseen;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        if (counts[i] == 0) unseen.push_back(labels[i]);
+    if (!unseen.empty() && texts.size() > 0)
+        warnings.push_back(std::string(key) + ": no sample has the label " + quoted_list(unseen) +
+                           " (task.labels)");
+}
+
+// Columns of a regression in which all values are one.
+void warn_constant(const LabelledTexts& texts, const std::vector<std::string>& columns,
+                   std::vector<std::string>& warnings) {
+    const auto& values = texts.values();
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+        bool varies = false;
+        double first = std::nan("");
+        for (std::size_t i = column; i < values.size(); i += columns.size()) {
+            if (std::isnan(values[i])) continue;
+            if (std::isnan(first)) first = values[i];
+            varies = varies || values[i] != first;
+        }
+        if (varies || values.empty()) continue;
+        warnings.push_back("data.train: the column '" + base::quoted(columns[column]) +
+                           "' has no two different values: there is nothing to learn");
+    }
+}
+
+void scale(LabelledTexts& train, LabelledTexts& eval, const config::Config& config, Splits& splits) {
+    const auto columns = label_names(config);
+    warn_constant(train, columns, splits.warnings);
+    if (!config.task.standardize) return;
+    splits.scale = scale_of(train.values(), columns.size());
+    train.set_scale(splits.scale);
+    eval.set_scale(splits.scale);
+}
+
+}  // namespace
+
+void LabelledTexts::add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& token_type_ids,
+                        const RowLabels& labels) {
+    texts_.add(ids);
+    segments_.insert(segments_.end(), token_type_ids.begin(), token_type_ids.end());
+    values_.insert(values_.end(), labels.values.begin(), labels.values.end());
+    if (labels.values.empty()) labels_.push_back(static_cast<std::int32_t>(labels.number));
+}
+
+Sample LabelledTexts::get(std::int64_t index, std::int64_t) const {
+    const auto ids = texts_.text(index);
+    Sample sample;
+    sample.ids.assign(ids.begin(), ids.end());
+    if (!segments_.empty())
+        sample.token_type_ids.assign(segments_.begin() + texts_.begin(index),
+                                     segments_.begin() + texts_.end(index));
+    if (values_.empty()) {
+        sample.labels = {labels_[static_cast<std::size_t>(index)]};
+        return sample;
+    }
+    const auto columns = values_.size() / static_cast<std::size_t>(size());
+    const auto values = std::span(values_).subspan(static_cast<std::size_t>(index) * columns, columns);
+    for (std::size_t column = 0; column < columns; ++column)
+        sample.float_labels.push_back(static_cast<float>(scale_.learnt(column, values[column])));
+    return sample;
+}
+
+Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer) {
+    const auto& data = config.data;
+    const auto max_length = config.batch.max_length;
+    const auto train = std::make_shared<LabelledTexts>();
+    const auto eval = std::make_shared<LabelledTexts>();
+    SplitRequest request{data, label_columns(config)};
+    const auto first_text = request.key = request.columns.size();
+    request.columns.push_back(data.text_column);
+    if (!data.pair_column.empty()) request.columns.push_back(data.pair_column);
+    Splits splits;
+    splits.train = train;
+    splits.eval = eval;
+    const auto use = [&](const std::string&, const Row& row, bool to_eval) {
+        const auto texts = std::span(row.values).subspan(first_text);
+        const auto labels = labels_of(config, std::span(row.values).first(first_text));
+        if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule};
+        if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
+        for (const auto& text : texts) {
+            const auto at =
+                data.tokenizer == config::TokenizerKind::bytes ? std::string::npos : find_invalid_utf8(text);
+            if (at != std::string::npos)
+                return RowUse{false, false, "is not valid UTF-8 at byte " + std::to_string(at + 1),
+                              data.bad_row};
+        }
+        Encoded encoded;
+        if (data.pair_column.empty()) {
+            encoded.ids = tokenizer.encode_with_specials(texts[0], max_length, &encoded.cut);
+        } else {
+            encoded = encode_pair(tokenizer, texts[0], texts[1], max_length);
+        }
+        (to_eval ? eval : train)->add(encoded.ids, encoded.token_type_ids, labels);
+        return RowUse{true, encoded.cut, "", {}};
+    };
+    read_splits(request, use, splits);
+    require_samples(data, splits);
+    if (config.task.kind == config::TaskKind::regression) {
+        scale(*train, *eval, config, splits);
+    } else {
+        warn_unseen("data.train", *train, config, splits.warnings);
+        warn_unseen(data.eval.empty() ? "data.train, held out" : "data.eval", *eval, config, splits.warnings);
+    }
+    return splits;
+}
+
+}  // namespace switchyard::data

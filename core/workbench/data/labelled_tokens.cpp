@@ -1,0 +1,164 @@
+#include "core/workbench/data/labelled_tokens.h"
+
+#include <charconv>
+#include <memory>
+#include <string_view>
+
+#include "core/kernel/base/printable.h"
+#include "core/workbench/data/labels.h"
+
+namespace switchyard::data {
+namespace {
+
+constexpr std::int64_t no_label = -100;
+
+std::vector<std::string> columns_of(std::string_view line) {
+    std::vector<std::string> columns;
+    for (std::size_t begin = 0; (begin = line.find_first_not_of(" \t\r", begin)) != std::string_view::npos;) {
+        const auto end = std::min(line.find_first_of(" \t\r", begin), line.size());
+        columns.emplace_back(line.substr(begin, end - begin));
+        begin = end;
+    }
+    return columns;
+}
+
+// "#3" is 3; otherwise `usual`.
+std::size_t place_of(const std::string& column, const std::string& left_as, std::size_t usual,
+                     std::string& fault) {
+    std::size_t place = usual;
+    const char* const end = column.data() + column.size();
+    if (column.starts_with('#') && std::from_chars(column.data() + 1, end, place).ptr == end &&
+        column.size() > 1)
+        return place;
+    if (column != left_as)
+        fault = "columns of words have numbers, \"#0\" is the first; got '" + base::quoted(column) + "'";
+    return usual;
+}
+
+// One sentence's words and labels, line by line.
+class SentenceReader {
+public:
+    SentenceReader(const config::Config& config, const Tokenizer& tokenizer)
+        : config_(config), tokenizer_(tokenizer) {}
+
+    LabelledTokens read(const std::string& sentence) {
+        std::string_view rest = sentence;
+        begin();
+        while (made_.fault.empty() && !rest.empty()) {
+            const auto end = rest.find('\n');
+            line(columns_of(rest.substr(0, end)));
+            rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+            if (made_.fault.empty()) ++made_.line;
+        }
+        if (words_ == 0) return made_.ids.clear(), made_.labels.clear(), std::move(made_);
+        finish();
+        return std::move(made_);
+    }
+
+private:
+    void begin() {
+        made_.ids = {tokenizer_.specials().bos};
+        made_.labels = {no_label};
+    }
+
+    void line(const std::vector<std::string>& columns) {
+        if (columns.empty() || columns[0] == "-DOCSTART-") return;
+        const auto& data = config_.data;
+        if (width_ == 0) width_ = columns.size();
+        if (columns.size() != width_ || width_ < 2)
+            return fail("has " + std::to_string(columns.size()) + " columns, expected " +
+                            (width_ < 2 ? "a word and its label"
+                                        : std::to_string(width_) + " as the first of the sentence"),
+                        data.bad_row);
+        std::string fault;
+        const auto word = place_of(data.text_column, "text", 0, fault);
+        const auto label = place_of(data.label_column, "label", width_ - 1, fault);
+        if (fault.empty() && std::max(word, label) >= width_)
+            fault = "has " + std::to_string(width_) + " columns, the last is \"#" +
+                    std::to_string(width_ - 1) + "\"";
+        if (fault.empty()) fault = tokenizer_.problem_in(columns[word]);
+        if (!fault.empty()) return fail(fault, data.bad_row);
+        const auto number = label_number(config_.task.labels, columns[label]);
+        if (!number) return fail(unknown_label(config_.task.labels, columns[label]), data.other_label);
+        add(columns[word], *number);
+    }
+
+    // A word that the tokenizer makes nothing of is one that it does not know.
+    void add(const std::string& word, std::int64_t label) {
+        auto pieces = tokenizer_.encode(word);
+        if (pieces.empty() && tokenizer_.specials().unk >= 0) pieces = {tokenizer_.specials().unk};
+        if (pieces.empty())
+            return fail("the tokenizer makes nothing of '" + base::quoted(word) + "'", config_.data.bad_row);
+        made_.ids.insert(made_.ids.end(), pieces.begin(), pieces.end());
+        made_.labels.push_back(label);
+        made_.labels.resize(made_.ids.size(), no_label);
+        ++words_;
+    }
+
+    void finish() {
+        const auto most = static_cast<std::size_t>(std::max<std::int64_t>(config_.batch.max_length - 1, 1));
+        made_.cut = config_.batch.max_length > 0 && made_.ids.size() > most;
+        if (made_.cut) {
+            made_.ids.resize(most);
+            made_.labels.resize(most);
+        }
+        made_.ids.push_back(tokenizer_.specials().eos);
+        made_.labels.push_back(no_label);
+    }
+
+    void fail(std::string fault, config::BadRow rule) {
+        made_.fault = std::move(fault);
+        made_.rule = rule;
+    }
+
+    const config::Config& config_;
+    const Tokenizer& tokenizer_;
+    LabelledTokens made_;
+    std::size_t width_ = 0, words_ = 0;
+};
+
+}  // namespace
+
+LabelledTokens labelled_tokens(const config::Config& config, const Tokenizer& tokenizer,
+                               const std::string& sentence) {
+    return SentenceReader(config, tokenizer).read(sentence);
+}
+
+void LabelledSentences::add(const LabelledTokens& tokens) {
+    texts_.add(tokens.ids);
+    labels_.add(tokens.labels);
+}
+
+Sample LabelledSentences::get(std::int64_t index, std::int64_t) const {
+    const auto ids = texts_.text(index), labels = labels_.text(index);
+    Sample sample;
+    sample.ids.assign(ids.begin(), ids.end());
+    sample.labels.assign(labels.begin(), labels.end());
+    return sample;
+}
+
+Splits read_labelled_tokens(const config::Config& config, const Tokenizer& tokenizer) {
+    const auto train = std::make_shared<LabelledSentences>(), eval = std::make_shared<LabelledSentences>();
+    Splits splits;
+    splits.train = train;
+    splits.eval = eval;
+    auto data = config.data;
+    data.documents = config::Documents::paragraphs;
+    SplitRequest request{data, {"text"}};
+    request.documents = true;
+    read_splits(
+        request,
+        [&](const std::string&, const Row& row, bool to_eval) {
+            auto tokens = labelled_tokens(config, tokenizer, row.values[0]);
+            if (!tokens.fault.empty())
+                return RowUse{false, false, std::move(tokens.fault), tokens.rule, tokens.line};
+            if (tokens.ids.empty()) return RowUse{false, false, "", {}};
+            (to_eval ? eval : train)->add(tokens);
+            return RowUse{true, tokens.cut, "", {}};
+        },
+        splits);
+    require_samples(config.data, splits);
+    return splits;
+}
+
+}  // namespace switchyard::data

@@ -1,0 +1,143 @@
+#include "core/workbench/data/next_sentences.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace switchyard::data {
+
+std::int64_t NextSentences::add(const std::vector<std::vector<std::int64_t>>& sentences) {
+    std::int64_t cut = 0;
+    const auto begin = sentences_.size();
+    for (const auto& sentence : sentences) sentences_.add(sentence);
+    document_ends_.push_back(sentences_.size());
+    for (auto first = begin; first + 1 < sentences_.size(); ++first) {
+        firsts_.push_back(first);
+        const auto kept = lengths_of(first);
+        const auto whole = sentences_.length(first) + sentences_.length(first + 1);
+        cut += static_cast<std::int64_t>(kept.first + kept.second) < whole ? 1 : 0;
+    }
+    return cut;
+}
+
+// The longer of the two is cut first.
+NextSentences::Lengths NextSentences::lengths_of(std::int64_t first) const {
+    auto a = static_cast<std::size_t>(sentences_.length(first));
+    auto b = static_cast<std::size_t>(sentences_.length(first + 1));
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(max_length_ - 3, 2));
+    if (max_length_ <= 0 || a + b <= room) return {a, b};
+    const auto half = room / 2;
+    if (a <= half) return {a, room - a};
+    if (b <= room - half) return {room - b, b};
+    return {half, room - half};
+}
+
+std::int64_t NextSentences::length(std::int64_t index) const {
+    const auto lengths = lengths_of(firsts_.at(static_cast<std::size_t>(index)));
+    return static_cast<std::int64_t>(lengths.first + lengths.second + 3);
+}
+
+std::int64_t NextSentences::document_of(std::int64_t sentence) const {
+    return std::upper_bound(document_ends_.begin(), document_ends_.end(), sentence) - document_ends_.begin();
+}
+
+std::vector<std::int64_t> NextSentences::elsewhere(std::int64_t document, std::size_t length,
+                                                   SplitMix64& random) const {
+    auto drawn = random.below(documents() - 1);
+    if (drawn >= document) ++drawn;
+    const auto begin = drawn == 0 ? 0 : document_ends_[static_cast<std::size_t>(drawn - 1)];
+    const auto end = document_ends_[static_cast<std::size_t>(drawn)];
+    std::vector<std::int64_t> tokens;
+    for (auto sentence = begin + random.below(end - begin); tokens.size() < length;
+         sentence = sentence + 1 == end ? begin : sentence + 1) {
+        const auto text = sentences_.text(sentence);
+        tokens.insert(tokens.end(), text.begin(), text.end());
+    }
+    tokens.resize(length);
+    return tokens;
+}
+
+Sample NextSentences::get(std::int64_t index, std::int64_t epoch) const {
+    const auto first = firsts_.at(static_cast<std::size_t>(index));
+    const auto lengths = lengths_of(first);
+    SplitMix64 random(seed_, index, epoch);
+    const bool follows = random.share() < 0.5;
+    const auto a = sentences_.text(first).first(lengths.first);
+    std::vector<std::int64_t> b;
+    if (follows) {
+        const auto next = sentences_.text(first + 1).first(lengths.second);
+        b.assign(next.begin(), next.end());
+    } else {
+        b = elsewhere(document_of(first), lengths.second, random);
+    }
+    Sample sample;
+    sample.ids = {marks_.begin};
+    sample.ids.insert(sample.ids.end(), a.begin(), a.end());
+    sample.ids.push_back(marks_.end);
+    sample.token_type_ids.assign(sample.ids.size(), 0);
+    sample.ids.insert(sample.ids.end(), b.begin(), b.end());
+    sample.ids.push_back(marks_.end);
+    sample.token_type_ids.resize(sample.ids.size(), 1);
+    sample.labels = {follows ? 0 : 1};
+    return sample;
+}
+
+namespace {
+
+// What `data.eval` or a share of `data.train` gives no second document of.
+void require_documents(const config::DataConfig& data, const NextSentences& samples, bool eval,
+                       Splits& splits) {
+    if (samples.size() == 0 || samples.documents() > 1) return;
+    const bool own = eval && !data.eval.empty();
+    splits.problems.push_back(std::string(own    ? "data.eval: "
+                                          : eval ? "data.eval_fraction: "
+                                                 : "data.train: ") +
+                              "one document alone has no other to draw sentences from; expected two or more" +
+                              (eval && !own ? " to be held out" : ""));
+}
+
+}  // namespace
+
+Splits read_next_sentences(const config::Config& config, const Tokenizer& tokenizer) {
+    const auto& data = config.data;
+    const auto& special = tokenizer.specials();
+    const auto seed = static_cast<std::uint64_t>(config.run.seed);
+    const NextSentences::Marks marks{special.bos, special.eos};
+    const auto train = std::make_shared<NextSentences>(marks, config.batch.max_length, seed);
+    const auto eval = std::make_shared<NextSentences>(marks, config.batch.max_length, ~seed);
+    Splits splits;
+    splits.train = train;
+    splits.eval = eval;
+    SplitRequest request{data, {data.text_column}};
+    request.documents = true;
+    read_splits(
+        request,
+        [&](const std::string&, const Row& row, bool to_eval) {
+            if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty())
+                return RowUse{false, false, std::move(fault), data.bad_row};
+            std::vector<std::vector<std::int64_t>> sentences;
+            std::string_view rest = row.values[0];
+            while (!rest.empty()) {
+                const auto end = rest.find('\n');
+                auto ids = tokenizer.encode(rest.substr(0, end));
+                if (!ids.empty()) sentences.push_back(std::move(ids));
+                rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+            }
+            if (sentences.empty()) return RowUse{false, false, "", {}};
+            if (sentences.size() == 1)
+                return RowUse{false, false,
+                              "the document has one sentence, and none follows it; a sentence is a line, and "
+                              "data.documents says what a document is",
+                              data.bad_row};
+            const auto cut = (to_eval ? eval : train)->add(sentences);
+            return RowUse{true, cut > 0, "", {}};
+        },
+        splits);
+    require_samples(data, splits);
+    if (splits.problems.empty()) {
+        require_documents(data, *train, false, splits);
+        require_documents(data, *eval, true, splits);
+    }
+    return splits;
+}
+
+}  // namespace switchyard::data

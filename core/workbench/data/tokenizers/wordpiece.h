@@ -1,0 +1,63 @@
+// BERT's tokenizer: normalization, splitting at spaces and punctuation, then greedy longest-match pieces from
+// a vocabulary.
+//
+// Source: Devlin et al. 2019 (arXiv:1810.04805) and Schuster & Nakajima 2012 (WordPiece); the behaviour in
+// every corner is that of Hugging Face's BertTokenizerFast (BertNormalizer, BertPreTokenizer, WordPiece in
+// huggingface/tokenizers), against which it is tested:
+//   1. control characters and U+FFFD go, every white space becomes a space, CJK ideographs stand alone;
+//   2. when lower-casing: canonical decomposition, nonspacing marks go, then lower case;
+//   3. split at white space; every punctuation character stands alone;
+//   4. pieces: the longest one in the vocabulary, continued by the longest "##..."; a word that cannot be
+//     made of pieces, or is longer than 100 characters, is [UNK].
+// Special tokens written out in the text ("[SEP]") become that token, as they do there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/workbench/data/tokenizers/tokenizer.h"
+#include "core/workbench/data/tokenizers/vocabulary_file.h"
+
+namespace switchyard::data {
+
+struct WordPieceOptions {
+    bool lower_case = true;
+    std::int64_t max_word_characters = 100;
+};
+
+class WordPiece final : public Tokenizer {
+public:
+    struct Opened {
+        std::shared_ptr<const WordPiece> tokenizer;
+        std::string error;  // with file and line; set if tokenizer is nullptr
+    };
+    // `path`: vocab.txt, one piece a line, its number is its line. Needs [UNK], [CLS], [SEP] and [PAD].
+    static Opened open(const std::string& path, const WordPieceOptions& options = {});
+    static Opened from_text(std::string_view vocabulary, const std::string& name,
+                            const WordPieceOptions& options = {});
+
+    // Invalid UTF-8 is read as U+FFFD, which step 1 removes. bos is [CLS], eos is [SEP].
+    std::vector<std::int64_t> encode(std::string_view text) const override;
+    // Pieces of a word are joined, words stand between spaces: what step 1 to 3 changed does not come back.
+    std::string decode(const std::vector<std::int64_t>& ids) const override;
+    std::int64_t size() const override { return vocabulary_.size(); }
+    std::string problem_in(std::string_view text) const override;
+    std::string vocabulary_text() const override { return vocabulary_.text(); }
+
+    const std::string& piece(std::int64_t id) const { return vocabulary_.token(id); }
+
+private:
+    WordPiece() = default;
+    std::string find_specials();
+    void encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const;
+    void encode_word(std::string_view word, std::vector<std::int64_t>& ids) const;
+
+    WordPieceOptions options_;
+    Vocabulary vocabulary_;
+    std::vector<std::pair<std::string, std::int64_t>> written_specials_;
+};
+
+}  // namespace switchyard::data

@@ -1,0 +1,29 @@
+// What an evaluation says of a task besides its loss, under names that the run's records have too.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <switchyard/interfaces/batch.h>
+#include "core/kernel/config/config.h"
+#include "core/workbench/data/label_scale.h"
+#include "core/workbench/model/model.h"
+
+namespace switchyard::train {
+
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+class EvalMetrics {
+public:
+    virtual ~EvalMetrics() = default;
+    virtual void add(const Batch& batch, const model::TaskResult& task) = 0;
+    // Over all that was added.
+    virtual Metrics result() const = 0;
+};
+
+// nullptr: the task has none. `scale`: of a regression's labels.
+std::unique_ptr<EvalMetrics> eval_metrics(const config::Config& config, const data::LabelScale& scale);
+
+}  // namespace switchyard::train

@@ -1,0 +1,31 @@
+// A variable of this process's environment.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace switchyard::test {
+
+// Has that value for as long as this lives.
+class Variable {
+public:
+    Variable(const char* name, const std::string& value) : name_(name) {
+        if (const char* before = std::getenv(name)) before_ = before;
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~Variable() {
+        if (before_)
+            ::setenv(name_, before_->c_str(), 1);
+        else
+            ::unsetenv(name_);
+    }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+private:
+    const char* name_;
+    std::optional<std::string> before_;
+};
+
+}  // namespace switchyard::test

@@ -1,0 +1,243 @@
+// Nothing that comes from files, their names, plugins or other programs steers the terminal: every command is
+// run where all of these try to, on a terminal and into files, and what it prints is searched for what only a
+// terminal understands.
+// To add a command: its line in `command_lines`; the test fails without one. To add an attack: to `steering`.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/workbench/cli/commands.h"
+
+#include "run_on_terminal.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+
+namespace {
+
+// Title, color, clear, the same in C1, right to left, backspace, return, delete. No color of ours is among
+// them, and no path separator.
+const std::string steering =
+    "\033]0;owned\007\033[35m\033[2J\xc2\x9b"
+    "35m\xe2\x80\xae\b\r\x7f";
+const std::string steering_toml = R"(\u001b]0;owned\u0007\u001b[35m\u001b[2J\u009b35m\u202e\b\r\u007f)";
+// For a file's name: beginning a line of its own, too, and no UTF-8.
+const std::string steering_name = steering + "\nFORGED \xff";
+
+// Own JSON, colors and the code that begins a line anew; anything else that a terminal acts on is a fault.
+constexpr std::string_view own_codes[] = {"\033[0m",  "\033[m",   "\033[1m",  "\033[2m",
+                                          "\033[31m", "\033[32m", "\033[33m", "\r\033[K"};
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+// How many bytes the UTF-8 character at the beginning of `text` has; 0: it is none, or one that steers.
+std::size_t harmless_character(std::string_view text) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    if (byte < 0x80) return byte == '\n' || (byte >= 0x20 && byte != 0x7f) ? 1 : 0;
+    const std::size_t size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 0;
+    if (size == 0 || size > text.size() ||
+        !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size), is_continuation))
+        return 0;
+    const auto character = text.substr(0, size);
+    const bool c1 = byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+    const bool turns = (character >= "\xe2\x80\xaa" && character <= "\xe2\x80\xae") ||
+                       (character >= "\xe2\x81\xa6" && character <= "\xe2\x81\xa9");
+    return c1 || turns ? 0 : size;
+}
+
+// What in `text` steers a terminal, with what stands around it; empty: nothing.
+std::string steers(std::string_view text, bool on_terminal) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto rest = text.substr(at);
+        const auto* const own = std::find_if(std::begin(own_codes), std::end(own_codes),
+                                             [&](auto code) { return rest.starts_with(code); });
+        const auto size = on_terminal && own != std::end(own_codes) ? own->size() : harmless_character(rest);
+        if (size == 0)
+            return "byte " + std::to_string(at) + ": " +
+                   nlohmann::json(std::string(text.substr(at < 60 ? 0 : at - 60, 120)))
+                       .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+        if (rest.starts_with("FORGED") && (at == 0 || text[at - 1] == '\n'))
+            return "a line that a name began: " + std::string(rest.substr(0, 60));
+        at += size;
+    }
+    return "";
+}
+
+class Attack {
+public:
+    Attack() {
+        const auto text = [&](const std::string& plain) { return plain + steering; };
+        std::string job = bytes_of(job_.file("job.toml"));
+        const std::string labels = "[\"bad\", \"good\"]";
+        job.replace(job.find(labels), labels.size(),
+                    "[\"bad" + steering_toml + "\", \"good" + steering_toml + "\"]");
+        std::string rows = "text\tlabel\n";
+        for (int i = 0; i < 60; ++i)
+            rows +=
+                text("the film is " + std::to_string(i)) + "\t" + text(i % 2 == 1 ? "good" : "bad") + "\n";
+        job_.write("rows.tsv", quoted_returns(rows));
+        config = job_.write("job" + steering_name + ".toml", job);
+        job_.write("arm.sh",
+                   "printf '" + octal(steering) + "\\n' >&2; printf '" + octal(steering) + "\\n'; exit 3\n");
+        job_.write("arms.toml", job + "\n[[arm]]\nname = \"own" + steering_toml +
+                                    "\"\nset = []\n[[arm]]\nname = \"peer" + steering_toml +
+                                    "\"\nprogram = [\"sh\", \"arm.sh\"]\n");
+        arms = job_.file("arms.toml");
+        folder_of_run = job_.file("run" + steering);
+        not_there = job_.file("none" + steering + " \xff");
+        fs::create_directory(job_.file("plugins"));
+        for (const auto& [from, to] :
+             std::map<std::string, std::string>{{"good/libtest_good.so", "liba" + steering_name + ".so"},
+                                                {"bad/libtest_steers_terminal.so", "libb.so"}})
+            fs::copy_file(build_dir() / "tests/support/plugins" / from, fs::path(job_.file("plugins")) / to);
+        plugin = job_.write("plugins/libc" + steering_name + ".so", "no library");
+        options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
+    }
+
+    std::string config, arms, folder_of_run, not_there, plugin;
+    RunOptions options;
+
+private:
+    // A carriage return ends a row; what is left of it there is not what is tested here.
+    static std::string quoted_returns(std::string text) {
+        std::erase(text, '\r');
+        return text;
+    }
+    static std::string octal(const std::string& bytes) {
+        std::string text;
+        for (const char byte : bytes) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\%03o",
+                          static_cast<unsigned>(static_cast<unsigned char>(byte)));
+            text += code;
+        }
+        return text;
+    }
+
+    TinyJob job_;
+};
+
+using Lines = std::vector<Words>;
+
+// Of each command: what goes well and what does not.
+std::map<std::string, Lines> command_lines(const Attack& a) {
+    const Words steps{"--set", "train.steps=1"};
+    const auto with = [](Words words, const Words& more) {
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    };
+    return {
+        {"plan",
+         {{"plan", a.config, "--verbose"},
+          {"plan", a.not_there},
+          {"plan", a.config, "--set", "attention.backend=" + steering}}},
+        {"tune", {{"tune", a.config}, {"tune", a.config, "--slot", steering}}},
+        {"model", {{"model", a.config}, {"model", a.not_there}}},
+        {"diagnose",
+         {{"diagnose", a.not_there},
+          {"diagnose", a.config, "--set", "data.train=[\"" + steering_toml + "\"]"}}},
+        {"precision", {{"precision", a.config, "--steps", "1"}, {"precision", a.not_there}}},
+        {"train",
+         {with({"train", a.config, "--run", a.folder_of_run}, steps),
+          {"train", a.not_there, "--run", a.folder_of_run}}},
+        {"predict",
+         {{"predict", a.folder_of_run, steering_name, "a film"}, {"predict", a.not_there, "text"}}},
+        {"generate", {{"generate", a.folder_of_run}, {"generate", a.not_there}}},
+        {"report",
+         {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},
+        {"bench", {{"bench", "activation", "--backends", steering}, {"bench", steering}}},
+        {"compare",
+         {{"compare", a.arms, "--blocks", "2", "--steps-per-block", "1", "--time", "0.5"},
+          {"compare", a.config, "--arm", steering}}},
+        {"plugins list", {{"plugins", "list"}}},
+        {"plugins info",
+         {{"plugins", "info", a.plugin}, {"plugins", "info", "test_good"}, {"plugins", "info", steering}}},
+        {"plugins doctor", {{"plugins", "doctor"}}},
+        {"plugins verify", {{"plugins", "verify", a.plugin}, {"plugins", "verify", a.not_there}}},
+        {"config show", {{"config", "show", a.config, "--origin"}, {"config", "show", a.not_there}}},
+        {"config schema", {{"config", "schema", steering}, {"config", "schema"}}},
+        {"config check", {{"config", "check", a.config}, {"config", "check", a.config, "--set", steering}}},
+        {"version", {{"version"}, {"version", steering}, {steering}, {"help", steering}}},
+    };
+}
+
+std::string shown(const Words& words) {
+    return nlohmann::json(words).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+void check_harmless(const Attack& attack, const Words& words) {
+    INFO(shown(words));
+    // Twice the same run folder would be refused, so it is done on the terminal first and goes on in the
+    // files.
+    const auto seen = run_on_terminal(words, attack.options);
+    CHECK(steers(seen.out, true) == "");
+    CHECK(seen.code >= 0);
+    const auto written = run(words, attack.options);
+    CHECK(steers(written.out, false) == "");
+    CHECK(steers(written.err, false) == "");
+    CHECK(written.code >= 0);
+}
+
+}  // namespace
+
+TEST_CASE("no command lets foreign text steer the terminal") {
+    const Attack attack;
+    const auto lines = command_lines(attack);
+    std::set<std::string> untested;
+    for (const auto& command : cli::all_commands()) {
+        if (!lines.contains(std::string(command.path))) untested.insert(std::string(command.path));
+    }
+    CHECK(untested == std::set<std::string>{});
+    check_harmless(attack, lines.at("train").front());  // predict, generate and report ask for its run
+    for (const auto& [command, all] : lines) {
+        if (command != "train") {
+            for (const auto& words : all) check_harmless(attack, words);
+        }
+    }
+    check_harmless(attack, lines.at("train").back());
+}
+
+TEST_CASE("JSON on the standard output stays JSON, and harmless") {
+    const Attack attack;
+    for (const auto& words :
+         Lines{{"plugins", "list"}, {"config", "show", attack.config}, {"model", attack.config}}) {
+        const auto json = run_json(words, 0, attack.options);
+        auto again = words;
+        again.insert(again.end(), {"--json", "-"});
+        const auto text = run(again, attack.options).out;
+        CHECK(steers(text, false) == "");
+        CHECK(nlohmann::json::parse(text) == json);
+    }
+    const auto shown = run_json({"config", "show", attack.config}, 0, attack.options);
+    CHECK(shown["values"]["task.labels"]["value"][0] ==
+          nlohmann::json::parse("\"bad" + steering_toml + "\""));
+}
+
+TEST_CASE("a configuration that is shown can be read again, whatever is in its texts") {
+    const Attack attack;
+    const auto text = run({"config", "show", attack.config, "--origin"}, attack.options).out;
+    const auto again = write_temporary("again.toml", text);
+    const auto values = [&](const std::string& config) {
+        std::map<std::string, nlohmann::json> all;
+        const auto json = run_json({"config", "show", config}, 0, attack.options);
+        for (const auto& [key, setting] : json["values"].items()) all[key] = setting["value"];
+        return all;
+    };
+    CHECK(values(again) == values(attack.config));
+}
+
+TEST_CASE("what finds a text that steers does find it") {
+    CHECK(steers("all is well: 熊 ä\n", false) == "");
+    CHECK(steers("\033[32mgood\033[0m", true) == "");
+    for (const char* text : {"\033[32m", "\033[35m", "\a",
+                             "\xc2\x9b"
+                             "1m",
+                             "\xe2\x80\xae", "\xff", "\x7f", "\r", "\xe7\x86"})
+        CHECK(steers(text, false) != "");
+    CHECK(steers("\033[35m", true) != "");
+    CHECK(steers("x\nFORGED", false) != "");
+}

@@ -1,0 +1,129 @@
+// A run that somebody else made: what its configuration names is code, and runs only where the user said so.
+// To add a command that reads a configuration: its line in `commands`.
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+// A run whose configuration names a folder with a plugin that leaves a file there when its code runs.
+class ForeignRun {
+public:
+    ForeignRun() : plugins_(temporary_dir("plugins")) {
+        fs::copy_file(build_dir() / "tests/support/plugins/bad/libtest_leaves_a_daemon.so", library());
+        const auto job = bytes_of(job_.file("job.toml"));
+        job_.write("own.toml", job + "\n[plugins]\npaths = [\"" + folder() + "\"]\n");
+        const auto outcome =
+            run({"train", job_.file("own.toml"), "--run", path(), "--set", "train.steps=1"}, fresh());
+        INFO(outcome.err);
+        REQUIRE(outcome.code == 0);  // a configuration of one's own needs no --trust
+        REQUIRE(code_ran());
+    }
+
+    std::string path() const { return job_.file("run"); }
+    std::string config() const { return path() + "/config.toml"; }
+    std::string folder() const { return plugins_.string(); }
+    std::string library() const { return (plugins_ / "libx.so").string(); }
+    const TinyJob& job() const { return job_; }
+
+    // Whether code of the plugin ran since it was asked last.
+    bool code_ran() const { return fs::remove(library() + ".pid"); }
+
+    // No plugin has been probed yet.
+    static RunOptions fresh() { return {{{"SWITCHYARD_CACHE", temporary_dir("cache").string()}}}; }
+
+private:
+    TinyJob job_;
+    fs::path plugins_;
+};
+
+void check_refused_plugins(const ForeignRun& foreign, const Words& words) {
+    const auto outcome = run(words, ForeignRun::fresh());
+    INFO(words[0] << ": " << outcome.err);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err,
+               contains("error: plugins.paths: the plugins of " + foreign.folder() +
+                        " are code, and this configuration came with a run\n--trust lets them run"));
+    CHECK_FALSE(foreign.code_ran());
+}
+
+}  // namespace
+
+TEST_CASE("no command runs a plugin that a run's configuration names, and says what to do") {
+    const ForeignRun foreign;
+    const auto config = foreign.config(), other = foreign.job().file("other");
+    const std::vector<Words> commands{{"predict", foreign.path(), "a warm film"},
+                                      {"generate", foreign.path()},
+                                      {"generate", config},
+                                      {"plan", config},
+                                      {"diagnose", config},
+                                      {"precision", config},
+                                      {"tune", config},
+                                      {"compare", config, "--vary", "attention.backend=naive,torch"},
+                                      {"train", config, "--run", other},
+                                      {"train", config, "--run", foreign.path(), "--resume"}};
+    for (const auto& words : commands) check_refused_plugins(foreign, words);
+    CHECK_FALSE(fs::exists(other));
+}
+
+TEST_CASE("a configuration that includes a run's is no better, nor is one reached by a link") {
+    const ForeignRun foreign;
+    foreign.job().write("including.toml", "include = [\"run/config.toml\"]\n");
+    check_refused_plugins(foreign, {"plan", foreign.job().file("including.toml")});
+    fs::create_symlink(foreign.config(), foreign.job().file("link.toml"));
+    check_refused_plugins(foreign, {"plan", foreign.job().file("link.toml")});
+}
+
+TEST_CASE("a run's plugins run with --trust, and from places that the user named") {
+    const ForeignRun foreign;
+    const Words predict{"predict", foreign.path(), "a warm film"};
+    const auto check_runs = [&](const Words& more, const std::string& plugin_path) {
+        auto words = predict;
+        words.insert(words.end(), more.begin(), more.end());
+        auto options = ForeignRun::fresh();
+        if (!plugin_path.empty()) options.environment["SWITCHYARD_PLUGIN_PATH"] = plugin_path;
+        const auto outcome = run(words, options);
+        INFO(outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK(foreign.code_ran());
+    };
+    check_runs({"--trust"}, "");
+    check_runs({}, foreign.folder());
+    check_runs({"--set", "plugins.paths=[\"" + foreign.library() + "\"]"}, "");
+    const auto beside = run(predict, {{{"SWITCHYARD_PLUGIN_PATH", foreign.folder() + "/.."}}});
+    CHECK(beside.code == 2);  // plugins are not looked for in the folders of a folder
+}
+
+TEST_CASE("what runs no code of a run needs no trust") {
+    const ForeignRun foreign;
+    for (const auto& words :
+         {Words{"config", "show", foreign.config()}, Words{"config", "check", foreign.config()},
+          Words{"model", foreign.config()}, Words{"report", foreign.path()}}) {
+        const auto outcome = run(words, ForeignRun::fresh());
+        INFO(words[0] << ": " << outcome.err);
+        CHECK(outcome.code == 0);
+        CHECK_FALSE(foreign.code_ran());
+    }
+}
+
+TEST_CASE("a run's configuration cannot bring arms of its own to compare, which are programs") {
+    const TinyJob job;
+    const auto made = job.trained("run", {"train.steps=1"});
+    REQUIRE(made.code == 0);
+    const auto config = job.file("run/config.toml"), trace = job.file("ran");
+    job.write("run/config.toml",
+              bytes_of(config) + "\n[[arm]]\nset = []\n[[arm]]\nprogram = [\"touch\", \"" + trace + "\"]\n");
+    const Words words{"compare", config, "--blocks", "2", "--steps-per-block", "1", "--time", "0.5"};
+    const auto refused = run(words);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, contains("error: [[arm]]: it sets "));
+    CHECK_THAT(refused.err, contains("--trust lets it run"));
+    CHECK_FALSE(fs::exists(trace));
+    auto trusted = words;
+    trusted.emplace_back("--trust");
+    CHECK(run(trusted).code != 2);
+    CHECK(fs::exists(trace));
+}

@@ -1,0 +1,159 @@
+// What follows from a NaN or Inf in training, as a user sees it: one call of one component makes it. To add a
+// case: which call, what is set, what is said.
+#include <filesystem>
+#include <fstream>
+
+#include "json_schema.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+using nlohmann::json;
+
+namespace {
+
+// A step has three micro-batches and two layers: the 16th call is the second layer's, in forward, and the
+// first's in backward, of the second micro-batch of the third step. Its batches have 4 x 12 tokens at least,
+// and 64 values each.
+Words overflowing(const TinyJob& job, const std::string& call, const Words& more = {}) {
+    job.write("overflow.toml",
+              "include = [\"job.toml\"]\n[plugins]\npaths = [\"" +
+                  (build_dir() / "tests/support/plugins/overflows").string() +
+                  "\"]\n[activation]\nbackend = \"overflow\"\n[activation.options.overflow]\n" + call + "\n");
+    Words words{"model.activation=relu"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+Outcome trained(const TinyJob& job, const Words& sets, const Words& more = {}) {
+    Words words{"train", job.file("overflow.toml"), "--run", job.run_folder("run")};
+    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+}
+
+json summary_of(const TinyJob& job) {
+    auto summary = json_of(fs::path(job.run_folder("run")) / "summary.json");
+    const JsonSchema schema(source_dir() / "docs/schema/summary.json");
+    CHECK(schema.faults(summary) == Words{});
+    return summary;
+}
+
+// The text after "error: ", without the advice.
+std::string told(const Outcome& outcome) {
+    const auto begin = outcome.err.find("error: ");
+    if (begin == std::string::npos) return outcome.err;
+    const auto text = outcome.err.substr(begin + 7);
+    return text.substr(0, text.find_first_of("\n"));
+}
+
+}  // namespace
+
+TEST_CASE("what is not finite stops the run with code 5, and says what it was and what to do") {
+    const TinyJob job;
+    const auto outcome = trained(job, overflowing(job, "forward_call = 16"));
+    CHECK(outcome.code == 5);
+    CHECK(told(outcome) ==
+          "the loss is nan at step 3: lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard "
+          "diagnose`; "
+          "`switchyard train` with --resume --trace-nonfinite names the layer and operation");
+    const auto summary = summary_of(job);
+    CHECK(summary.at("status") == "failed");
+    CHECK(summary.at("nonfinite_steps") == 1);
+    CHECK(summary.at("rewinds").empty());
+}
+
+TEST_CASE("a gradient that is not finite stops the run too, clipped or not") {
+    for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
+        INFO(norm);
+        const TinyJob job;
+        const auto outcome = trained(job, overflowing(job, "backward_call = 16", {norm}));
+        CHECK(outcome.code == 5);
+        CHECK_THAT(told(outcome), contains("the gradients of "));
+        CHECK_THAT(told(outcome), contains(" parameters are not finite, the first that of "));
+        CHECK_THAT(told(outcome), contains(" at step 3: lower optimizer.lr"));
+    }
+}
+
+TEST_CASE("a step can be skipped, counted and shown") {
+    const TinyJob job;
+    const auto outcome = trained(job, overflowing(job, "forward_call = 16", {"train.nonfinite=skip"}));
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, contains("step 3: the loss is nan; skipped\n"));
+    const auto summary = summary_of(job);
+    CHECK(summary.at("steps") == 8);
+    CHECK(summary.at("skipped_steps") == 1);
+    CHECK(summary.at("nonfinite_steps") == 1);
+    CHECK(summary.at("train_loss").is_number());
+    std::ifstream metrics(fs::path(job.run_folder("run")) / "metrics.jsonl");
+    int skipped = 0;
+    for (std::string line; std::getline(metrics, line);) {
+        const auto object = json::parse(line);
+        if (!object.contains("skipped")) continue;
+        ++skipped;
+        CHECK(object.at("step") == 3);
+        CHECK(object.at("nonfinite") == "the loss is nan");
+    }
+    CHECK(skipped == 1);
+}
+
+TEST_CASE("a run can go back to its last checkpoint, and tells that it did") {
+    const TinyJob job;
+    const auto outcome = trained(
+        job, overflowing(job, "forward_call = 16", {"train.nonfinite=rewind", "train.checkpoint_every=2"}));
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, contains("step 3: back to the checkpoint of step 2; data loading continues\n"));
+    const auto summary = summary_of(job);
+    CHECK(summary.at("steps") == 8);
+    CHECK(summary.at("skipped_steps") == 0);
+    CHECK(summary.at("rewinds") == json::parse(R"([{"from": 3, "to": 2, "what": "the loss is nan"}])"));
+    const auto losses = step_losses(job.run_folder("run"));
+    CHECK(losses.size() == 8);
+}
+
+TEST_CASE("the trace names the layer and the operation, forward and backward, and nothing where nothing is") {
+    const TinyJob job;
+    auto sets = overflowing(job, "forward_call = 16");
+    const auto forward = trained(job, sets, {"--trace-nonfinite"});
+    CHECK(forward.code == 5);
+    CHECK_THAT(told(forward),
+               contains("step 3: encoder.1.feed_forward: activation (test_overflows/overflow), "
+                        "forward output y: 1 Inf of "));
+    CHECK_THAT(told(forward), contains(" values, float32 [4, "));
+    fs::remove_all(job.run_folder("run"));
+
+    sets = overflowing(job, "backward_call = 16");
+    const auto backward = trained(job, sets, {"--trace-nonfinite"});
+    CHECK(backward.code == 5);
+    CHECK_THAT(told(backward),
+               contains("step 3: encoder.0.feed_forward: activation (test_overflows/overflow), "
+                        "backward, gradient of x: 1 NaN of "));
+    fs::remove_all(job.run_folder("run"));
+
+    sets = overflowing(job, "forward_call = 0");
+    const auto plain = trained(job, sets);
+    const auto losses = step_losses(job.run_folder("run"));
+    fs::remove_all(job.run_folder("run"));
+    const auto clean = trained(job, sets, {"--trace-nonfinite"});
+    INFO(clean.err);
+    CHECK(clean.code == 0);
+    const auto traced = step_losses(job.run_folder("run"));
+    CHECK(traced.size() == losses.size());
+    for (const auto& [step, loss] : traced) CHECK(loss == Approx(losses.at(step)).epsilon(1e-4));
+}
+
+TEST_CASE("a run that was stopped is traced from its checkpoint") {
+    const TinyJob job;
+    const auto sets = overflowing(job, "forward_call = 16", {"train.checkpoint_every=2"});
+    CHECK(trained(job, sets).code == 5);
+    // The count of calls begins anew: its 4th is in the first step after the checkpoint.
+    const auto again = overflowing(job, "forward_call = 4", {"train.checkpoint_every=2"});
+    const auto traced = trained(
+        job, again,
+        {"--resume", "--trace-nonfinite", "--allow-change", "activation.options.overflow.forward_call"});
+    CHECK(traced.code == 5);
+    CHECK_THAT(told(traced), contains("step 3: encoder.1.feed_forward: activation"));
+}

@@ -1,0 +1,131 @@
+// What arms say: taken where it fits, named with the line where it does not.
+// To add a case of a protocol error: a line and what is said of it.
+#include <cmath>
+#include <string>
+#include <variant>
+
+#include "core/kernel/base/limits.h"
+#include "core/workbench/compare/arms/arm_message.h"
+
+#include <switchyard_test.h>
+
+using namespace std::string_literals;
+using namespace switchyard::compare;
+using switchyard::test::contains;
+
+namespace {
+
+std::string protocol_error_of(const TurnAnswer& answer) {
+    const auto* const found = std::get_if<ProtocolError>(&answer);
+    return found == nullptr ? "none" : found->text;
+}
+
+}  // namespace
+
+TEST_CASE("a turn goes through its message and back") {
+    Turn turn;
+    turn.step_ms = {1.5, 2.5};
+    turn.loss = {0.7, std::nan("")};
+    turn.samples = 8;
+    turn.tokens = 100;
+    turn.step_samples = {4, 4};
+    turn.step_tokens = {60, 40};
+    turn.step_skipped = {1, 0};
+    turn.peak_memory_bytes = 1000;
+    turn.executed = {{"attention", {{{"component", "torch"}}}}};
+    const auto answer = read_turn(to_message(turn).dump(), 2);
+    REQUIRE(std::holds_alternative<Turn>(answer));
+    const auto& read = std::get<Turn>(answer);
+    CHECK(read.step_ms == turn.step_ms);
+    CHECK(read.loss[0] == 0.7);
+    CHECK(std::isnan(read.loss[1]));
+    CHECK(read.step_tokens == turn.step_tokens);
+    CHECK(read.step_skipped == turn.step_skipped);
+    CHECK(read.peak_memory_bytes == 1000);
+    CHECK(read.involuntary_switches == -1);
+    CHECK(read.executed == turn.executed);
+}
+
+TEST_CASE("an arm needs to say little") {
+    const auto answer = read_turn(R"({"type":"report","step_ms":[3],"loss":[1],"samples":2,"tokens":9})", 1);
+    REQUIRE(std::holds_alternative<Turn>(answer));
+    CHECK(std::get<Turn>(answer).peak_memory_bytes == -1);
+    const auto ready = read_ready(R"({"type":"report","loss":null})");
+    REQUIRE(std::holds_alternative<Ready>(ready));
+    CHECK(std::isnan(std::get<Ready>(ready).loss));
+    CHECK_FALSE(std::get<Ready>(ready).first_step_written);
+}
+
+TEST_CASE("an error is the arm's own word") {
+    const auto answer = read_turn(R"({"type":"error","text":"no such model"})", 1);
+    REQUIRE(std::holds_alternative<ArmError>(answer));
+    CHECK(std::get<ArmError>(answer).text == "no such model");
+}
+
+TEST_CASE("a protocol error shows its line") {
+    CHECK(protocol_error_of(read_turn("Loading weights...", 1)) ==
+          "its line is not JSON: 'Loading weights...'");
+    CHECK(protocol_error_of(read_turn("[1, 2]", 1)) == "its line is not a JSON object: '[1, 2]'");
+    CHECK(protocol_error_of(read_turn("{}", 1)) == "its line is neither \"report\" nor \"error\": '{}'");
+    CHECK_THAT(protocol_error_of(read_turn(R"({"type":"report","loss":[1],"samples":2,"tokens":9})", 1)),
+               contains("its line has no \"step_ms\": "));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":2,"tokens":9})", 2)),
+               contains("\"step_ms\" is not a list of 2 numbers, one for each step"));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[-1],"loss":[1],"samples":2,"tokens":9})", 1)),
+               contains("\"step_ms\" has a value that is not a time"));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[1],"loss":["x"],"samples":2,"tokens":9})", 1)),
+               contains("\"loss\" is not a number"));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":0,"tokens":9})", 1)),
+               contains("counts no samples"));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[1],"loss":[1],"samples":1e99,"tokens":9})", 1)),
+               contains("\"samples\" is not a whole number"));
+    CHECK_THAT(protocol_error_of(
+                   read_turn(R"({"type":"report","step_ms":[1],"loss":[NaN],"samples":1,"tokens":9})", 1)),
+               contains("its line is not valid JSON at column 40: "));
+}
+
+TEST_CASE("a line that nests without end is a protocol error, and does not end the coordinator") {
+    const auto line = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
+    CHECK_THAT(protocol_error_of(read_turn(line, 1)),
+               contains("more than 64 lists and objects inside each other"));
+}
+
+TEST_CASE("a line is shown safely and not at length") {
+    CHECK(protocol_error_of(read_turn("a\tb\x1b[31m\xff", 1)) ==
+          "its line is not JSON: 'a\\tb\\x1b[31m\\xff'");
+    const auto said = protocol_error_of(read_turn("{" + std::string(1'000'000, 'x'), 1));
+    CHECK(said.size() < 1000);
+    CHECK_THAT(said, contains("... (1000001 characters)'"));
+}
+
+TEST_CASE("an arm's counts are believed up to a limit") {
+    const auto turn = [](const std::string& count, const std::string& value) {
+        auto text = R"({"type":"report","step_ms":[1],"loss":[1],"samples":2,"tokens":9})"s;
+        if (text.find("\"" + count + "\"") == std::string::npos)
+            return text.insert(text.size() - 1, ",\"" + count + "\":" + value);
+        const auto at = text.find("\"" + count + "\"") + count.size() + 3;
+        return text.replace(at, 1, value);
+    };
+    const auto most = std::to_string(switchyard::base::limits::arm_count),
+               more = std::to_string(switchyard::base::limits::arm_count + 1);
+    for (const std::string key :
+         {"samples", "tokens", "skipped", "peak_memory_bytes", "involuntary_switches"}) {
+        INFO(key);
+        CHECK(std::holds_alternative<Turn>(read_turn(turn(key, most), 1)));
+        for (const std::string& bad : {more, "9223372036854775807"s, "18446744073709551615"s, "-2"s})
+            CHECK_THAT(protocol_error_of(read_turn(turn(key, bad), 1)),
+                       contains("\"" + key + "\" has a value that is not a count"));
+    }
+    for (const auto& [key, sum] : {std::pair("step_samples"s, "2"s), std::pair("step_tokens"s, "9"s)}) {
+        CHECK(std::holds_alternative<Turn>(read_turn(turn(key, "[" + sum + "]"), 1)));
+        CHECK_THAT(protocol_error_of(read_turn(turn(key, "[1e16]"), 1)),
+                   contains("has a value that is not a count"));
+        CHECK_THAT(protocol_error_of(read_turn(turn(key, "[1]"), 1)),
+                   contains("\"" + key + "\" are not " + sum));
+    }
+}

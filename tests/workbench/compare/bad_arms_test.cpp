@@ -1,0 +1,77 @@
+// What is wrong with arms is told before anything runs, all of it at once, with exit code 2.
+// To add a case: arms, and the text.
+#include "compared.h"
+
+using namespace switchyard::test;
+
+TEST_CASE("every arm's mistakes at once, before anything runs") {
+    const TinyJob job;
+    const auto outcome =
+        compared_text(job, {"--arm", "good:", "--arm", "typo: optimizer.lrr=3", "--arm",
+                            "nobody: attention.backend=nobody", "--arm", "range: optimizer.lr=-1"});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, contains("error: nothing was run: 3 of 4 arms cannot be compared\n"));
+    CHECK_THAT(
+        outcome.err,
+        contains(
+            "arm \"typo\":\n    --set #1: error: optimizer.lrr: unknown key; did you mean optimizer.lr?"));
+    CHECK_THAT(outcome.err, contains("arm \"nobody\":\n"));
+    CHECK_THAT(outcome.err, contains("arm \"range\":\n"));
+    CHECK(outcome.err.find("arm \"good\"") == std::string::npos);
+}
+
+TEST_CASE("a backend that cannot serve is named with its reason") {
+    const TinyJob job;
+    const auto outcome = compared_text(job, {"--vary", "precision.backend=torch/fp32,torch/fp8"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains("arm \"precision=torch/fp8\":\n"));
+}
+
+TEST_CASE("other models, data and seeds are refused, and marked where they are forced") {
+    const TinyJob job;
+    const Words arms{"--arm", "a:", "--arm", "b: model.layers=1 run.seed=9", "--arm", "c: optimizer.lr=1e-4"};
+    const auto outcome = compared_text(job, arms);
+    CHECK(outcome.code == 2);
+    CHECK_THAT(
+        outcome.err,
+        contains("arm \"b\":\n    is not a fair comparison with \"a\":\n        run.seed: 9, the base has 3\n"
+                 "        model.layers: 1, the base has 2\n    --force compares them nevertheless, and every "
+                 "output says so"));
+    auto forced = arms;
+    forced.emplace_back("--force");
+    const auto json = compared(job, forced);
+    CHECK(json["forced"] == true);
+    CHECK(json["arms"][1]["differs"].size() == 2);
+    CHECK(json["arms"][1]["drift"]["output"].is_null());
+    CHECK(json["arms"][2]["differs"].empty());
+    CHECK_THAT(compared_text(job, forced).out,
+               contains("NOT A FAIR COMPARISON: model.layers: 1, the base has 2"));
+}
+
+TEST_CASE("a program that is not there, nothing to compare, options that fit nothing") {
+    const TinyJob job;
+    auto outcome = compared_text(job, {});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(
+        outcome.err,
+        contains(
+            "there is nothing to compare: say --stacks naive,torch or --vary attention.backend=naive,torch"));
+    outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--loss-equivalence", "much"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains("--loss-equivalence: expected a margin above 0 as 0.02"));
+    outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--seeds", "1"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, contains("--seeds: an interval needs two seeds at least"));
+    job.write("plain.txt", "no program\n");
+    job.write("job.toml", bytes_of(job.file("job.toml")) +
+                              "\n[[arm]]\nset = []\n[[arm]]\nprogram = [\"no-such-program\"]\n[[arm]]\nname "
+                              "= \"gone\"\nprogram = [\"/no/peer\"]\n"
+                              "[[arm]]\nname = \"plain\"\nprogram = [\"./plain.txt\"]\n");
+    outcome = compared_text(job, {});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("arm \"no-such-program\":\n    there is no program no-such-program in PATH"));
+    CHECK_THAT(outcome.err, contains("arm \"gone\":\n    /no/peer: no such program"));
+    CHECK_THAT(outcome.err, contains("plain.txt cannot be executed"));
+}

@@ -1,0 +1,157 @@
+// The page of a comparison: complete and partial, hostile and large. To add a case: change the comparison,
+// and say what the page must hold.
+#include <cmath>
+#include <string>
+
+#include "core/workbench/compare/experiment/comparison_page.h"
+
+#include "balanced.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::bench;
+using namespace switchyard::compare;
+using switchyard::test::contains;
+
+namespace {
+
+ArmResult arm(const std::string& name, double ms) {
+    ArmResult made;
+    made.spec.name = name;
+    made.description = "switchyard";
+    made.dtype = "float32";
+    made.step_ms = {ms, ms - 1, ms + 1};
+    made.samples_per_second = 3.2e4 / ms;
+    made.tokens_per_second = 1e6 / ms;
+    made.peak_memory_bytes = 700'000'000;
+    made.drift = {1e-7, 2e-6, 3e-6};
+    made.allowed = {1e-5, 1e-5, 1e-5};
+    made.executed = {
+        {"attention",
+         {{{"component", "torch"}, {"plugin", "torch"}, {"variant", "math"}, {"phase", "train"}}}}};
+    made.skipped_steps = 3;
+    made.stability = {true, "", 0.0123, 1};
+    for (int i = 0; i < 12; ++i) {
+        made.blocks.push_back(ArmBlock{.sample = {.ms = ms + i, .outlier = i == 3}});
+        made.losses.push_back(2.0 / (1.0 + i));
+    }
+    made.seed_losses = {made.losses};
+    made.final_losses = {0.41, 0.42};
+    return made;
+}
+
+PairResult pair(std::size_t arm, double ratio, SpeedVerdict verdict) {
+    PairResult made;
+    made.arm = arm;
+    made.speedup = {ratio, ratio * 0.98, ratio * 1.02};
+    made.verdict = verdict;
+    made.loss = EquivalenceResult{Equivalence::equivalent, 0.001, -0.002, 0.004, 0.001, 2, ""};
+    return made;
+}
+
+Comparison comparison() {
+    Comparison made;
+    made.arms = {arm("attention=naive", 300), arm("attention=torch", 100)};
+    made.pairs = {pair(1, 3.0, SpeedVerdict::faster)};
+    made.margin = LossMargin{0.02, false};
+    made.loss_steps = 300;
+    made.blocks = 12;
+    return made;
+}
+
+std::string page_of(const Comparison& of) {
+    return comparison_page(
+        of, {"bert, 6 layers", "a.toml", "", "switchyard compare a.toml", {{"CPU", "A processor"}}});
+}
+
+}  // namespace
+
+TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift, what ran, how") {
+    const auto html = page_of(comparison());
+    for (const char* part :
+         {"attention=naive, attention=torch", "attention=torch is FASTER than attention=naive",
+          "3.00 [2.94, 3.06]", "the same within 2 %", "Trained to the end",
+          "Final losses after 300 steps, within 0.0200 of attention=naive?", "EQUIVALENT", "700 MB",
+          "Left out: 2 samples that were outliers.", "attention torch@math", "A processor",
+          "switchyard compare a.toml"}) {
+        CHECK_THAT(html, contains(part));
+    }
+    CHECK(switchyard::test::unbalanced(html) == "");
+    CHECK(html.size() < 150'000);
+    CHECK(html.find("http") == std::string::npos);
+}
+
+TEST_CASE("up to eight arms have colors of their own") {
+    auto made = comparison();
+    for (const std::string name : {"3", "4", "5", "6", "7", "8"}) {
+        made.pairs.push_back(pair(made.arms.size(), 1.0, SpeedVerdict::same));
+        made.arms.push_back(arm(name, 100));
+    }
+    const auto html = page_of(made);
+    for (const std::string hue : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        INFO(hue);
+        CHECK_THAT(html, contains("class=\"line stroke-" + hue + "\""));
+        CHECK_THAT(html, contains(".stroke-" + hue + " { stroke: var(--" + hue + "); }"));
+        CHECK_THAT(html, contains(".fill-" + hue + " { fill: var(--" + hue + "); }"));
+    }
+}
+
+TEST_CASE("arms that failed, a comparison that was forced or stopped are told first") {
+    auto made = comparison();
+    made.stopped = true;
+    made.arms[1].spec.differs = {"model.layers: 1, the base has 2"};
+    ArmResult broken;
+    broken.spec.name = "broken";
+    broken.status = ArmStatus::crashed;
+    broken.reason = "was killed by signal 11 <b>";
+    made.arms.push_back(broken);
+    const auto html = page_of(made);
+    CHECK_THAT(html, contains("Stopped before its end"));
+    CHECK_THAT(
+        html,
+        contains(
+            "No fair comparison, it was forced: attention=torch differs in model.layers: 1, the base has 2"));
+    CHECK_THAT(html, contains("broken: crashed: was killed by signal 11 &lt;b&gt;"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+}
+
+TEST_CASE("each arm has its loss drift, its skipped steps and whether it stayed stable") {
+    auto made = comparison();
+    made.arms.push_back(arm("wild", 100));
+    made.arms.back().stability = {false, "the loss rose from 1 to <2>", 0.0123, 1};
+    const auto html = page_of(made);
+    CHECK_THAT(html, contains("<h2>Stability</h2>"));
+    CHECK_THAT(html, contains("+1.2 %"));
+    CHECK_THAT(html, contains("yes"));
+    CHECK_THAT(
+        html,
+        contains(
+            "<span class=\"bad\">no</span> <span class=\"why\">the loss rose from 1 to &lt;2&gt;</span>"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+}
+
+TEST_CASE("what is unknown is left out") {
+    Comparison made;
+    made.arms.resize(1);
+    made.arms[0].step_ms = {std::nan(""), std::nan(""), std::nan("")};
+    const auto html = comparison_page(made, {});
+    CHECK(switchyard::test::unbalanced(html) == "");
+    CHECK(html.find("nan") == std::string::npos);
+    for (const char* part : {"Final losses", "<h2>Memory", "<h2>Blocks", "<h2>First step", "<h2>What ran"})
+        CHECK(html.find(part) == std::string::npos);
+}
+
+TEST_CASE("a hundred arms with long runs stay below 500 KB") {
+    auto made = comparison();
+    for (int i = 0; i < 98; ++i) {
+        auto long_one = arm("arm number " + std::to_string(i), 100 + i);
+        long_one.losses.clear();
+        for (int step = 0; step < 3000; ++step) long_one.losses.push_back((step * 7919) % 1000 / 100.0);
+        long_one.seed_losses = {long_one.losses};
+        made.pairs.push_back(pair(made.arms.size(), 0.1 + i, SpeedVerdict::slower));
+        made.arms.push_back(long_one);
+    }
+    const auto html = page_of(made);
+    CHECK(html.size() < 500'000);
+    CHECK_THAT(html, contains("Plots show the first 12 of 100 arms."));
+}

@@ -1,0 +1,76 @@
+// Arms of this program that fail while they run: rows with their reasons, and the others finish.
+// To add a case: what makes an arm fail, its status and reason.
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "compared.h"
+
+using namespace switchyard::test;
+
+namespace {
+
+// Processes that were started with this in their environment, and what they have started.
+std::size_t processes_with(const std::string& mark) {
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const auto name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        std::ifstream file(entry.path() / "environ");
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        if (text.find(mark) != std::string::npos) ++count;
+    }
+    return count;
+}
+
+// A long comparison of two arms, once both and the guard are there, ended by `signal`.
+Outcome ended_by(int signal) {
+    const TinyJob job;
+    const auto mark = "SWITCHYARD_TEST_MARK=" + job.file("");
+    Started started({"compare", job.file("job.toml"), "--vary", "attention.backend=naive,torch", "--blocks",
+                     "9999", "--time", "600"},
+                    {.environment = {{"SWITCHYARD_TEST_MARK", job.file("")}}});
+    REQUIRE(wait_until([&] { return started.ended() || processes_with(mark) >= 4; }));
+    REQUIRE_FALSE(started.ended());
+    started.send(signal);
+    auto outcome = started.wait();
+    CHECK(wait_until([&] { return processes_with(mark) == 0; }));
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("an arm whose loss is not finite is a row, the other finishes") {
+    const TinyJob job;
+    const auto json = compared(
+        job, {"--arm", "good:", "--arm", "diverges: optimizer.lr=1e30 optimizer.max_grad_norm=0"}, 1);
+    CHECK(json["arms"][0]["status"] == "ok");
+    CHECK(json["arms"][1]["status"] == "nan");
+    CHECK_THAT(json["arms"][1]["reason"].get<std::string>(), contains("the loss is not finite at step "));
+    CHECK(json["pairs"].empty());
+    CHECK(json["blocks"] == 2);
+}
+
+TEST_CASE("an arm whose kernel crashes is a row with the signal and the call, the other finishes") {
+    const TinyJob job;
+    job.write("job.toml", bytes_of(job.file("job.toml")) + "\n[plugins]\npaths = [\"" +
+                              (build_dir() / "tests/support/plugins/late").string() + "\"]\n");
+    const auto json = compared(job,
+                               {"--set", "model.activation=relu", "--arm", "good:", "--arm",
+                                "crashes: activation.backend=crash_later"},
+                               1);
+    CHECK(json["arms"][0]["status"] == "ok");
+    CHECK(json["arms"][0]["blocks"].size() == 2);
+    CHECK(json["arms"][1]["status"] == "crashed");
+    CHECK_THAT(json["arms"][1]["reason"].get<std::string>(),
+               contains("was killed by signal 11 (Segmentation fault) while it prepared\n"));
+    CHECK_THAT(json["arms"][1]["reason"].get<std::string>(), contains("test_crashes_later"));
+}
+
+TEST_CASE("Ctrl-C ends all arms, the sleeping ones too, and says so") {
+    const auto outcome = ended_by(SIGINT);
+    CHECK(outcome.code == 130);
+    CHECK_THAT(outcome.out, contains("STOPPED before its end"));
+}
+
+TEST_CASE("no arm is left where the program is killed") { CHECK(ended_by(SIGKILL).code == -SIGKILL); }

@@ -1,0 +1,149 @@
+// Two and more arms of the tiny job, for real: what they are held to is what they computed, never how long it
+// took.
+// To add a case: arms, and what must stand in the JSON.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "core/workbench/report/run_record.h"
+
+#include "compared.h"
+
+using namespace switchyard::test;
+
+TEST_CASE("two backends: equal losses, no drift beyond rounding, what ran") {
+    const TinyJob job;
+    const auto json = compared(job, {"--vary", "attention.backend=naive,torch", "--set", "model.dropout=0",
+                                     "--set", "model.attention_dropout=0"});
+    REQUIRE(json["arms"].size() == 2);
+    for (const auto& arm : json["arms"]) {
+        CHECK(arm["status"] == "ok");
+        CHECK(arm["dtype"] == "float32");
+        CHECK(arm["blocks"].size() == 2);
+        CHECK(arm["samples_per_second"].get<double>() > 0.0);
+        CHECK(arm["tokens_per_second"].get<double>() > arm["samples_per_second"].get<double>());
+        CHECK(arm["peak_memory_bytes"].get<std::int64_t>() > 100'000);
+        CHECK(arm["executed"]["optimizer"][0]["plugin"] == "torch");
+    }
+    CHECK(json["arms"][0]["name"] == "attention=naive");
+    CHECK(json["arms"][0]["executed"]["attention"][0]["plugin"] == "naive");
+    CHECK(json["arms"][1]["executed"]["attention"][0]["plugin"] == "torch");
+    const auto& drift = json["arms"][1]["drift"];
+    CHECK(drift["output"].get<double>() < json["arms"][1]["drift_allowed"]["output"].get<double>());
+    CHECK(drift["gradient"].get<double>() < json["arms"][1]["drift_allowed"]["gradient"].get<double>());
+    CHECK(json["arms"][1]["drift_allowed"]["gradient"].get<double>() < 1e-3);
+    // The same weights, batches and order: the losses run along each other.
+    const auto &naive = json["arms"][0]["losses"], &torch = json["arms"][1]["losses"];
+    REQUIRE(naive.size() == torch.size());
+    REQUIRE(naive.size() >= 4);
+    for (std::size_t step = 0; step < naive.size(); ++step)
+        CHECK(naive[step].get<double>() == Approx(torch[step].get<double>()).epsilon(1e-3));
+    REQUIRE(json["pairs"].size() == 1);
+    CHECK(json["pairs"][0]["verdict"] == "CANNOT_TELL");  // of two blocks
+}
+
+TEST_CASE("an arm against itself computes the same bits; another precision drifts within its rounding") {
+    const TinyJob job;
+    const auto json =
+        compared(job, {"--arm", "a:", "--arm", "b:", "--arm", "half: precision.backend=torch/bf16"});
+    CHECK(json["arms"][1]["drift"]["output"] == 0.0);
+    CHECK(json["arms"][1]["drift"]["gradient"] == 0.0);
+    CHECK(json["arms"][0]["losses"] == json["arms"][1]["losses"]);
+    CHECK(json["arms"][2]["dtype"] == "bfloat16");
+    CHECK(json["arms"][2]["drift"]["output"].get<double>() > 1e-4);
+    CHECK(json["pairs"][1]["verdict"] != "WRONG");
+}
+
+TEST_CASE("one word changes precision: speed, memory, drift, skipped steps and stability of each") {
+    const TinyJob job;
+    const Words words{"--vary",
+                      "precision.backend=amp/fp32,amp/bf16,amp/bf16_pure,amp/fp16",
+                      "--blocks",
+                      "2",
+                      "--steps-per-block",
+                      "12",
+                      "--time",
+                      "0.5"};
+    const auto json = run_json(compare_words(job, words));
+    const JsonSchema schema(source_dir() / "docs/schema/compare.json");
+    CHECK(schema.faults(json) == Words{});
+    CHECK(json["arms"].size() == 4);
+    for (const auto& arm : json["arms"]) {
+        INFO(arm["name"]);
+        CHECK(arm["status"] == "ok");
+        CHECK(arm["stability"]["stable"].is_boolean());
+        CHECK(arm["peak_memory_bytes"].get<std::int64_t>() > 0);
+        CHECK(arm["skipped_steps"].get<int>() <= 16);
+    }
+    CHECK(json["arms"][0]["stability"]["loss_drift"].is_null());
+    CHECK(json["arms"][2]["stability"]["loss_drift"].is_number());
+    CHECK(json["arms"][3]["dtype"] == "float16");
+}
+
+TEST_CASE("arms of the configuration, which is named from elsewhere") {
+    const TinyJob job;
+    const std::string path = job.file("job.toml");
+    job.write("job.toml", bytes_of(path) +
+                              "\n[[arm]]\nname = \"a\"\n\n[[arm]]\nname = \"b\"\nset = "
+                              "[\"attention.backend=naive\"]\n");
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    Words words{"compare", (folder.filename() / "job.toml").string()};
+    for (const auto& word : short_run({})) words.push_back(word);
+    RunOptions options;
+    options.in_child = [&] { std::filesystem::current_path(folder.parent_path()); };
+    const auto outcome = run(words, options);
+    INFO(outcome.err);
+    INFO(outcome.out);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, !contains("failed"));
+}
+
+TEST_CASE("random samples where the job has no data") {
+    const TinyJob job;
+    auto text = bytes_of(job.file("job.toml"));
+    const auto data = text.find("[data]"), train = text.find("[train]");
+    job.write("job.toml", text.erase(data, train - data));
+    const auto json = compared(job, {"--vary", "normalization.backend=naive,torch", "--lengths", "8-16"});
+    CHECK(json["arms"][0]["status"] == "ok");
+    CHECK_THAT(json["title"].get<std::string>(), contains("12 samples a step, random tokens, 8-16 a sample"));
+}
+
+TEST_CASE("final losses of several seeds are tested for equivalence") {
+    const TinyJob job;
+    const auto json =
+        compared(job, {"--vary", "attention.backend=naive,torch", "--set", "model.dropout=0", "--set",
+                       "model.attention_dropout=0", "--seeds", "3", "--loss-equivalence", "0.02"});
+    const auto& loss = json["pairs"][0]["loss"];
+    CHECK(loss["verdict"] == "EQUIVALENT");
+    CHECK(loss["seeds"] == 3);
+    CHECK(json["loss_steps"] == 8);
+    const auto& arm = json["arms"][1];
+    CHECK(arm["final_losses"].size() == 3);
+    CHECK(arm["seed_losses"][0].size() == 8);
+    CHECK(arm["final_losses"][0] != arm["final_losses"][1]);  // other seeds, other runs
+}
+
+TEST_CASE("the text is for people, the page stands alone, the fastest arm can be taken up") {
+    const TinyJob job;
+    const auto page = job.file("compare.html"), fastest = job.file("fastest");
+    const auto json = job.file("compare.json");
+    const auto outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--html", page,
+                                             "--fastest", fastest, "--json", json});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(
+        outcome.out,
+        contains(
+            "attention=naive and attention=torch: bert, 2 layers, hidden 32; 12 samples a step, the job's"));
+    CHECK_THAT(outcome.out,
+               contains("attention=torch: CANNOT TELL whether it is faster than attention=naive"));
+    const auto html = bytes_of(page);
+    CHECK(html.size() < 500'000);
+    CHECK_THAT(html, contains("<!DOCTYPE html>"));
+    CHECK_THAT(html, contains("Speed over attention=naive"));
+    CHECK(html.find("http") == std::string::npos);
+    const auto stacks = switchyard::report::read_stack_times(json);
+    REQUIRE(stacks.rows.size() == 2);
+    CHECK((stacks.whole_runs && stacks.base == "attention=naive" && stacks.rows[1].speedup.has_value()));
+    CHECK_THAT(bytes_of(fastest), contains("attention.backend="));
+}

@@ -1,0 +1,91 @@
+#include "made_up_arm.h"
+
+#include <memory>
+
+namespace switchyard::test {
+namespace {
+
+using compare::Exchange;
+
+class FakeClient final : public compare::ArmClient {
+public:
+    FakeClient(std::string name, const MadeUp& arm, Log& log)
+        : name_(std::move(name)), arm_(arm), log_(log) {}
+
+    Exchange request(const std::string& line, double) override {
+        const auto message = nlohmann::json::parse(line);
+        return message["type"] == "prepare" ? prepare(message) : run(message["steps"].get<std::int64_t>());
+    }
+    void kill() override { log_.push_back(name_ + " ends"); }
+    std::string stderr_tail() const override {
+        return turns_ >= arm_.gone_from_turn ? "Segmentation fault" : "";
+    }
+
+private:
+    Exchange prepare(const nlohmann::json& message) {
+        step_ = 0;
+        seed_ = message["seed"];
+        log_.push_back(name_ + " prepares");
+        compare::Ready ready;
+        ready.dtype = arm_.dtype;
+        ready.loss = arm_.first_loss;
+        ready.first_step_written = true;
+        ready.amplification = compare::Drift{1.0, 1.0, 1.0};
+        return {Exchange::End::answered, to_message(ready).dump(), 500.0};
+    }
+
+    Exchange run(std::int64_t steps) {
+        log_.push_back(name_ + " runs " + std::to_string(steps));
+        if (turns_++ >= arm_.silent_from_turn)
+            return {Exchange::End::timed_out, "did not answer within 300 s", 300'000.0};
+        if (turns_ > arm_.gone_from_turn)
+            return {Exchange::End::exited, "was killed by signal 11 (Segmentation fault)", 1.0};
+        if (!arm_.instead.empty()) return {Exchange::End::answered, arm_.instead, 1.0};
+        compare::Turn turn;
+        turn.executed = nlohmann::ordered_json::object();
+        double wall = 0.0;
+        for (std::int64_t i = 0; i < steps; ++i, ++step_) {
+            const double ms = arm_.step_ms(step_);
+            wall += ms;
+            turn.step_ms.push_back(arm_.claims * ms);
+            turn.loss.push_back(arm_.loss(step_) + arm_.seed_shift(seed_));
+        }
+        turn.samples = 4 * steps;
+        turn.tokens = 100 * steps;
+        turn.peak_memory_bytes = 1'000'000;
+        turn.involuntary_switches = arm_.involuntary_switches;
+        return {Exchange::End::answered, to_message(turn).dump(), wall};
+    }
+
+    std::string name_;
+    MadeUp arm_;
+    Log& log_;
+    std::int64_t step_ = 0;
+    int seed_ = 0;
+    double turns_ = 0;
+};
+
+}  // namespace
+
+MadeUp steady(double ms) {
+    MadeUp arm;
+    arm.step_ms = [ms](std::int64_t) { return ms; };
+    return arm;
+}
+
+compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log) {
+    compare::ArmSpec spec;
+    spec.name = name;
+    return {spec, std::make_unique<FakeClient>(name, arm, log), ""};
+}
+
+compare::ExperimentSettings quick_settings() {
+    compare::ExperimentSettings settings;
+    settings.prepare = [](const compare::Preparation& what) {
+        return nlohmann::ordered_json{{"type", "prepare"}, {"seed", what.seed}};
+    };
+    settings.drift = [](std::size_t, std::size_t) { return compare::Drift{0.0, 1e-7, 1e-6}; };
+    return settings;
+}
+
+}  // namespace switchyard::test

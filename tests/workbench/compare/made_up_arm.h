@@ -1,0 +1,38 @@
+// Arms that are no processes: each answers from what a test says, on a clock that only their answers move.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/workbench/compare/experiment/experiment.h"
+
+namespace switchyard::test {
+
+struct MadeUp {
+    std::function<double(std::int64_t step)> step_ms = [](std::int64_t) { return 100.0; };
+    std::function<double(std::int64_t step)> loss = [](std::int64_t step) {
+        return 2.0 / (1.0 + 0.1 * static_cast<double>(step));
+    };
+    std::function<double(int seed)> seed_shift = [](int) { return 0.0; };
+    std::int64_t involuntary_switches = 0;
+    double silent_from_turn = 1e9, gone_from_turn = 1e9;
+    std::string instead;  // said in place of the report of a turn
+    double claims = 1.0;  // of its time
+    double first_loss = 2.0;
+    std::string dtype = "float32";
+};
+
+// What went on, in order: "a prepares", "b runs 3", "a ends".
+using Log = std::vector<std::string>;
+
+// One whose steps all take `ms`.
+MadeUp steady(double ms);
+
+compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log);
+
+// Settings whose messages and drifts mean nothing.
+compare::ExperimentSettings quick_settings();
+
+}  // namespace switchyard::test

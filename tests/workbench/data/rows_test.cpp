@@ -1,0 +1,224 @@
+// Rows of text files in all formats and packings, and what damaged ones get. To add a case: write the file's
+// text into `read`.
+#include "core/workbench/data/rows.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <boost/iostreams/filter/bzip2.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filtering_stream.hpp>
+
+#include "core/kernel/base/limits.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using data::RowFormat;
+
+namespace {
+
+struct Read {
+    std::vector<std::string> rows;      // "line:value|value"
+    std::vector<std::string> problems;  // "line:message"
+    std::string error;
+};
+
+std::string file_with(const std::string& bytes, const std::string& name) {
+    const auto path = test::temporary_dir("rows").string() + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+Read read(const std::string& bytes, RowFormat format, std::vector<std::string> columns) {
+    Read result;
+    data::RowRequest request;
+    request.path = file_with(bytes, "data");
+    request.format = format;
+    request.columns = std::move(columns);
+    request.on_row = [&](data::Row& row) {
+        std::string text = std::to_string(row.line) + ":";
+        for (std::size_t i = 0; i < row.values.size(); ++i) text += (i == 0 ? "" : "|") + row.values[i];
+        result.rows.push_back(text);
+        return true;
+    };
+    request.on_problem = [&](const data::RowProblem& problem) {
+        result.problems.push_back(std::to_string(problem.line) + ":" + problem.message);
+        return true;
+    };
+    result.error = data::read_rows(request).error;
+    const auto place = result.error.find(request.path);
+    if (place == 0) result.error.erase(0, request.path.size());
+    return result;
+}
+
+using Texts = std::vector<std::string>;
+
+template <class Filter>
+std::string packed(const std::string& text, const Filter& filter) {
+    std::ostringstream out;
+    boost::iostreams::filtering_ostream stream;
+    stream.push(filter);
+    stream.push(out);
+    stream << text;
+    boost::iostreams::close(stream);
+    return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("text gives each line") {
+    CHECK(read("a\r\n\nb", RowFormat::text, {"text"}).rows == Texts{"1:a", "2:", "3:b"});
+}
+
+TEST_CASE("tsv takes columns by name or number") {
+    CHECK(read("x\ty\tz\n1\t2\t3\n4\t5\t6\n", RowFormat::tsv, {"z", "x"}).rows == Texts{"2:3|1", "3:6|4"});
+    CHECK(read("1\t2\n3\t4\n", RowFormat::tsv, {"#1"}).rows == Texts{"1:2", "2:4"});
+}
+
+TEST_CASE("csv follows RFC 4180") {
+    const auto result =
+        read("a,b\n\"x, y\",\"say \"\"hi\"\"\"\n\"two\nlines\",z\n,\"\"\n", RowFormat::csv, {"a", "b"});
+    CHECK(result.rows == Texts{"2:x, y|say \"hi\"", "3:two\nlines|z", "5:|"});
+    CHECK(result.problems.empty());
+}
+
+TEST_CASE("Orange's tables have three header lines") {
+    CHECK(read("Category\tText\nd\tstring\nclass\t\n\na.b\thi there\n", RowFormat::tab, {"Text"}).rows ==
+          Texts{"5:hi there"});
+    CHECK(data::format_of("a/20news.tab") == RowFormat::tab);
+}
+
+TEST_CASE("jsonl takes keys; numbers and booleans as text") {
+    const auto result =
+        read("{\"t\":\"a\",\"l\":1}\n\n{\"t\":true,\"l\":-2.5}\n", RowFormat::jsonl, {"l", "t"});
+    CHECK(result.rows == Texts{"1:1|a", "3:-2.5|true"});
+}
+
+TEST_CASE("malformed rows are told with their line and the others are read") {
+    CHECK(read("a,b\n1\n2,3\n4,5,6\n", RowFormat::csv, {"b"}).problems ==
+          Texts{"2:has 1 column, expected 2", "4:has 3 columns, expected 2"});
+    CHECK(read("a\tb\n1\n2\t3\n", RowFormat::tsv, {"b"}).rows == Texts{"3:3"});
+    CHECK(read("a\n\"never closed\n", RowFormat::csv, {"a"}).problems ==
+          Texts{"2:has a quoted field that is never closed"});
+    CHECK(read("{\"x\":1}\n[1]\n{\"t\":{}}\n", RowFormat::jsonl, {"t"}).problems ==
+          Texts{"1:has no key 't'", "2:is a list; expected a JSON object",
+                "3:has no text, number or boolean for 't'"});
+}
+
+TEST_CASE("a column that is not there is an error with those that are") {
+    CHECK(read("a,b\n1,2\n", RowFormat::csv, {"c"}).error ==
+          ":1: has no column 'c'; its columns are 'a', 'b'");
+    CHECK(read("a\n", RowFormat::text, {"body"}).error ==
+          ": a text file has the one column 'text', not 'body'");
+}
+
+TEST_CASE("gzip and bzip2 are told by their bytes, and damage is an error") {
+    const std::string text = "a\tb\n1\t2\n";
+    CHECK(read(packed(text, boost::iostreams::gzip_compressor()), RowFormat::tsv, {"b"}).rows ==
+          Texts{"2:2"});
+    const auto bz2 = packed(text, boost::iostreams::bzip2_compressor());
+    CHECK(read(bz2, RowFormat::tsv, {"b"}).rows == Texts{"2:2"});
+    CHECK(read(bz2.substr(0, bz2.size() / 2), RowFormat::tsv, {"b"}).error ==
+          ": its packed data is damaged or cut off");
+}
+
+TEST_CASE("files that cannot be read say why") {
+    data::RowRequest request;
+    request.path = "/nowhere/x.tsv";
+    CHECK_THAT(data::read_rows(request).error, test::contains("/nowhere/x.tsv: cannot be opened"));
+    request.path = test::source_dir().string();
+    CHECK_THAT(data::read_rows(request).error, test::contains("is a folder; expected a file"));
+}
+
+TEST_CASE("a line is read up to its limit, and a longer one is told and passed over") {
+    const std::string most(base::limits::line_bytes, 'x'), more = most + "x";
+    const auto too_long = "is longer than " + std::to_string(base::limits::line_bytes) + " bytes";
+    const auto lengths = [](const Read& read) {
+        Texts all = read.problems;
+        for (const auto& row : read.rows) all.push_back(std::to_string(row.size()));
+        return all;
+    };
+    const auto size = std::to_string(most.size() + 2);  // with "1:"
+    CHECK(lengths(read(most + "\nb\n", RowFormat::text, {"text"})) == Texts{size, "3"});
+    CHECK(lengths(read(more + "\nb\n", RowFormat::text, {"text"})) == Texts{"1:" + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::tsv, {"a"})) == Texts{"2:" + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::csv, {"a"})) == Texts{"2:" + too_long, "3"});
+    CHECK(read(more + "\n1\n", RowFormat::csv, {"a"}).error == ":1: " + too_long);
+    CHECK(lengths(read("{\"a\":\"" + more + "\"}\n{\"a\":1}\n", RowFormat::jsonl, {"a"})) ==
+          Texts{"1:" + too_long, "3"});
+}
+
+TEST_CASE("a quoted field that runs over lines is read up to the limit of a line") {
+    const std::string line(1023, 'x');
+    std::string text = "a\n\"" + line + "\n";
+    for (std::size_t bytes = 0; bytes < 2 * base::limits::line_bytes; bytes += line.size() + 1)
+        text += line + "\n";
+    const auto result = read(text, RowFormat::csv, {"a"});
+    REQUIRE_FALSE(result.problems.empty());
+    CHECK_THAT(result.problems.front(), test::contains("2:is longer than "));
+    CHECK_THAT(result.problems.front(), test::contains("is a quotation mark not closed?"));
+}
+
+TEST_CASE("packed data that unpack to more than any text does are refused where they do") {
+    const std::string line(1U << 20, 'x');
+    const auto bomb = [&](std::size_t mebibytes, bool lines) {
+        std::string text;
+        for (std::size_t i = 0; i < mebibytes; ++i) text += lines ? line + "\n" : line;
+        return packed(text, boost::iostreams::gzip_compressor());
+    };
+    const auto most = base::limits::unpacked_bytes >> 20;
+    CHECK(read(bomb(most - 1, true), RowFormat::text, {"text"}).error.empty());
+    const auto refused = ": unpacks to more than " + std::to_string(base::limits::unpacked_bytes) +
+                         " bytes, which no text of its size does; unpack it first if it is meant";
+    CHECK(read(bomb(most, true), RowFormat::text, {"text"}).error == refused);
+    // One row that never ends takes no more memory than a row may.
+    CHECK(read(bomb(most + 1, false), RowFormat::tsv, {"a"}).error == refused);
+}
+
+TEST_CASE("a file that is something else than its name says is told as what it is") {
+    CHECK(read("text;label\na;b\n", RowFormat::csv, {"text"}).error ==
+          ":1: has no column 'text'; its columns are 'text;label'; it is separated by semicolons: expected "
+          "commas "
+          "between columns, or tabs in a file named .tsv");
+    CHECK_THAT(read("text\tlabel\n", RowFormat::csv, {"text"}).error,
+               test::contains("it is separated by tabs: name it .tsv"));
+    CHECK_THAT(read("text,label\n", RowFormat::tsv, {"text"}).error,
+               test::contains("it is separated by commas: name it .csv"));
+    CHECK(read("\n [\n{\"t\": 1}]\n", RowFormat::jsonl, {"t"}).error ==
+          ":2: is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)");
+}
+
+TEST_CASE("a row that is not JSON says where in it and why") {
+    CHECK_THAT(read("{\"t\": \"a\"}\n{\"t\": nan}\n", RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("2:is not valid JSON at column 8: "));
+    CHECK_THAT(read(std::string(60'000, '{'), RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("1:is not valid JSON at column 2: "));
+    CHECK_THAT(read("{\"t\":" + std::string(60'000, '['), RowFormat::jsonl, {"t"}).problems.at(0),
+               test::contains("lists and objects inside each other"));
+}
+
+TEST_CASE("a header of many columns is quoted in part") {
+    std::string header = "c0";
+    for (int i = 1; i < 100; ++i) header += ",c" + std::to_string(i);
+    const auto error = read(header + "\n", RowFormat::csv, {"text"}).error;
+    CHECK_THAT(error, test::contains("'c19' and 80 more"));
+    CHECK(read(std::string(100'000, 'x') + ",b\n", RowFormat::csv, {"text"}).error.size() < 400);
+}
+
+TEST_CASE("formats are told by name, packing left aside") {
+    CHECK(data::format_of("a/b.csv.bz2") == RowFormat::csv);
+    CHECK(data::format_of("b.tsv.gz") == RowFormat::tsv);
+    CHECK(data::format_of("b.jsonl") == RowFormat::jsonl);
+    CHECK(data::format_of("b.smi") == RowFormat::text);
+    CHECK_FALSE(data::format_of("b.parquet"));
+}
+
+TEST_CASE("a file whose reading fails is told with the system's reason, not as packed data") {
+    // Nothing is mapped at address 0 of this process, and to read there is an error (proc(5)).
+    data::RowRequest request;
+    request.path = "/proc/self/mem";
+    request.columns = {"text"};
+    request.on_row = [](data::Row&) { return true; };
+    CHECK(data::read_rows(request).error == "/proc/self/mem: cannot be read: Input/output error");
+}

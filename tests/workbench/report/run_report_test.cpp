@@ -1,0 +1,309 @@
+// The page of a small made-up run, and what bad input gets. To add a file or a key: write it in `make_run`,
+// ask for it below.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/workbench/report/run_report.h"
+
+#include <switchyard_test.h>
+
+#include "balanced.h"
+
+using namespace switchyard::report;
+using switchyard::test::contains;
+using switchyard::test::unbalanced;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
+
+const char* const summary =
+    R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4,
+  "step_ms": {"median": 476.6, "low": 307.3, "high": 683.2}, "peak_memory_bytes": 703084444,
+  "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "masters": 50000000, "other": 253084444},
+  "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,
+  "executed": {"attention": [{"component": "fast<1>", "plugin": "p", "variant": "flash", "layers": "encoder.0-5", "phase": "train", "calls": 1824},
+                             {"component": "other", "plugin": "q", "variant": "", "layers": "encoder.9", "phase": "train", "calls": 7}]},
+  "rows": {"read": 12561, "used": 11573, "truncated": 0, "skipped": 988}})";
+
+const char* const plan =
+    R"({"ok": true, "host": {"name": "this host", "cpu_model": "Made & Up", "cores": 2, "libtorch": "2.11.0", "devices": []},
+  "slots": [{"slot": "attention", "kind": "attention", "layers": "encoder.0-5", "phase": "train", "backend": ["fast"], "from": "a.toml:30:1",
+    "how": "named", "chosen": {"component": "fast<1>", "plugin": "p", "variant": "", "version": "0.1.0", "composed": ["dropout"]}, "error": null,
+    "candidates": [{"component": "fast<1>", "plugin": "p", "variant": "", "ok": true, "why_not": ""},
+                   {"component": "plain", "plugin": "q", "variant": "", "ok": true, "why_not": "not asked for"},
+                   {"component": "odd", "plugin": "q", "variant": "", "ok": false, "reasons": [{"code": "x", "field": "head_dim", "expected": "64", "got": "32", "hint": ""}]}]},
+   {"slot": "loss", "layers": "model", "phase": "eval", "how": "", "chosen": null, "error": "nobody serves it", "candidates": []}]})";
+
+const char* const metrics =
+    R"({"step":1,"loss":0.75,"lr_factor":0.5,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
+{"step":2,"loss":null,"lr_factor":1.0,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
+{"step":4,"loss":0.5,"lr_factor":0.25,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
+{"step":4,"eval_loss":0.6859,"eval_accuracy":0.8134}
+)";
+
+const char* const config =
+    "[model]\ntype = \"bert\"\n\n[task]\nkind = \"classification\"\nlabels = [\"<bad>\", \"good\"]\n\n"
+    "[optimizer]\nlr = 2e-04\n";
+
+fs::path make_run() {
+    const auto folder = switchyard::test::temporary_dir("run");
+    write(folder / "summary.json", summary);
+    write(folder / "metrics.jsonl", metrics);
+    write(folder / "plan.json", plan);
+    write(folder / "config.toml", config);
+    return folder;
+}
+
+std::string report_of(const fs::path& folder) { return run_report(read_run(folder.string()), nullptr); }
+
+std::string error_of(const fs::path& folder) {
+    try {
+        read_run(folder.string());
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string stacks_error(const fs::path& file) {
+    try {
+        read_stack_times(file.string());
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("what changed when a run was gone on with stands above its configuration") {
+    const auto folder = make_run();
+    CHECK_THAT(report_of(folder), !contains("After step"));
+    write(folder / "changes.jsonl", R"({"step":2,"key":"optimizer.lr","before":"1e-04","now":"<2e-04>"}
+{"step":3,"key":"data.train","before":"a.tsv with XXH3 1","now":"a.tsv with XXH3 2"}
+{"step":4,"ke)");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains("every value that held at the beginning"));
+    for (const char* text : {"After step", "optimizer.lr", "1e-04", "&lt;2e-04&gt;", "a.tsv with XXH3 2"})
+        CHECK_THAT(html, contains(text));
+    CHECK(unbalanced(html).empty());
+}
+
+TEST_CASE("a report tells the run's numbers") {
+    const auto html = report_of(make_run());
+    CHECK(unbalanced(html) == "");
+    for (const char* text : {": bert, classification</h1>",
+                             ">finished</span> after 4 steps",
+                             ">0.813</div>",
+                             "on 1,235 held-out labels",
+                             ">0.686</div>",
+                             ">65.4</div>",
+                             "1,825 tokens per second",
+                             ">477 ms</div>",
+                             "307 to 683 ms",
+                             ">703 MB</div>",
+                             ">Wall time</dt>",
+                             ">1 min 23 s</div>",
+                             "1 min 12 s of it in training steps; resumed after step 1<",
+                             "not finite in 1 logged steps, first in step 2",
+                             "Training loss: from 0.750 at step 1 to 0.500 at step 4",
+                             "evaluation, step 4: 0.6859",
+                             "Gradient norm",
+                             "2e-4</text>",  // the highest rate: factor 1 of 2e-4
+                             "p/fast&lt;1&gt; 0.1.0",
+                             "1,824 flash",
+                             "named in <code>a.toml:30:1</code>",
+                             "composed by the core: dropout",
+                             "q/plain: not asked for",
+                             "q/odd does not serve it: head_dim: expected 64, got 32",
+                             "nobody serves it",
+                             "ran, but stands in no row of the plan",
+                             "200 MB, 28 %",
+                             "253 MB, 36 %",
+                             "Made &amp; Up",
+                             "[&quot;&lt;bad&gt;&quot;",
+                             "11,573 used, 12,561 read, 988 skipped"}) {
+        CHECK_THAT(html, contains(text));
+    }
+    CHECK_THAT(html, !contains("<bad>"));
+    CHECK_THAT(html, !contains("http"));  // nothing from outside
+    CHECK_THAT(html, !contains("<script"));
+    CHECK_THAT(html, !contains("nan"));
+}
+
+TEST_CASE("a language model's report tells its perplexity") {
+    const auto folder = make_run();
+    write(folder / "summary.json",
+          R"({"status": "finished", "steps": 4, "eval": {"loss": 1.5, "perplexity": 4.4817, "labels": 7}})");
+    write(folder / "metrics.jsonl",
+          "{\"step\":2,\"eval_perplexity\":8.5}\n{\"step\":4,\"eval_perplexity\":4.4817}\n");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains(">Perplexity</dt>"));
+    CHECK_THAT(html, contains(">4.48</div>"));
+    CHECK_THAT(html, contains("Perplexity: from 8.50 at step 2 to 4.48 at step 4"));
+    CHECK_THAT(report_of(make_run()), !contains("Perplexity"));
+}
+
+TEST_CASE("a report tells what an evaluation has of its task, and not of each label") {
+    const auto folder = make_run();
+    write(folder / "summary.json",
+          R"({"status": "finished", "steps": 4, "eval": {"loss": 0.5, "labels": 7,
+              "metrics": {"mae": 12.25, "pearson": 0.9, "mae/height": 99.75}}})");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains(">Mean absolute error</dt>"));
+    CHECK_THAT(html, contains(">12.2</div>") || contains(">12.3</div>"));
+    CHECK_THAT(html, contains("Pearson"));
+    CHECK_THAT(html, !contains("99.7"));
+}
+
+TEST_CASE("a run that goes on is reported as far as it is") {
+    const auto folder = make_run();
+    fs::remove(folder / "summary.json");
+    write(folder / "metrics.jsonl", std::string(metrics).append("{\"step\":5,\"lo"));
+    const auto html = report_of(folder);
+    CHECK(unbalanced(html) == "");
+    CHECK_THAT(html, contains("has not finished</span>: no summary.json yet, 4 steps logged"));
+    CHECK_THAT(html, contains("The last line of metrics.jsonl was still being written"));
+    CHECK_THAT(html, contains("of the last logged step"));
+    CHECK_THAT(html, contains("about: steps times their mean time"));
+    CHECK_THAT(html, !contains("Wall time"));
+    fs::remove(folder / "metrics.jsonl");
+    CHECK(unbalanced(report_of(folder)) == "");
+}
+
+TEST_CASE("keys that are missing or of another type are not shown") {
+    const auto folder = make_run();
+    write(folder / "summary.json",
+          R"({"status": 3, "steps": "x", "eval": [], "memory": 7, "executed": [1], "step_ms": null})");
+    write(folder / "plan.json", R"({"slots": [1, null, {"chosen": 4, "candidates": {"a": 1}}], "host": []})");
+    write(folder / "metrics.jsonl", "{\"step\": \"a\"}\n{\"loss\": 1}\n\n{\"step\": 1, \"loss\": 1e300}\n");
+    const auto html = report_of(folder);
+    CHECK(unbalanced(html) == "");
+    CHECK_THAT(html, contains("unknown outcome"));
+}
+
+TEST_CASE("a failed run shows why") {
+    const auto folder = make_run();
+    write(folder / "summary.json",
+          R"({"status": "failed", "steps": 2, "error": "the loss is <nan>", "skipped_steps": 2})");
+    const auto html = report_of(folder);
+    CHECK_THAT(html, contains("<p class=\"notice\">the loss is &lt;nan&gt;</p>"));
+    CHECK_THAT(html, contains("2 steps were skipped"));
+}
+
+TEST_CASE("a page stays below 500 KB however long the run") {
+    const auto folder = make_run();
+    std::ostringstream lines, slots;
+    for (int step = 1; step <= 60000; ++step) {
+        const double value = step == 31415 ? 9.875 : 0.5 + 0.1 * ((step * 7919) % 101) / 101.0;
+        lines << R"({"step":)" << step << R"(,"loss":)" << value << R"(,"grad_norm":)" << value
+              << R"(,"lr_factor":0.5,"samples_per_second":)" << value << "}\n";
+        if (step % 50 == 0)
+            lines << R"({"step":)" << step << R"(,"eval_loss":)" << value << R"(,"eval_accuracy":0.5})"
+                  << '\n';
+    }
+    for (int slot = 0; slot < 2000; ++slot)
+        slots << (slot == 0 ? "" : ",") << R"({"slot":"s","phase":"train","how":")" << std::string(900, '&')
+              << "\"}";
+    write(folder / "metrics.jsonl", lines.str());
+    write(folder / "plan.json", "{\"slots\":[" + slots.str() + "]}");
+    write(folder / "config.toml", std::string(400000, '<'));
+    const auto html = report_of(folder);
+    CHECK(html.size() < 500000);
+    CHECK(unbalanced(html) == "");
+    CHECK_THAT(html, contains("highest 9.88 at step 31,415"));
+    CHECK_THAT(html, contains("1850 more rows are in plan.json"));
+}
+
+TEST_CASE("a comparison of stacks is shown with its intervals, and why a stack has none") {
+    const auto folder = make_run();
+    write(folder / "steps.json", R"({"rows": [
+      {"backend": "plain", "op": "step", "dtype": "float32", "base": "plain", "ms": {"median": 200.0, "low": 190.0, "high": 212.0},
+       "speedup_over_base": {"median": 1.0, "low": 1.0, "high": 1.0}, "extra_memory_bytes": 159000000, "plugin": "q", "component": "plain"},
+      {"backend": "fast", "op": "step", "dtype": "bfloat16", "base": "plain", "ms": {"median": 50.0, "low": 49.0, "high": 51.5},
+       "speedup_over_base": {"median": 4.0, "low": 3.75, "high": 4.25}, "extra_memory_bytes": null, "more": [1]},
+      {"backend": "broken", "op": "step", "ms": null, "message": "needs a <GPU>"}],
+      "host": {"cpu_model": "Another", "memory_bytes": 25000000000}, "threads": 2, "command": "switchyard bench step a.toml"})");
+    const auto stacks = read_stack_times((folder / "steps.json").string());
+    const auto html = run_report(read_run(folder.string()), &stacks);
+    CHECK(unbalanced(html) == "");
+    for (const char* text :
+         {"Lowest median: <strong>fast</strong>, 50.0 ms, 4.00 [3.75, 4.25] times as fast as the base.",
+          "200 [190, 212]", "50.0 [49.0, 51.5]", "4.00 [3.75, 4.25]×", "159 MB", "q/plain",
+          "not timed: needs a &lt;GPU&gt;", "CPU of the timing", "Another", "25.0 GB",
+          "switchyard bench step a.toml", "fast (bfloat16)", "Timed: step."}) {
+        CHECK_THAT(html, contains(text));
+    }
+}
+
+TEST_CASE("the page of a run takes a comparison of whole runs for its stacks") {
+    const auto file = switchyard::test::temporary_dir("compared") / "compare.json";
+    write(file, R"({"title": "bert", "arms": [
+      {"name": "attention=naive", "dtype": "float32", "step_ms": {"median": 300.0, "low": 299.0, "high": 301.0},
+       "executed": {"attention": [{"component": "naive", "plugin": "naive", "variant": "", "phase": "train"}]}},
+      {"name": "peer", "description": "PyTorch <2>", "step_ms": null, "reason": "crashed"}],
+      "pairs": [{"base": "attention=naive", "arm": "peer", "verdict": "CANNOT_TELL", "speedup": {"median": 3.0}}],
+      "command": "switchyard compare a.toml"})");
+    const auto times = read_stack_times(file.string());
+    REQUIRE(times.rows.size() == 2);
+    CHECK(times.base == "attention=naive");
+    CHECK(times.rows[0].is_base);
+    CHECK(times.rows[0].ran == "attention naive");
+    CHECK(times.rows[1].ran == "PyTorch <2>");
+    CHECK(times.rows[1].verdict == "CANNOT TELL");
+    CHECK(times.rows[1].speedup->median == 3.0);
+    CHECK(times.whole_runs);
+}
+
+TEST_CASE("what cannot be read is named with its place") {
+    const auto folder = make_run();
+    const auto path = [&](const char* name) { return (folder / name).string(); };
+    write(folder / "metrics.jsonl", "{\"step\":1,\"loss\":1}\n{\"step\":2,\"lo\n{\"step\":3,\"loss\":1}\n");
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":2:14: error: not valid JSON: "));
+    write(folder / "metrics.jsonl", "{\"step\":1,\"loss\":1}\n[1]\n");
+    CHECK(error_of(folder) == path("metrics.jsonl") + ":2: error: expected a JSON object, got a list");
+    write(folder / "metrics.jsonl", "{\"step\":1,\"lo");  // cut off, though the run has ended
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("metrics.jsonl") + ":1:14: error: not valid JSON: "));
+    write(folder / "metrics.jsonl", metrics);
+    write(folder / "summary.json", "{\n\"steps\": 3,\n}");
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":3:1: error: not valid JSON: "));
+    write(folder / "summary.json", "");
+    CHECK_THAT(error_of(folder), Catch::StartsWith(path("summary.json") + ":1:1: error: not valid JSON: "));
+}
+
+TEST_CASE("files of a run that nest without end are refused") {
+    const auto deep = "{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}";
+    for (const char* name : {"metrics.jsonl", "plan.json", "summary.json"}) {
+        const auto folder = make_run();
+        write(folder / name, deep);
+        CHECK_THAT(error_of(folder),
+                   contains(std::string(name) + ":1:69: error: not valid JSON: more than 64 "));
+    }
+}
+
+TEST_CASE("a folder that is no run is refused") {
+    const auto folder = switchyard::test::temporary_dir("no_run");
+    CHECK(error_of(folder) ==
+          folder.string() +
+              ": error: holds no run: none of summary.json, metrics.jsonl and plan.json is there");
+    CHECK_THAT(error_of(folder / "nowhere"),
+               contains("nowhere: error: there is no such folder; expected the folder of a run"));
+    write(folder / "file", "");
+    CHECK_THAT(error_of(folder / "file"), contains("file: error: is not a folder"));
+}
+
+TEST_CASE("a file that is no comparison of stacks is refused") {
+    const auto folder = switchyard::test::temporary_dir("stacks");
+    CHECK(stacks_error(folder / "none.json") ==
+          (folder / "none.json").string() + ": error: there is no such file");
+    for (const char* text : {"{}", "{\"rows\": []}", "{\"rows\": [1]}", "{\"rows\": {\"a\": {}}}"}) {
+        write(folder / "a.json", text);
+        CHECK_THAT(stacks_error(folder / "a.json"),
+                   contains("a.json: error: \"rows\" is not a list of timed stacks; expected"));
+    }
+    write(folder / "a.json", "rows");
+    CHECK_THAT(stacks_error(folder / "a.json"), contains("a.json:1:1: error: not valid JSON: "));
+}

@@ -1,0 +1,82 @@
+// Ticks are round and plots draw what they are given. To add an axis: one line in the table.
+#include <cmath>
+
+#include "core/workbench/report/svg_axis.h"
+#include "core/workbench/report/svg_plot.h"
+
+#include <switchyard_test.h>
+
+#include "balanced.h"
+
+using namespace switchyard::report;
+using switchyard::test::Approx;
+using switchyard::test::contains;
+using switchyard::test::unbalanced;
+using Labels = std::vector<std::string>;
+
+TEST_CASE("ticks are multiples of 1, 2 or 5 times a power of ten, with as many decimals as they need") {
+    CHECK(tick_labels(axis_around(0.0, 10.0, 5)) == Labels{"0", "2", "4", "6", "8", "10"});
+    CHECK(tick_labels(axis_around(0.41, 0.72, 6)) ==
+          Labels{"0.40", "0.45", "0.50", "0.55", "0.60", "0.65", "0.70", "0.75"});
+    CHECK(tick_labels(axis_around(-0.3, 0.3, 3)) == Labels{"-0.4", "-0.2", "0.0", "0.2", "0.4"});
+    CHECK(tick_labels(axis_around(0.0, 1e-4, 4)) == Labels{"0", "2e-5", "4e-5", "6e-5", "8e-5", "1e-4"});
+    CHECK(tick_labels(axis_around(0.0, 1.2e-4, 6)) ==
+          Labels{"0", "2e-5", "4e-5", "6e-5", "8e-5", "1e-4", "1.2e-4"});
+    CHECK(tick_labels(axis_of_steps(362, 8)) == Labels{"0", "50", "100", "150", "200", "250", "300", "350"});
+    CHECK(tick_labels(axis_of_steps(3, 8)) == Labels{"0", "1", "2", "3"});
+    CHECK(tick_labels(axis_of_steps(25000, 5)) == Labels{"0", "5k", "10k", "15k", "20k", "25k"});
+    CHECK(tick_labels(axis_of_steps(2e6, 4)) == Labels{"0", "5e5", "1e6", "1.5e6", "2e6"});
+}
+
+TEST_CASE("an axis holds its values, whatever they are") {
+    for (const double low : {0.0, -1.0, 0.4999, 1e-12, 123456.0, -3e20}) {
+        for (const double span : {0.0, 1e-9, 0.3, 1.0, 7.0, 1e6}) {
+            for (const int count : {1, 4, 8}) {
+                INFO(low << " + " << span << ", " << count << " ticks");
+                const auto around = axis_around(low, low + span, count);
+                CHECK(around.low <= low + around.step * 1e-5);
+                CHECK(around.high >= low + span - around.step * 1e-5);
+                CHECK(around.low < around.high);
+                CHECK(around.ticks.size() >= 2);
+                CHECK(around.ticks.size() <= 2 * static_cast<std::size_t>(count) + 3);
+            }
+        }
+    }
+}
+
+TEST_CASE("a curve ends in the corners of its frame") {
+    const LinePlot plot{
+        "T <1>", "falls", "loss", {{"a & b", Hue::a, Curve::Look::line, {{0, 1}, {10, 0}}}}, false};
+    const auto svg = line_plot(plot, {400, 200, "narrow"});
+    CHECK(unbalanced(svg) == "");
+    // Left: 12 and three digits of 7.3; top and bottom margins 31 and 40; right: half of "10".
+    CHECK_THAT(svg, contains("points=\"33.9,31 390,160\""));
+    CHECK_THAT(svg, contains("aria-label=\"T &lt;1&gt;. falls\""));
+    CHECK_THAT(svg, contains("<title>T &lt;1&gt;</title>\n<desc>falls</desc>"));
+}
+
+TEST_CASE("a single point is drawn as one") {
+    const LinePlot plot{"T", "", "loss", {{"a", Hue::b, Curve::Look::line, {{3, 0.67}}}}, false};
+    const auto svg = line_plot(plot, {400, 200, ""});
+    CHECK_THAT(svg, contains("<title>a, step 3: 0.6700</title>"));
+    CHECK_THAT(svg, !contains("nan"));
+}
+
+TEST_CASE("a bar is as long as its median and its whisker as its interval") {
+    BarPlot plot{"T", "", "ms", {}};
+    plot.bars.push_back({"slow", "100 ms", Interval{100, 80, 100}, Hue::a});
+    plot.bars.push_back({"none", "not timed: <x>", std::nullopt, Hue::a});
+    const auto svg =
+        bar_plot(plot, {811, 0, ""});  // from 2 to 811 less half of "100", which is 10.9: 798.05 for 100 ms
+    CHECK(unbalanced(svg) == "");
+    CHECK_THAT(svg, contains("width=\"798"));
+    CHECK_THAT(svg, contains("M640.4 28H800"));
+    CHECK_THAT(svg, contains("not timed: &lt;x&gt;"));
+}
+
+TEST_CASE("shares fill the bar in proportion") {
+    const auto svg = share_bar("Memory", "", {{"a", 300, Hue::a}, {"b", 100, Hue::b}});
+    CHECK(unbalanced(svg) == "");
+    CHECK_THAT(svg, contains("x=\"0\" y=\"0\" width=\"748\""));
+    CHECK_THAT(svg, contains("x=\"750\" y=\"0\" width=\"248\""));
+}

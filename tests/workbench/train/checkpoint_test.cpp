@@ -1,0 +1,139 @@
+// Which checkpoint is the newest, and which are kept. What a whole run does with them:
+// tests/workbench/cli/jobs.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checksums.h"
+
+#include "nested_json.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string folder_with(const std::vector<std::string>& names) {
+    const auto folder = test::temporary_dir("checkpoints");
+    for (const auto& name : names) {
+        fs::create_directories(folder / name);
+        std::ofstream(folder / name / "state.json") << "{}";
+    }
+    return folder.string();
+}
+
+}  // namespace
+
+TEST_CASE("the newest checkpoint is the one of the most steps, whatever the width of its number") {
+    CHECK_FALSE(train::newest_checkpoint(folder_with({})));
+    const auto folder = folder_with({"step-00000009", "step-99999999", "step-100000000", "step-20000000"});
+    CHECK(train::newest_checkpoint(folder) == folder + "/step-100000000");
+}
+
+TEST_CASE("a folder that is not named like a checkpoint is none") {
+    const auto folder =
+        folder_with({"step-00000002", "step-00000009.bak", "step-", "step--5", "step-9x", "steps"});
+    fs::create_directory(folder + "/step-00000003");  // without a state.json
+    CHECK(train::newest_checkpoint(folder) == folder + "/step-00000002");
+}
+
+TEST_CASE("under another precision policy parameters come from the float32 values of the checkpoint") {
+    const std::string full =
+        "model: m\nprecision model train: amp/fp32\noptimizer model train: torch/torch\n";
+    const std::string pure =
+        "model: m\nprecision model train: amp/bf16_pure\noptimizer model train: torch/torch\n";
+    const auto exact = at::arange(6, at::kFloat).add(0.001F);  // not exact in bfloat16
+    model::Parameters wide, low, back;
+    wide.add("weight", exact.clone());
+    low.add("weight", at::zeros({6}, at::kBFloat16));
+    back.add("weight", at::zeros({6}, at::kFloat));
+    train::TrainingState state;
+    state.plan = full;
+    state.precision.entries.push_back({"loss_scale", at::full({}, 4.0F)});
+    const auto folder = test::temporary_dir("checkpoints").string();
+    CHECK(train::save_checkpoint(folder, state, wide, 2) == std::nullopt);
+    auto down = train::load_checkpoint(folder + "/step-00000000", pure, low);
+    INFO(down.error);
+    REQUIRE(down.state);
+    CHECK(down.state->other_policy == "amp/fp32");
+    CHECK(down.state->precision.entries.empty());
+    CHECK(down.state->masters.at("weight").equal(exact));
+    CHECK(low.find("weight")->value.equal(exact.to(at::kBFloat16)));
+
+    // And up again: nothing was lost on the way.
+    down.state->plan = pure;
+    down.state->progression.step = 1;
+    CHECK(train::save_checkpoint(folder, *down.state, low, 2) == std::nullopt);
+    const auto up = train::load_checkpoint(folder + "/step-00000001", full, back);
+    REQUIRE(up.state);
+    CHECK(up.state->masters.empty());
+    CHECK(back.find("weight")->value.equal(exact));
+}
+
+TEST_CASE("where more than the policy differs the lines are shown") {
+    model::Parameters parameters;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    train::TrainingState state;
+    state.plan = "precision model train: amp/fp32\noptimizer model train: torch/torch\n";
+    const auto folder = test::temporary_dir("checkpoints").string();
+    CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
+    const auto read = train::load_checkpoint(
+        folder + "/step-00000000", "precision model train: amp/bf16\noptimizer model train: fused/fused\n",
+        parameters);
+    CHECK(read.error == folder +
+                            "/step-00000000: was saved under another model or plan:"
+                            "\n  saved: precision model train: amp/fp32"
+                            "\n  now:   precision model train: amp/bf16"
+                            "\n  saved: optimizer model train: torch/torch"
+                            "\n  now:   optimizer model train: fused/fused");
+}
+
+TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit") {
+    const auto folder = test::temporary_dir("checkpoints").string();
+    model::Parameters parameters, loaded;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    loaded.add("weight", at::arange(6, at::kFloat).neg());
+    train::TrainingState state;
+    for (const std::int64_t step : {99999998, 99999999, 100000000}) {
+        state.progression.step = step;
+        CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
+    }
+    CHECK(train::newest_checkpoint(folder) == folder + "/step-100000000");
+    CHECK(fs::exists(folder + "/step-99999999"));
+    CHECK_FALSE(fs::exists(folder + "/step-99999998"));
+
+    const auto read = train::load_checkpoint(folder + "/step-100000000", "", loaded);
+    REQUIRE(read.error.empty());
+    CHECK(read.state->progression.step == 100000000);
+    CHECK(loaded.find("weight")->value.equal(parameters.find("weight")->value));
+}
+
+TEST_CASE("a state that nests deeper than JSON may is refused in words") {
+    const auto folder = test::temporary_dir("checkpoints").string(), checkpoint = folder + "/step-00000000";
+    model::Parameters parameters;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    CHECK(train::save_checkpoint(folder, train::TrainingState{}, parameters, 2) == std::nullopt);
+    std::ostringstream good;
+    good << std::ifstream(checkpoint + "/state.json").rdbuf();
+    const auto loaded = [&](std::size_t beyond) {
+        std::ofstream(checkpoint + "/state.json") << test::nested(good.str(), beyond);
+        REQUIRE_FALSE(
+            train::write_checksums(checkpoint, {"model.safetensors", "optimizer.safetensors", "state.json"}));
+        return train::load_checkpoint(checkpoint, "", parameters);
+    };
+    const auto border = loaded(0);
+    INFO(border.error);
+    CHECK(border.state);
+    const auto deep = loaded(1);
+    CHECK_FALSE(deep.state);
+    CHECK_THAT(deep.error,
+               test::contains(checkpoint + ": state.json is damaged: not valid JSON at line 1, column "));
+    CHECK_THAT(deep.error, test::contains("more than 64 lists and objects inside each other"));
+}

@@ -1,0 +1,58 @@
+#include "short_training.h"
+
+#include <stdexcept>
+
+#include <ATen/Parallel.h>
+
+#include "core/kernel/config/load.h"
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/model/planning.h"
+
+#include <switchyard_test.h>
+
+namespace switchyard::test {
+namespace {
+
+const HostInfo& this_host() {
+    static const HostInfo info = [] {
+        HostInfo made;
+        made.cores = 1;
+        return made;
+    }();
+    return info;
+}
+
+runtime::Registry& registry() {
+    static runtime::Registry found([] {
+        at::set_num_threads(1);  // where other programs run, two would wait for each other
+        loader::DiscoveryOptions options;
+        options.run_probes = false;
+        const auto folder = build_dir() / "lib/switchyard/plugins";
+        for (const char* name :
+             {"amp", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"})
+            options.path.entries.push_back(
+                {(folder / ("lib" + std::string(name) + ".so")).string(), "test", true});
+        return loader::discover(options, this_host());
+    }());
+    return found;
+}
+
+}  // namespace
+
+config::Config configured(const std::vector<std::string>& overrides) {
+    config::LoadRequest request;
+    request.overrides = overrides;
+    request.preset_dirs = {(source_dir() / "configs/presets").string()};
+    const auto result = config::load(request);
+    if (!result.config) throw std::runtime_error(config::render(result.problems));
+    return *result.config;
+}
+
+ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples)
+    : config(configured(overrides)),
+      plan(model::make_plan(config, registry(), this_host())),
+      session(config, plan, registry(), this_host()),
+      trainer(session.make_trainer(samples)) {}
+
+}  // namespace switchyard::test

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/joined.h"
 #include "core/workbench/cli/output.h"
 
 namespace switchyard::cli {
@@ -22,6 +23,12 @@ std::string graphs_text(const train::GraphCounts& graphs) {
     if (!graphs.any()) return "";
     return counted(static_cast<std::size_t>(graphs.captures), "graph") + ", " +
            counted(static_cast<std::size_t>(graphs.replays), "replay");
+}
+
+// "padding 31 %"; empty: less than half a percent.
+std::string share_text(const std::string& what, double share) {
+    const auto percent = std::llround(100.0 * share);
+    return percent < 1 ? "" : what + " " + std::to_string(percent) + " %";
 }
 
 }  // namespace
@@ -46,8 +53,8 @@ TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& t
 std::string TrainRecord::step(const train::StepReport& report) {
     smooth(report);
     const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
-    progress_.show({"train", report.step, report.total_steps, samples_per_second_, loss_, left,
-                    graphs_text(report.graphs)});
+    progress_.show(
+        {"train", report.step, report.total_steps, samples_per_second_, loss_, left, note(report)});
     if (!report.nonfinite.empty()) {
         progress_.finish();
         std::cerr << ("step " + std::to_string(report.step) + ": " + report.nonfinite +
@@ -62,6 +69,10 @@ std::string TrainRecord::step(const train::StepReport& report) {
                                 {"step_ms", report.milliseconds},
                                 {"samples_per_second", samples_per_second_}};
     if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
+    line["wait_ms"] = 1000.0 * report.loader.wait_seconds;
+    line["padding_share"] = report.loader.padding_share();
+    line["tokens_per_batch"] = report.loader.tokens_per_batch();
+    if (const auto ready = report.loader.ready_per_batch()) line["ready_batches"] = *ready;
     if (report.skipped) line["skipped"] = true;
     if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
     if (auto error = metrics_.write(line); !error.empty()) return error;
@@ -69,7 +80,9 @@ std::string TrainRecord::step(const train::StepReport& report) {
                    {{"train/loss", report.loss},
                     {"train/lr_factor", report.lr_factor},
                     {"train/grad_norm", report.grad_norm},
-                    {"train/samples_per_second", samples_per_second_}});
+                    {"train/samples_per_second", samples_per_second_},
+                    {"train/padding_share", report.loader.padding_share()},
+                    {"train/wait_ms", 1000.0 * report.loader.wait_seconds}});
     return flush_board();
 }
 
@@ -112,12 +125,24 @@ void TrainRecord::eval_progress(std::int64_t done, std::int64_t total) {
     progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
 }
 
+// What is at the end of the line of progress: steps that were captured, padding, the wait for data.
+std::string TrainRecord::note(const train::StepReport& report) const {
+    std::string text = graphs_text(report.graphs);
+    for (const auto& more :
+         {share_text("padding", padding_share_), share_text("waits for data", wait_share_)})
+        if (!more.empty()) base::add_item(text, more);
+    return text;
+}
+
 void TrainRecord::smooth(const train::StepReport& report) {
-    const double rate = static_cast<double>(report.samples) / std::max(report.milliseconds / 1000.0, 1e-9);
+    const double seconds = std::max(report.milliseconds / 1000.0 + report.loader.wait_seconds, 1e-9);
+    const double rate = static_cast<double>(report.samples) / seconds;
     const double keep = started_ ? 0.95 : 0.0;
     if (std::isfinite(report.loss)) loss_ = keep * loss_ + (1.0 - keep) * report.loss;
     samples_per_second_ = keep * samples_per_second_ + (1.0 - keep) * rate;
-    seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * report.milliseconds / 1000.0;
+    seconds_per_step_ = keep * seconds_per_step_ + (1.0 - keep) * seconds;
+    padding_share_ = keep * padding_share_ + (1.0 - keep) * report.loader.padding_share();
+    wait_share_ = keep * wait_share_ + (1.0 - keep) * report.loader.wait_seconds / seconds;
     started_ = true;
 }
 

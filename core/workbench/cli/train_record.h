@@ -32,6 +32,7 @@ public:
     void finish() { progress_.finish(); }
 
 private:
+    std::string note(const train::StepReport& report) const;
     void smooth(const train::StepReport& report);
     std::string flush_board();
 
@@ -41,7 +42,9 @@ private:
     train::Progress progress_ = train::Progress::for_stderr();
     std::int64_t log_every_;
     bool started_ = false;
+    // Smoothed; seconds_per_step_ has the wait for data in it, wait_share_ is its share.
     double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;
+    double padding_share_ = 0.0, wait_share_ = 0.0;
 };
 
 }  // namespace switchyard::cli

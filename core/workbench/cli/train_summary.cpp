@@ -70,13 +70,12 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
 namespace {
 
 ordered_json loader_json(const runtime::LoaderStats& stats) {
-    const auto batches = static_cast<double>(std::max<std::int64_t>(stats.batches, 1));
     ordered_json json{{"batches", stats.batches},
                       {"padding_share", stats.padding_share()},
-                      {"tokens_per_batch", static_cast<double>(stats.tokens) / batches},
+                      {"tokens_per_batch", stats.tokens_per_batch()},
                       {"wait_seconds", stats.wait_seconds},
                       {"ready_batches", nullptr}};
-    if (stats.ready >= 0) json["ready_batches"] = static_cast<double>(stats.ready) / batches;
+    if (const auto ready = stats.ready_per_batch()) json["ready_batches"] = *ready;
     return json;
 }
 

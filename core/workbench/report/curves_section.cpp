@@ -61,15 +61,19 @@ std::string curves_section(const RunRecord& run) {
     if (!run.metrics || run.metrics->lines == 0) return "";
     const auto& metrics = *run.metrics;
     using Look = Curve::Look;
-    const std::string small = small_figure("Evaluation accuracy", "share that is right",
-                                           metrics.curve("eval_accuracy"), Hue::b, Look::dots, false) +
-                              small_figure("Perplexity", "of a token, held out",
-                                           metrics.curve("eval_perplexity"), Hue::b, Look::dots, false) +
-                              learning_rate(run) +
-                              small_figure("Gradient norm", "before clipping", metrics.curve("grad_norm"),
-                                           Hue::d, Look::line, true) +
-                              small_figure("Speed", "samples per second", metrics.curve("samples_per_second"),
-                                           Hue::a, Look::line, true);
+    const std::string small =
+        small_figure("Evaluation accuracy", "share that is right", metrics.curve("eval_accuracy"), Hue::b,
+                     Look::dots, false) +
+        small_figure("Perplexity", "of a token, held out", metrics.curve("eval_perplexity"), Hue::b,
+                     Look::dots, false) +
+        learning_rate(run) +
+        small_figure("Gradient norm", "before clipping", metrics.curve("grad_norm"), Hue::d, Look::line,
+                     true) +
+        small_figure("Speed", "samples per second", metrics.curve("samples_per_second"), Hue::a, Look::line,
+                     true) +
+        small_figure("Padding", "share of a batch", metrics.curve("padding_share"), Hue::c, Look::line,
+                     true) +
+        small_figure("Wait for data", "ms before a step", metrics.curve("wait_ms"), Hue::d, Look::line, true);
     const auto loss = loss_figure(metrics);
     if (loss.empty() && small.empty()) return "";
     return "<section>\n<h2>Loss</h2>\n" + loss +

@@ -88,6 +88,20 @@ std::string rows_text(const Json& rows) {
     return text;
 }
 
+// "12 % padding, 514 tokens a batch, 0.4 s waited for, 3.8 ready when asked for"
+std::string loader_text(const Json& loader) {
+    std::string text;
+    if (const auto share = number_of(loader, "padding_share"))
+        base::add_item(text, page_number(100.0 * *share, 2) + " % padding");
+    if (const auto tokens = number_of(loader, "tokens_per_batch"))
+        base::add_item(text, page_number(*tokens, 1) + " tokens a batch");
+    if (const auto seconds = number_of(loader, "wait_seconds"))
+        base::add_item(text, "waited for " + page_number(*seconds, 2) + " s in all");
+    if (const auto ready = number_of(loader, "ready_batches"))
+        base::add_item(text, page_number(*ready, 2) + " ready when one was asked for");
+    return text;
+}
+
 Summary read_summary(const Json& json) {
     Summary summary;
     summary.status = text_of(json, "status");
@@ -118,6 +132,7 @@ Summary read_summary(const Json& json) {
     }
     add_fact(summary.rows, "Training samples", rows_text(member(json, "rows")));
     add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
+    add_fact(summary.rows, "Batches", loader_text(member(json, "loader")));
     summary.executed = executed_rows(member(json, "executed"));
     summary.command = text_of(json, "command");
     return summary;

@@ -429,10 +429,12 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     while (now_.step < schedule_.total_steps) {
         std::optional<StepReport> done;
         group.clear();  // before the next are made
+        const auto loaded = parts_.train_loader.stats();
         group = next_group(hooks.stop);
         if (!group.empty()) done = step_until(group, hooks.stop);
         if (!done) return end(save_now(hooks, result) ? Outcome::stopped : Outcome::failed);
         auto& report = *done;
+        report.loader = parts_.train_loader.stats() - loaded;
         now_ = boundary();
         report.epoch = static_cast<double>(now_.loader.epoch) +
                        static_cast<double>(now_.loader.batch) /

@@ -59,10 +59,11 @@ struct StepReport {
     bool traced = false;      // `nonfinite` names the operation
     std::string
         nonfinite;  // what was not finite, where train.nonfinite says what follows; nothing was changed
-    std::int64_t samples = 0;  // of this step
-    std::int64_t tokens = 0;   // real ones
-    double milliseconds = 0.0;
-    GraphCounts graphs;  // of this process, so far
+    std::int64_t samples = 0;     // of this step
+    std::int64_t tokens = 0;      // real ones
+    double milliseconds = 0.0;    // without the wait for its batches
+    runtime::LoaderStats loader;  // of this step's batches
+    GraphCounts graphs;           // of this process, so far
 };
 
 // Back to a checkpoint, as train.nonfinite = "rewind" does.

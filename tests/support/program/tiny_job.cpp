@@ -106,18 +106,6 @@ backend = "torch"
 backend = "torch"
 )";
 
-std::map<std::int64_t, double> lines_with(const fs::path& run, const char* key) {
-    std::map<std::int64_t, double> values;
-    std::ifstream file(run / "metrics.jsonl");
-    for (std::string line; std::getline(file, line);) {
-        INFO(run.string() << "/metrics.jsonl: " << line);
-        const auto object = nlohmann::json::parse(line);
-        if (!object.contains(key)) continue;
-        REQUIRE(values.emplace(object.at("step"), object.at(key)).second);
-    }
-    return values;
-}
-
 Words folders_with(const fs::path& run, const std::string& prefix) {
     Words names;
     std::error_code error;
@@ -175,6 +163,18 @@ std::map<std::string, std::string> files_below(const fs::path& folder) {
             files[entry.path().lexically_relative(folder).string()] = bytes_of(entry.path());
     }
     return files;
+}
+
+std::map<std::int64_t, double> lines_with(const fs::path& run, const std::string& key) {
+    std::map<std::int64_t, double> values;
+    std::ifstream file(run / "metrics.jsonl");
+    for (std::string line; std::getline(file, line);) {
+        INFO(run.string() << "/metrics.jsonl: " << line);
+        const auto object = nlohmann::json::parse(line);
+        if (!object.contains(key)) continue;
+        REQUIRE(values.emplace(object.at("step"), object.at(key)).second);
+    }
+    return values;
 }
 
 std::map<std::int64_t, double> step_losses(const fs::path& run) { return lines_with(run, "loss"); }

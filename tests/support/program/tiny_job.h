@@ -48,9 +48,10 @@ nlohmann::json json_of(const fs::path& file);
 // Every file below a folder with its bytes, by relative name.
 std::map<std::string, std::string> files_below(const fs::path& folder);
 
-// metrics.jsonl of a run: step -> loss of its "loss" lines; a step that stands there twice fails the test.
+// metrics.jsonl of a run: step -> the value of `key` in the lines that have it; a step that stands there
+// twice fails the test.
+std::map<std::int64_t, double> lines_with(const fs::path& run, const std::string& key);
 std::map<std::int64_t, double> step_losses(const fs::path& run);
-// Likewise of its "eval_loss" lines.
 std::map<std::int64_t, double> eval_losses(const fs::path& run);
 
 // Names of the checkpoints of a run, oldest first.

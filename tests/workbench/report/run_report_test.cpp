@@ -26,6 +26,7 @@ const char* const summary =
   "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,
   "executed": {"attention": [{"component": "fast<1>", "plugin": "p", "variant": "flash", "layers": "encoder.0-5", "phase": "train", "calls": 1824},
                              {"component": "other", "plugin": "q", "variant": "", "layers": "encoder.9", "phase": "train", "calls": 7}]},
+  "loader": {"batches": 4, "padding_share": 0.385, "tokens_per_batch": 514.25, "wait_seconds": 0.4, "ready_batches": 3.81},
   "rows": {"read": 12561, "used": 11573, "truncated": 0, "skipped": 988}})";
 
 const char* const plan =
@@ -95,37 +96,40 @@ TEST_CASE("what changed when a run was gone on with stands above its configurati
 TEST_CASE("a report tells the run's numbers") {
     const auto html = report_of(make_run());
     CHECK(unbalanced(html) == "");
-    for (const char* text : {": bert, classification</h1>",
-                             ">finished</span> after 4 steps",
-                             ">0.813</div>",
-                             "on 1,235 held-out labels",
-                             ">0.686</div>",
-                             ">65.4</div>",
-                             "1,825 tokens per second",
-                             ">477 ms</div>",
-                             "307 to 683 ms",
-                             ">703 MB</div>",
-                             ">Wall time</dt>",
-                             ">1 min 23 s</div>",
-                             "1 min 12 s of it in training steps; resumed after step 1<",
-                             "not finite in 1 logged steps, first in step 2",
-                             "Training loss: from 0.750 at step 1 to 0.500 at step 4",
-                             "evaluation, step 4: 0.6859",
-                             "Gradient norm",
-                             "2e-4</text>",  // the highest rate: factor 1 of 2e-4
-                             "p/fast&lt;1&gt; 0.1.0",
-                             "1,824 flash",
-                             "named in <code>a.toml:30:1</code>",
-                             "composed by the core: dropout",
-                             "q/plain: not asked for",
-                             "q/odd does not serve it: head_dim: expected 64, got 32",
-                             "nobody serves it",
-                             "ran, but stands in no row of the plan",
-                             "200 MB, 28 %",
-                             "253 MB, 36 %",
-                             "Made &amp; Up",
-                             "[&quot;&lt;bad&gt;&quot;",
-                             "11,573 used, 12,561 read, 988 skipped"}) {
+    for (const char* text :
+         {": bert, classification</h1>",
+          ">finished</span> after 4 steps",
+          ">0.813</div>",
+          "on 1,235 held-out labels",
+          ">0.686</div>",
+          ">65.4</div>",
+          "1,825 tokens per second",
+          ">477 ms</div>",
+          "307 to 683 ms",
+          ">703 MB</div>",
+          ">Wall time</dt>",
+          ">1 min 23 s</div>",
+          "1 min 12 s of it in training steps; resumed after step 1<",
+          "not finite in 1 logged steps, first in step 2",
+          "Training loss: from 0.750 at step 1 to 0.500 at step 4",
+          "evaluation, step 4: 0.6859",
+          "Gradient norm",
+          "2e-4</text>",  // the highest rate: factor 1 of 2e-4
+          "p/fast&lt;1&gt; 0.1.0",
+          "1,824 flash",
+          "named in <code>a.toml:30:1</code>",
+          "composed by the core: dropout",
+          "q/plain: not asked for",
+          "q/odd does not serve it: head_dim: expected 64, got 32",
+          "nobody serves it",
+          "ran, but stands in no row of the plan",
+          "200 MB, 28 %",
+          "253 MB, 36 %",
+          "Made &amp; Up",
+          "[&quot;&lt;bad&gt;&quot;",
+          "11,573 used, 12,561 read, 988 skipped",
+          "38 % padding, 514 tokens a batch, waited for 0.40 s in all, 3.8 ready when one was "
+          "asked for"}) {
         CHECK_THAT(html, contains(text));
     }
     CHECK_THAT(html, !contains("<bad>"));

@@ -95,6 +95,26 @@ double LoaderStats::padding_share() const {
     return places > 0 ? static_cast<double>(places - tokens) / static_cast<double>(places) : 0.0;
 }
 
+double LoaderStats::tokens_per_batch() const {
+    return static_cast<double>(tokens) / static_cast<double>(std::max<std::int64_t>(batches, 1));
+}
+
+std::optional<double> LoaderStats::ready_per_batch() const {
+    if (ready < 0) return std::nullopt;
+    return static_cast<double>(ready) / static_cast<double>(std::max<std::int64_t>(batches, 1));
+}
+
+LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier) {
+    LoaderStats between = later;
+    between.batches -= earlier.batches;
+    between.samples -= earlier.samples;
+    between.tokens -= earlier.tokens;
+    between.places -= earlier.places;
+    between.wait_seconds -= earlier.wait_seconds;
+    if (later.ready >= 0) between.ready -= std::max<std::int64_t>(earlier.ready, 0);
+    return between;
+}
+
 DataLoaderOp::DataLoaderOp(const LoadedComponent& loaded, BindingInfo info,
                            const resolver::Composed& composed)
     : source_(std::make_shared<WatchedSource>()),

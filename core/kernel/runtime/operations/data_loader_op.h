@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <switchyard/interfaces/data_loader.h>
 #include "core/kernel/resolver/plan.h"
@@ -10,7 +11,7 @@
 
 namespace switchyard::runtime {
 
-// What a loader gave since it was started.
+// What a loader gave since it was started, or between two moments.
 struct LoaderStats {
     std::int64_t batches = 0;
     std::int64_t samples = 0;
@@ -20,7 +21,12 @@ struct LoaderStats {
     std::int64_t ready = -1;    // batches that were made ahead, summed up over calls of next(); -1: not known
 
     double padding_share() const;
+    double tokens_per_batch() const;
+    std::optional<double> ready_per_batch() const;  // mean length of the queue when a batch was asked for
 };
+
+// What came between two looks at the statistics of one loader.
+LoaderStats operator-(const LoaderStats& later, const LoaderStats& earlier);
 
 class DataLoaderOp {
 public:

@@ -98,6 +98,39 @@ TEST_CASE("summary.json shows what was executed, counted where it ran") {
         CHECK(naive.at(step) == Approx(loss).epsilon(1e-4));
 }
 
+TEST_CASE("metrics.jsonl and summary.json tell how much of the batches was padding") {
+    const JsonSchema schema(source_dir() / "docs/schema/summary.json");
+    const TinyJob job;
+    const Words common{"train.grad_accumulation_steps=1", "train.log_every=1"};
+    const auto trained = [&](const std::string& name, Words settings) {
+        settings.insert(settings.begin(), common.begin(), common.end());
+        job.trained(name, settings);
+        const auto loader = summary_of(job, name)["loader"];
+        CHECK(schema.faults(summary_of(job, name)) == Words{});
+        const auto run = job.run_folder(name);
+        const auto of_batch = lines_with(run, "tokens_per_batch"), padding = lines_with(run, "padding_share");
+        REQUIRE(of_batch.size() == steps);
+        double tokens = 0.0, places = 0.0, waited = 0.0;
+        for (const auto& [step, wait] : lines_with(run, "wait_ms")) {
+            tokens += of_batch.at(step);
+            places += of_batch.at(step) / (1.0 - padding.at(step));
+            waited += wait / 1000.0;
+        }
+        CHECK(loader["batches"] == steps);
+        CHECK(loader["tokens_per_batch"].get<double>() == Approx(tokens / steps));
+        CHECK(loader["padding_share"].get<double>() == Approx(1.0 - tokens / places).margin(1e-9));
+        CHECK(loader["wait_seconds"].get<double>() == Approx(waited));
+        return loader;
+    };
+    const auto padded = trained("padded", {});
+    CHECK(padded["padding_share"] > 0.05);
+    CHECK(padded["ready_batches"].is_null());
+    const auto packed =
+        trained("packed", {"batch.layout=packed", "batch.tokens=64", "data_loader.backend=batching/packed"});
+    CHECK(packed["padding_share"] == 0.0);
+    CHECK(packed["ready_batches"].is_number());
+}
+
 TEST_CASE("the summary of a run that was done already fits the schema") {
     const JsonSchema schema(source_dir() / "docs/schema/summary.json");
     const TinyJob job;

@@ -30,7 +30,7 @@ runtime::Registry& registry() {
         options.run_probes = false;
         const auto folder = build_dir() / "lib/switchyard/plugins";
         for (const char* name :
-             {"amp", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"})
+             {"amp", "batching", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"})
             options.path.entries.push_back(
                 {(folder / ("lib" + std::string(name) + ".so")).string(), "test", true});
         return loader::discover(options, this_host());

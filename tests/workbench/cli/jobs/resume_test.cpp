@@ -131,6 +131,38 @@ TEST_CASE("a run of a few steps and its resumption equal one run") {
     }
 }
 
+TEST_CASE("whoever makes the batches, and with any number of workers, a resumption equals one run") {
+    const TinyJob job;
+    const std::pair<std::string, Words> loaders[] = {
+        {"padded", {"batch.pad_multiple=8"}},
+        {"bucketed", {"batch.tokens=120", "data_loader.options.bucketed.window=16"}},
+        {"packed", {"batch.layout=packed", "batch.tokens=64", "data_loader.options.packed.window=16"}}};
+    for (const auto& [loader, settings] : loaders) {
+        const auto with = [&](const std::string& workers, const Words& more = {}) {
+            Words sets = settings;
+            sets.push_back("data_loader.backend=batching/" + loader);
+            sets.push_back("data_loader.options." + loader + ".workers=" + workers);
+            sets.insert(sets.end(), more.begin(), more.end());
+            return sets;
+        };
+        job.trained(loader, with("1", {"train.steps=12"}));
+        for (const std::string steps : {"2", "7"}) {
+            INFO(loader << ", cut after step " << steps);
+            const auto name = loader + steps;
+            job.trained(name, with("0", {"train.steps=" + steps}));
+            job.trained(name, with("3", {"train.steps=12"}),
+                        {"--resume", "--allow-change", "data_loader.options." + loader + ".workers"});
+            const fs::path whole = job.run_folder(loader), cut = job.run_folder(name);
+            CHECK(step_losses(cut) == step_losses(whole));
+            for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+                const bool same = bytes_of(cut / "checkpoints/step-00000012" / file) ==
+                                  bytes_of(whole / "checkpoints/step-00000012" / file);
+                CHECK(same);
+            }
+        }
+    }
+}
+
 TEST_CASE("a resumption equals one run where the kernels run in two threads") {
     const TinyJob job;
     // What is larger than LibTorch's grain of 32768 values, and the matrix products of this width, are shared

@@ -1,6 +1,6 @@
 // Does a JSON value fit one of docs/schema/*.json? The part of JSON Schema (draft 2020-12) that those files
-// use: type, properties, required, additionalProperties, items, enum, const, minItems, minimum, maximum, anyOf, $ref
-// to "#/$defs/NAME". Any other keyword is an error, so that no schema promises what is not checked.
+// use: type, properties, required, additionalProperties, items, enum, const, minItems, minimum, maximum,
+// anyOf, $ref to "#/$defs/NAME". Any other keyword is an error: no schema promises what is not checked.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,11 +46,13 @@ struct PluginsConfig {
 struct BatchConfig {
     std::int64_t size = 32;
     std::int64_t min_length = 1;
-    std::int64_t max_length = 512;  // left out: model.max_positions
-    Layout layout = Layout::padded;
-    std::int64_t tokens = 0;        // 0: as many as come
-    std::int64_t pad_multiple = 1;  // rows are rounded up to it
+    std::int64_t max_length = 512;                  // left out: model.max_positions
+    std::optional<Layout> layout = Layout::padded;  // empty: auto, not chosen yet
+    std::int64_t tokens = 0;                        // 0: as many as come
+    std::int64_t pad_multiple = 1;                  // rows are rounded up to it
 
+    // Where `auto` has not been decided, what it falls back to.
+    Layout planned_layout() const { return layout.value_or(Layout::padded); }
     // That one side of a batch may have, padding counted: a sequence beyond the budget comes by itself.
     std::int64_t most_tokens() const { return tokens > 0 ? std::max(tokens, max_length) : size * max_length; }
     bool operator==(const BatchConfig&) const = default;

@@ -140,7 +140,10 @@ Section batch_section() {
     rows.add<&B::pad_multiple>("pad_multiple",
                                "padded rows are as long as the longest, rounded up to a multiple of it",
                                within(1, 65536), {.also = "pad_to_multiple_of"});
-    rows.add<&B::layout>("layout", "padded: [batch, seq] with lengths; packed: sequences end to end");
+    rows.add<&B::layout>("layout",
+                         "padded: [batch, seq] with lengths; packed: sequences end to end; auto: the one in "
+                         "which samples of this job take less time, measured on this host",
+                         {.choices = {"padded", "packed", "auto"}});
     return rows.section;
 }
 

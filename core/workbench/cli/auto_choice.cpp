@@ -21,15 +21,6 @@
 namespace switchyard::cli {
 namespace {
 
-std::string today() {
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    char text[16];
-    ::localtime_r(&now, &local);
-    std::strftime(text, sizeof text, "%Y-%m-%d", &local);
-    return text;
-}
-
 std::vector<const resolver::Candidate*> pointers(const std::vector<resolver::Candidate>& candidates) {
     std::vector<const resolver::Candidate*> list;
     for (const auto& candidate : candidates) list.push_back(&candidate);
@@ -78,11 +69,13 @@ std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Regi
     return open;
 }
 
+MeasurementCache measurement_cache(const config::Config& config, const HostInfo& host) {
+    return {machine::standard_cache_folder(),
+            host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))};
+}
+
 Measurements::Measurements(const config::Config& config, const HostInfo& host)
-    : host_(host),
-      measurement_cache_(
-          machine::standard_cache_folder(),
-          host_of_measurements(host, at::get_num_threads(), std::string(name(config.runtime.allocator)))) {
+    : host_(host), measurement_cache_(cli::measurement_cache(config, host)) {
     chooser_.measurements = measurement_cache_.load(notes_);
     chooser_.host = measurement_cache_.host();
 }

@@ -40,6 +40,9 @@ struct OpenChoice {
 std::vector<OpenChoice> open_choices(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host);
 
+// Where measurements under that [runtime] are kept; `set_threads` comes before.
+MeasurementCache measurement_cache(const config::Config& config, const HostInfo& host);
+
 // Measurements of this machine under one configuration's [runtime].
 class Measurements {
 public:

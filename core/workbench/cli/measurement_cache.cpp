@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 #include <ATen/Parallel.h>
@@ -42,6 +43,15 @@ std::string host_of_measurements(const HostInfo& host, int threads, const std::s
            loader::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
            " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " +
            libtorch_build();
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    char text[16];
+    ::localtime_r(&now, &local);
+    std::strftime(text, sizeof text, "%Y-%m-%d", &local);
+    return text;
 }
 
 MeasurementCache::MeasurementCache(const std::string& cache, std::string host) : host_(std::move(host)) {

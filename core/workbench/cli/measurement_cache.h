@@ -16,6 +16,9 @@ namespace switchyard::cli {
 // LibTorch.
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator);
 
+// The day on which something is measured: "2026-11-21".
+std::string today();
+
 class MeasurementCache {
 public:
     // `cache`: machine::standard_cache_folder(); empty: there is no place for anything.

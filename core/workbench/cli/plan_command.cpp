@@ -14,6 +14,7 @@
 #include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job.h"
+#include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
@@ -96,8 +97,10 @@ int plan(const PlanCommand& options) {
     const auto refused = refused_libraries(job.records);
     runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);
-    const auto plan =
+    const auto layout = decide_layout(job.config, registry, host, Missing::leave);
+    auto plan =
         model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
+    note_layout(plan, layout);
     if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
     if (!options.locked.empty()) check_lock(plan, options.locked);
     write_json(options.json, resolver::to_json(plan));

@@ -8,6 +8,7 @@
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/model/planning.h"
 
@@ -29,9 +30,12 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
         if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
     }
     planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
+    const auto layout =
+        decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);
     auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);
+    note_layout(planned->plan, layout);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
     std::cerr << plan_warnings(planned->plan);
     return planned;

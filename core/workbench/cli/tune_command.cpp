@@ -18,6 +18,7 @@
 #include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job.h"
+#include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/model/planning.h"
@@ -50,6 +51,7 @@ public:
         if (const auto why = rank_because(job_.config, host_); !why.empty())
             throw Failure(place_of(why) + why + ": auto chooses by priority here, so nothing is measured");
         const auto begun = std::chrono::steady_clock::now();
+        layout_ = decide_layout(job_.config, registry_, host_, Missing::measure);
         auto open = open_choices(job_.config, registry_, host_);
         const auto plan = checked_plan();
         check_slots(plan);
@@ -143,6 +145,7 @@ private:
         if (!command_.json.on_stdout()) {
             std::cout << base::printable(command_.job.config) << " on " << host_line(host_) << "\n\n";
             if (!open.empty()) std::cout << table(open, plan, measurements) << '\n';
+            if (!layout_.empty()) std::cout << "batch.layout: " << layout_ << '\n';
             std::cout << left_out(plan) << summary(open, measurements, seconds);
         }
         if (!kept.empty()) throw Failure("the measurements could not be saved: " + kept, Exit::run_failed);
@@ -246,14 +249,17 @@ private:
                              {"known_before", !fresh_[i]},
                              {"measured", resolver::to_json(*measurements.find(open[i]))}});
         }
-        return {
-            {"folder", measurements.measurement_cache().folder()}, {"seconds", seconds}, {"slots", slots}};
+        return {{"folder", measurements.measurement_cache().folder()},
+                {"seconds", seconds},
+                {"layout", layout_.empty() ? Json(nullptr) : Json(layout_)},
+                {"slots", slots}};
     }
 
     const TuneCommand& command_;
     HostInfo host_;
     Job job_;
     runtime::Registry registry_;
+    std::string layout_;  // what auto made of batch.layout; empty: it is named
     std::size_t measured_ = 0, measurement_cache_ = 0;
     std::vector<bool> fresh_;  // by open choice: measured now
 };

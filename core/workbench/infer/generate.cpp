@@ -47,7 +47,7 @@ public:
         params_.max_length = config.batch.max_length;
         params_.pad_id = tokenizer.specials().pad;
         params_.pad_multiple = config.batch.pad_multiple;
-        params_.layout = config.batch.layout;
+        params_.layout = config.batch.planned_layout();
     }
 
     std::vector<Generated> write(const Beginning& beginning) {

@@ -44,7 +44,7 @@ SlotUse outline_precision(const Config& config) {
     auto request = std::make_shared<PrecisionRequest>();
     request->dtype = config.precision.parameter_dtype.value_or(DType::float32);
     request->device = config.run.device;
-    request->layout = config.batch.layout;
+    request->layout = config.batch.planned_layout();
     request->phase = has(config.run.phases, Phase::train) || config.run.phases.empty()
                          ? Phase::train
                          : config.run.phases.front();

@@ -33,7 +33,7 @@ public:
         Request r;
         r.dtype = dtype;
         r.device = config_.run.device;
-        r.layout = config_.batch.layout;
+        r.layout = config_.batch.planned_layout();
         r.phase = phase;
         r.needs_grad = phase == Phase::train;
         r.deterministic = config_.run.deterministic;

@@ -181,7 +181,7 @@ LoaderParams Session::loader_params(bool training) const {
     params.pad_multiple = config_.batch.pad_multiple;
     params.pinned = config_.run.device == Device::cuda;
     params.pad_id = tokenizer_ ? tokenizer_->specials().pad : 0;
-    params.layout = config_.batch.layout;
+    params.layout = config_.batch.planned_layout();
     params.shuffle = training && config_.data_loader.shuffle;
     params.drop_last = training && config_.data_loader.drop_last;
     params.seed = static_cast<std::uint64_t>(config_.run.seed);

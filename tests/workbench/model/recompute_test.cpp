@@ -33,7 +33,7 @@ std::map<std::string, at::Tensor> gradients(test::Model& model, const test::Fixt
     at::Generator generator = at::globalContext().defaultGenerator(c10::DeviceType::CPU);
     generator.set_current_seed(7);
     model.parameters.zero_gradients();
-    auto batch = test::batch_of(fixture, model.config.batch.layout);
+    auto batch = test::batch_of(fixture, model.config.batch.planned_layout());
     model::ForwardContext context;
     context.phase = Phase::train;
     context.recompute = recompute;

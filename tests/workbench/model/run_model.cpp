@@ -175,7 +175,7 @@ Batch batch_of(const FixtureCase& fixture, Layout layout) {
 }
 
 Outputs run(Model& model, const FixtureCase& fixture) {
-    const auto layout = model.config.batch.layout;
+    const auto layout = model.config.batch.planned_layout();
     const auto batch = batch_of(fixture, layout);
     Outputs outputs;
     const model::Observer observer = [&](const std::string& place, const at::Tensor& value) {

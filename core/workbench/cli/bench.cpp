@@ -165,7 +165,7 @@ void check_options(const CLI::App& command, const std::string& what) {
 
 template <class Value>
 CLI::Option* list(CLI::App& command, const char* flag, Value& value, const std::string& help) {
-    return command.add_option(flag, value, help)->delimiter(',')->expected(1)->take_all();
+    return command.add_option(flag, value, help)->delimiter(',')->expected(1)->allow_extra_args(false)->take_all();
 }
 
 void add_common(CLI::App& command, BenchOptions& options) {
@@ -189,6 +189,7 @@ void add_common(CLI::App& command, BenchOptions& options) {
                     "optimizer bert-base, mini-gpt or 4096x768,12x768x768; may be repeated")
         ->type_name("SHAPE")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     list(command, "--dtype", options.dtypes, "dtypes of the tensors; default: float32,bfloat16")
         ->type_name("A,B");

@@ -206,7 +206,7 @@ private:
 
 void add_arm_options(CLI::App& command, CompareOptions& options) {
     const auto repeated = [&](const char* flag, std::vector<std::string>& value, const std::string& help) {
-        return command.add_option(flag, value, help)->expected(1)->take_all();
+        return command.add_option(flag, value, help)->expected(1)->allow_extra_args(false)->take_all();
     };
     auto& written = options.arms.written;
     repeated("--vary", written.vary, "an arm for each value; repeated: for each combination")
@@ -216,6 +216,7 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
                     "an arm for each stack of backends: torch; torch+precision=torch/bf16; attention=flash")
         ->delimiter(',')
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all()
         ->type_name("A,B");
     repeated("--arm", written.arms, "an arm with several values, as \"half: precision.backend=torch/bf16\"")

@@ -59,6 +59,16 @@ void check_texts(const std::vector<std::string>& texts, config::TokenizerKind to
     warn(with_nul, " with NUL bytes");
 }
 
+void check_pairs(const PredictOptions& options) {
+    for (std::size_t i = 0; i < options.texts.size(); ++i) {
+        const auto tabs = std::count(options.texts[i].begin(), options.texts[i].end(), '\t');
+        if (tabs == 1) continue;
+        throw Failure("text " + std::to_string(i + 1) + ": error: " + options.run +
+                      " was trained on pairs of texts; expected two with a tab between, as in " +
+                      "$'first\\tsecond', got " + counted(static_cast<std::size_t>(tabs), "tab"));
+    }
+}
+
 std::string percent(double share) {
     char text[16];
     std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
@@ -69,7 +79,9 @@ using Rows = std::vector<std::vector<double>>;
 
 void tell_classes(const config::Config& config, const PredictOptions& options, const Rows& rows, Table& table,
                   nlohmann::ordered_json& json) {
-    const auto& labels = config.task.labels;
+    const auto labels = config.task.kind == config::TaskKind::next_sentence
+                            ? std::vector<std::string>{"follows", "does not follow"}
+                            : config.task.labels;
     table = Table({"label", "probability", "text"});
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto best =
@@ -121,6 +133,43 @@ void tell_numbers(const config::Config& config, const PredictOptions& options, c
     }
 }
 
+// Each word with its label; where one label is O, which means none, words that have it stand alone.
+void tell_words(const config::Config& config, const PredictOptions& options,
+                const std::vector<std::vector<train::LabelledWord>>& texts) {
+    const auto& labels = config.task.labels;
+    auto json = nlohmann::ordered_json::array();
+    Table table({"text with labels"});
+    std::size_t cut = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        nlohmann::ordered_json line{{"text", options.texts[i]}, {"words", nlohmann::ordered_json::array()}};
+        std::string shown;
+        bool whole = true;
+        for (const auto& [word, probabilities] : texts[i]) {
+            nlohmann::ordered_json entry{{"word", word}, {"label", nullptr}};
+            std::string mark;
+            if (probabilities.empty()) whole = false;
+            if (!probabilities.empty()) {
+                const auto best = std::max_element(probabilities.begin(), probabilities.end());
+                const auto& label = labels.at(static_cast<std::size_t>(best - probabilities.begin()));
+                entry["label"] = label;
+                for (std::size_t c = 0; c < labels.size(); ++c)
+                    entry["probabilities"][labels[c]] = probabilities[c];
+                if (label != "O") mark = "/" + label;
+            }
+            line["words"].push_back(entry);
+            base::add_item(shown, word + mark, " ");
+        }
+        cut += whole ? 0 : 1;
+        table.row({shown});
+        json.push_back(line);
+    }
+    if (cut > 0)
+        std::cerr << "warning: " << cut << " of " << counted(texts.size(), "text") << " longer than "
+                  << config.batch.max_length << " tokens: the words beyond have no label\n";
+    write_json(options.json, {{"predictions", json}});
+    if (!options.json.on_stdout()) std::cout << table.render();
+}
+
 void tell(const config::Config& config, const PredictOptions& options, const Rows& rows) {
     auto json = nlohmann::ordered_json::array();
     Table table({});
@@ -138,21 +187,19 @@ int predict(PredictOptions options) {
         throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
     const auto planned = plan_job(job_of_run(options.run, options.job));
     const auto& config = planned->config;
-    if (const auto kind = config.task.kind;
-        kind != config::TaskKind::classification && !config.task.float_labels()) {
-        throw Failure(
-            options.run + ": was trained for " + std::string(name(kind)) +
-            ", and predict gives a class or numbers for a whole text" +
-            (planned->config.task.predicts_tokens() ? "; to generate text, use `switchyard generate`" : ""));
+    if (config.task.predicts_tokens()) {
+        throw Failure(options.run + ": was trained for " + std::string(name(config.task.kind)) +
+                      ", and predict gives classes or numbers; to generate text, use `switchyard generate`");
     }
-    if (const auto& column = planned->config.data.pair_column; !column.empty()) {
-        throw Failure(options.run + ": was trained on pairs of texts (data.pair_column = \"" +
-                      base::quoted(column) + "\"), and predict classifies single texts");
-    }
+    if (train::takes_pairs(config)) check_pairs(options);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     check_texts(options.texts, planned->config.data.tokenizer);
     session.load_tokenizer();
     session.load_initial_weights();
+    if (config.task.kind == config::TaskKind::token_classification) {
+        tell_words(config, options, train::predict_words(session, options.texts));
+        return Exit::fine;
+    }
     data::LabelScale scale;
     if (config.task.kind == config::TaskKind::regression && config.task.standardize) {
         scale = train::read_label_scale(train::RunDirectory(options.run).label_scale(),
@@ -168,7 +215,11 @@ int predict(PredictOptions options) {
 Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
     command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
-    command.add_option("TEXT", options->texts, "texts; without any: the lines of the standard input")
+    command
+        .add_option(
+            "TEXT", options->texts,
+            "texts; without any: the lines of the standard input. The two texts of a pair: with a tab "
+            "between")
         ->type_name("");
     add_overrides(command, options->job, "set one value of the run's configuration");
     add_json(command, options->json);

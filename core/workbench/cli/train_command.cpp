@@ -310,6 +310,7 @@ Action setup_train(CLI::App& command) {
                     "resume although this key differs from the run's beginning; may be repeated")
         ->type_name("KEY")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     command.add_flag(
         "--trace-nonfinite", options->trace_nonfinite,

@@ -274,6 +274,7 @@ Action setup_tune(CLI::App& command) {
                     "only this slot, as attention, normalization.final or linear; may be repeated")
         ->type_name("SLOT")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     command.add_flag("--again", options->again, "measure again what was measured before");
     add_json(command, options->json);

@@ -298,12 +298,14 @@ Action setup_plugins_verify(CLI::App& command) {
     command.add_option("--dtype", options->dtypes, "only this dtype; may be repeated")
         ->type_name("DTYPE")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     command
         .add_option("--option", options->given,
                     "an option of the components, as in --option chunked.chunk_size=64; may be repeated")
         ->type_name("[ID.]NAME=VALUE")
         ->expected(1)
+        ->allow_extra_args(false)
         ->take_all();
     command.add_option("--device", options->device, "device to run on: cpu or cuda")->type_name("DEVICE");
     add_number(command, "--drawn", options->drawn,

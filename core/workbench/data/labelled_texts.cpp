@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/kernel/base/printable.h"
+#include "core/workbench/data/encoded_texts.h"
 #include "core/workbench/data/labels.h"
 
 namespace switchyard::data {
@@ -30,33 +31,6 @@ void warn(const char* key, const std::vector<std::int64_t>& counts, const std::v
                            "': there is nothing to tell apart");
     warnings.push_back(std::string(key) + ": no sample has the label " + quoted_list(unseen) +
                        " (task.labels)");
-}
-
-// [CLS] a [SEP], or [CLS] a [SEP] b [SEP] cut from the longer of the two first, as BERT does.
-struct Encoded {
-    std::vector<std::int64_t> ids, token_type_ids;
-    bool cut = false;
-};
-
-Encoded encode_pair(const Tokenizer& tokenizer, const std::string& first, const std::string& second,
-                    std::int64_t max_length) {
-    auto a = tokenizer.encode(first);
-    auto b = tokenizer.encode(second);
-    Encoded result;
-    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, max_length - 3));
-    while (max_length > 0 && a.size() + b.size() > room) {
-        (a.size() > b.size() ? a : b).pop_back();
-        result.cut = true;
-    }
-    auto& ids = result.ids;
-    ids.push_back(tokenizer.specials().bos);
-    ids.insert(ids.end(), a.begin(), a.end());
-    ids.push_back(tokenizer.specials().eos);
-    result.token_type_ids.assign(ids.size(), 0);
-    ids.insert(ids.end(), b.begin(), b.end());
-    ids.push_back(tokenizer.specials().eos);
-    result.token_type_ids.resize(ids.size(), 1);
-    return result;
 }
 
 // How often each class is the label of a sample, or one of its labels.
@@ -162,7 +136,7 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
                 return RowUse{false, false, "is not valid UTF-8 at byte " + std::to_string(at + 1),
                               data.bad_row};
         }
-        Encoded encoded;
+        EncodedTexts encoded;
         if (data.pair_column.empty()) {
             encoded.ids = tokenizer.encode_with_specials(texts[0], max_length, &encoded.cut);
         } else {

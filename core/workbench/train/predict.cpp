@@ -2,6 +2,9 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <sstream>
+
+#include "core/workbench/data/encoded_texts.h"
 #include "core/workbench/data/sample_list.h"
 
 namespace switchyard::train {
@@ -24,7 +27,15 @@ data::SampleList samples_of(const Session& session, const std::vector<std::strin
     data::SampleList samples;
     for (const auto& text : texts) {
         Sample sample;
-        sample.ids = session.tokenizer().encode_with_specials(text, config.batch.max_length);
+        const auto tab = takes_pairs(config) ? text.find('\t') : std::string::npos;
+        if (tab == std::string::npos) {
+            sample.ids = session.tokenizer().encode_with_specials(text, config.batch.max_length);
+        } else {
+            auto pair = data::encode_pair(session.tokenizer(), text.substr(0, tab), text.substr(tab + 1),
+                                          config.batch.max_length);
+            sample.ids = std::move(pair.ids);
+            sample.token_type_ids = std::move(pair.token_type_ids);
+        }
         if (config.task.float_labels())
             sample.float_labels.assign(classes, 0.0F);
         else
@@ -34,20 +45,56 @@ data::SampleList samples_of(const Session& session, const std::vector<std::strin
     return samples;
 }
 
+// The words of a text as a sample, and where each one's first piece stands; -1: it is cut off.
+struct WordSample {
+    Sample sample;
+    std::vector<std::string> words;
+    std::vector<std::int64_t> places;
+};
+
+WordSample words_of(const data::Tokenizer& tokenizer, const std::string& text, std::int64_t max_length) {
+    WordSample made;
+    auto& ids = made.sample.ids;
+    ids = {tokenizer.specials().bos};
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(max_length - 1, 1));
+    std::istringstream stream(text);
+    for (std::string word; stream >> word;) {
+        auto pieces = tokenizer.encode(word);
+        if (pieces.empty()) pieces = {tokenizer.specials().unk};
+        made.places.push_back(ids.size() < most ? static_cast<std::int64_t>(ids.size()) : -1);
+        ids.insert(ids.end(), pieces.begin(), pieces.end());
+        made.words.push_back(std::move(word));
+    }
+    if (ids.size() > most) ids.resize(most);
+    ids.push_back(tokenizer.specials().eos);
+    made.sample.labels.assign(ids.size(), 0);
+    return made;
+}
+
+// Calls `use(batch, values)` with what the model says of each batch of the samples.
+template <class Use>
+void for_each_batch(Session& session, const SampleSource& samples, const Use& use) {
+    model::ForwardContext context;
+    context.phase = Phase::eval;
+    const auto& loader = session.start_eval_loader(samples);
+    session.plan().precision().begin_step();
+    for (Batch batch; loader.next(batch);)
+        use(batch, told(session.model().logits(context, batch), session.config().task.kind));
+    session.plan().precision().end_step();
+}
+
 }  // namespace
+
+bool takes_pairs(const config::Config& config) {
+    return config.task.kind == TaskKind::next_sentence || !config.data.pair_column.empty();
+}
 
 std::vector<std::vector<double>> predict(Session& session, const std::vector<std::string>& texts,
                                          const data::LabelScale& scale) {
     const at::NoGradGuard no_grad;
     const auto samples = samples_of(session, texts);
-    model::ForwardContext context;
-    context.phase = Phase::eval;
     std::vector<std::vector<double>> rows(texts.size());
-    const auto& loader = session.start_eval_loader(samples);
-    session.plan().precision().begin_step();
-    Batch batch;
-    while (loader.next(batch)) {
-        const auto values = told(session.model().logits(context, batch), session.config().task.kind);
+    for_each_batch(session, samples, [&](const Batch& batch, const at::Tensor& values) {
         const auto columns = values.size(1);
         for (std::size_t i = 0; i < batch.samples.size(); ++i) {
             const auto* from = values.const_data_ptr<double>() + static_cast<std::int64_t>(i) * columns;
@@ -55,9 +102,38 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
             row.assign(from, from + columns);
             for (std::size_t c = 0; c < row.size(); ++c) row[c] = scale.value(c, row[c]);
         }
-    }
-    session.plan().precision().end_step();
+    });
     return rows;
+}
+
+std::vector<std::vector<LabelledWord>> predict_words(Session& session,
+                                                     const std::vector<std::string>& texts) {
+    const at::NoGradGuard no_grad;
+    std::vector<std::vector<std::int64_t>> places;
+    std::vector<std::vector<LabelledWord>> labelled;
+    data::SampleList samples;
+    for (const auto& text : texts) {
+        auto made = words_of(session.tokenizer(), text, session.config().batch.max_length);
+        auto& words = labelled.emplace_back();
+        for (auto& word : made.words) words.push_back({std::move(word), {}});
+        places.push_back(std::move(made.places));
+        samples.add(std::move(made.sample));
+    }
+    for_each_batch(session, samples, [&](const Batch& batch, const at::Tensor& values) {
+        const bool packed = batch.source.tokens.layout == Layout::packed;
+        const auto columns = values.size(1);
+        std::int64_t begin = 0;  // of the text, among the rows of values
+        for (const auto sample : batch.samples) {
+            const auto text = static_cast<std::size_t>(sample);
+            for (std::size_t w = 0; w < labelled[text].size(); ++w) {
+                if (places[text][w] < 0) continue;
+                const auto* from = values.const_data_ptr<double>() + (begin + places[text][w]) * columns;
+                labelled[text][w].probabilities.assign(from, from + columns);
+            }
+            begin += packed ? samples.length(sample) : batch.source.ids.size(1);
+        }
+    });
+    return labelled;
 }
 
 }  // namespace switchyard::train

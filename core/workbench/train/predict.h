@@ -1,4 +1,4 @@
-// What a model says of texts: probabilities of classes, or numbers.
+// What a model says of texts: probabilities of classes, or numbers, of a whole text or of each of its words.
 #pragma once
 
 #include <string>
@@ -8,10 +8,22 @@
 
 namespace switchyard::train {
 
+// Does a sample of this task consist of two texts? They are then given as one, with a tab between.
+bool takes_pairs(const config::Config& config);
+
 // One row a text, in their order: the probabilities of the classes, which sum to one but where each class
 // is told by itself, or a regression's numbers in units of its data, of which `scale` is. Needs the
 // tokenizer and weights to be loaded.
 std::vector<std::vector<double>> predict(Session& session, const std::vector<std::string>& texts,
                                          const data::LabelScale& scale = {});
+
+struct LabelledWord {
+    std::string word;
+    std::vector<double> probabilities;  // of the classes; none for a word beyond batch.max_length
+};
+
+// Of a model for token_classification: the words of each text, which white space parts, with what is said at
+// each one's first piece.
+std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<std::string>& texts);
 
 }  // namespace switchyard::train

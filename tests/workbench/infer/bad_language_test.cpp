@@ -74,7 +74,7 @@ TEST_CASE("generate refuses what it cannot write, and predict names it") {
          "a model trained for masked_lm cannot generate text; expected causal_lm or seq2seq"},
         {{"generate", "gpt.toml"}, "gpt.toml: names no weights"},
         {{"predict", "gpt", "CC"},
-         "was trained for causal_lm, and predict gives a class or numbers for a whole text; to generate "
+         "was trained for causal_lm, and predict gives classes or numbers; to generate "
          "text, use `switchyard "
          "generate`"},
     }));

@@ -301,8 +301,10 @@ TEST_CASE("predict tells classes of single texts, and what is wrong with one") {
                 {"data.train=[\"" + job.file("pairs.tsv") + "\"]",
                  "data.eval=[\"" + job.file("pairs.tsv") + "\"]", "data.pair_column=other", "train.steps=1"});
     check_refused(run({"predict", job.run_folder("pairs"), "a film"}),
-                  {job.run_folder("pairs") + ": was trained on pairs of texts (data.pair_column = \"other\")",
-                   "predict classifies single texts"});
+                  {"text 1: error: " + job.run_folder("pairs") + " was trained on pairs of texts",
+                   "expected two with a tab between, as in $'first\\tsecond', got 0 tabs"});
+    check_refused(run({"predict", job.run_folder("pairs"), "a\tb", "a\tb\tc"}),
+                  {"text 2: error: ", "got 2 tabs"});
     job.trained("run", {"train.steps=1"});
     check_refused(run({"predict", job.run_folder("run"), "a film", "a \xff film"}),
                   {"text 2: error: is not valid UTF-8 at byte 3"});

@@ -195,7 +195,7 @@ TEST_CASE("predict labels sentences and the lines of a file") {
     const Words sentences{"The story is funny and brave.", "a dull, flat script", "the cast is gentle"};
     const Words expected{"good", "bad", "good"};
 
-    Words words{"predict", folder};
+    Words words{"predict", folder, "--set", "run.seed=5"};  // which takes one value, and no text behind it
     words.insert(words.end(), sentences.begin(), sentences.end());
     const auto predicted = run_json(words);
     CHECK(labels_of(predicted) == expected);

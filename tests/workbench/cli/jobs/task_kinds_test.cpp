@@ -125,6 +125,42 @@ TEST_CASE("labels of words are learnt from columns, and entities counted") {
                  "data.train=[\"" + job.write("words.txt", sentences) + "\"]"});
     CHECK(summary["eval"]["accuracy"].get<double>() > 0.95);
     CHECK(summary["eval"]["metrics"]["entity_f1"].get<double>() > 0.9);
+
+    // What is predicted of the texts is right as often as the evaluation says.
+    const auto folder = job.run_folder("words");
+    std::vector<std::string> given;
+    for (const auto& text : texts()) given.push_back(text.text);
+    given.resize(40);
+    for (const std::string layout : {"padded", "packed"}) {
+        Words words{"predict", folder};
+        words.insert(words.end(), given.begin(), given.end());
+        words.insert(words.end(), {"--set", "batch.layout=" + layout});
+        const auto rows = run_json(words)["predictions"];
+        REQUIRE(rows.size() == given.size());
+        int all = 0, right = 0;
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            std::string again;
+            for (const auto& word : rows[i]["words"]) {
+                const auto text = word["word"].get<std::string>();
+                again += (again.empty() ? "" : " ") + text;
+                const bool thing = std::find(things.begin(), things.end(), text) != things.end();
+                ++all;
+                right += word["label"] == (thing ? "B-THING" : "O") ? 1 : 0;
+                double sum = 0.0;
+                for (const auto& [label, probability] : word["probabilities"].items())
+                    sum += probability.get<double>();
+                CHECK(sum == Approx(1.0));
+            }
+            CHECK(again == given[i]);
+        }
+        CHECK(right > 0.95 * all);
+    }
+    const auto table = run({"predict", folder, given[0]});
+    CHECK_THAT(table.out, contains("/B-THING"));
+    const auto cut =
+        run({"predict", folder, given[0] + " " + given[1] + " " + given[2], "--set", "batch.max_length=6"});
+    CHECK_THAT(cut.err,
+               contains("warning: 1 of 1 text longer than 6 tokens: the words beyond have no label"));
 }
 
 TEST_CASE("whether a sentence follows another is learnt from documents") {
@@ -142,4 +178,13 @@ TEST_CASE("whether a sentence follows another is learnt from documents") {
     CHECK(summary["rows"]["used"].get<int>() + summary["eval_rows"]["used"].get<int>() == 40);
     CHECK(summary["eval"].contains("accuracy"));
     CHECK(summary["eval"]["labels"].get<int>() == 3 * summary["eval_rows"]["used"].get<int>());
+
+    const std::string first = "the " + things[0] + " is " + kind_words[0],
+                      second = "the " + things[0] + " is " + kind_words[1];
+    const auto told = run_json({"predict", job.run_folder("documents"), first + "\t" + second,
+                                second + "\t" + first})["predictions"];
+    const auto follows = [&](int i) { return told[i]["probabilities"]["follows"].get<double>(); };
+    CHECK(follows(0) + told[0]["probabilities"]["does not follow"].get<double>() == Approx(1.0));
+    CHECK(follows(0) != follows(1));
+    CHECK(told[0]["label"] == (follows(0) >= 0.5 ? "follows" : "does not follow"));
 }

@@ -120,5 +120,6 @@ TEST_CASE("--resume auto begins a run, goes on with it, and begins again what ne
     require_same_end(job.run_folder("whole"), cut);
     check_refused(run({"train", "--resume", job.file("job.toml"), job.file("job.toml")}),
                   {"--resume: expected no value, or auto; got " + job.file("job.toml")});
-    check_refused(run({"train", "--resume"}), {"CONFIG is required"});
+    check_refused(run({"train", "--resume"}),
+                  {"CONFIG is required: runs/train/config.toml is the job as that run was begun"});
 }

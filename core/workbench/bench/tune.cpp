@@ -193,24 +193,13 @@ private:
     std::vector<Racer> racers_;
 };
 
-// The generator that components of RandomSource::library draw from.
-class KeptRandom {
-public:
-    KeptRandom() : state_(runtime::RandomState::capture(Device::cpu)) {}
-    ~KeptRandom() { state_.restore(); }
-    KeptRandom(const KeptRandom&) = delete;
-    KeptRandom& operator=(const KeptRandom&) = delete;
-
-private:
-    runtime::RandomState state_;
-};
-
 }  // namespace
 
 resolver::Measurement measure(const resolver::SlotUse& use,
                               const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
                               const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options) {
-    const KeptRandom kept;
+    // Components of RandomSource::library draw from the generator, which is then put back.
+    const runtime::ReplayRandom kept(runtime::RandomState::capture(Device::cpu), Device::cpu);
     return Tuning(use, candidates, registry, host, stopwatch, options).run();
 }
 

@@ -319,7 +319,11 @@ Action setup_train(CLI::App& command) {
     return [options, resume] {
         read_resume(*resume, *options);
         if (options->job.config.empty())
-            throw Failure("CONFIG is required\n`switchyard train -h` shows its options");
+            throw Failure("CONFIG is required" +
+                          (options->resume
+                               ? ": " + options->run + "/config.toml is the job as that run was begun"
+                               : std::string()) +
+                          "\n`switchyard train -h` shows its options");
         return train_job(*options);
     };
 }

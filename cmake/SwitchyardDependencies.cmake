@@ -38,6 +38,8 @@ switchyard_system_library(boost_dll HEADER boost/dll/shared_library.hpp LIBRARIE
 target_link_libraries(switchyard::boost_dll INTERFACE ${CMAKE_DL_LIBS})
 switchyard_system_library(xxhash HEADER xxhash.h LIBRARIES xxhash PACKAGE libxxhash-dev)
 switchyard_system_library(utf8proc HEADER utf8proc.h LIBRARIES utf8proc PACKAGE libutf8proc-dev)
+switchyard_system_library(pcre2 HEADER pcre2.h LIBRARIES pcre2-8 PACKAGE libpcre2-dev)
+switchyard_system_library(sentencepiece HEADER sentencepiece_processor.h LIBRARIES sentencepiece sentencepiece_train PACKAGE libsentencepiece-dev)
 switchyard_system_library(boost_iostreams HEADER boost/iostreams/filtering_stream.hpp LIBRARIES boost_iostreams
   PACKAGE libboost-iostreams-dev)
 switchyard_system_library(highway HEADER hwy/highway.h LIBRARIES hwy DEFINITIONS HWY_SHARED_DEFINE PACKAGE libhwy-dev)

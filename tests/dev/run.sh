@@ -13,6 +13,7 @@ make_project() {
     rm -rf "$project" "$fake" "$TMPDIR/index"
     mkdir -p "$project/cmake" "$fake" "$TMPDIR/index" "$TMPDIR/wheel/nice/lib"
     cp "$SWITCHYARD_TEST_SOURCE_DIR/dev" "$project"
+    cp "$SWITCHYARD_TEST_SOURCE_DIR/cmake/bring_wheels" "$project/cmake"
     echo content >"$TMPDIR/wheel/nice/lib/libnice.so"
     (cd "$TMPDIR/wheel" && /usr/bin/python3 -m zipfile -c "$TMPDIR/index/nice-1.0.whl" nice)
     pin "$(sha256sum <"$TMPDIR/index/nice-1.0.whl" | cut -d' ' -f1)"

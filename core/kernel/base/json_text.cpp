@@ -140,8 +140,8 @@ ParsedJson failed(std::string_view text, std::size_t offset, const std::string& 
     const std::string_view before = text.substr(0, std::min(offset, text.size()));
     const auto newline = before.rfind('\n');
     // Columns count bytes from 1.
-    const auto column =
-        std::to_string(before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1);
+    const auto number = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
+    const auto column = std::to_string(number);
     const auto line =
         std::to_string(first_line + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')));
     const bool one_line = text.find('\n') >= text.size() - (text.empty() ? 0 : 1);
@@ -149,6 +149,7 @@ ParsedJson failed(std::string_view text, std::size_t offset, const std::string& 
     parsed.error = file + ":" + line + ":" + column + ": error: not valid JSON: " + reason;
     parsed.fault =
         "not valid JSON at " + (one_line ? "" : "line " + line + ", ") + "column " + column + ": " + reason;
+    parsed.column = static_cast<std::int64_t>(number);
     return parsed;
 }
 
@@ -163,7 +164,7 @@ ParsedJson parse_json(std::string_view text, const std::string& file, std::size_
     if (text.size() > limits.bytes) {
         const auto why = "the JSON has " + std::to_string(text.size()) + " bytes; at most " +
                          std::to_string(limits.bytes) + " are read";
-        return {Json(), file + ": error: " + why, why};
+        return {Json(), file + ": error: " + why, why, 1};
     }
     const char* read = text.data();
     Builder builder(limits, text.data(), &read);

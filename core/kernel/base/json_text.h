@@ -22,8 +22,9 @@ using Json = nlohmann::ordered_json;
 
 struct ParsedJson {
     Json value;
-    std::string error;  // "FILE:LINE:COLUMN: error: not valid JSON: ..."; empty: `value` is the text's
-    std::string fault;  // the same for a text without a file: "not valid JSON at column 8: ..."
+    std::string error;        // "FILE:LINE:COLUMN: error: not valid JSON: ..."; empty: `value` is the text's
+    std::string fault;        // the same for a text without a file: "not valid JSON at column 8: ..."
+    std::int64_t column = 0;  // of what is wrong, in its line
 };
 
 struct JsonLimits {

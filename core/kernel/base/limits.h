@@ -17,12 +17,14 @@ inline constexpr std::size_t listed_problems = 20;                // before "and
 inline constexpr std::size_t file_bytes = std::size_t{256} << 20;  // of a file that is read as a whole
 inline constexpr std::size_t line_bytes = std::size_t{16} << 20;   // of a line of text, or of a row
 
-// Packed data (gzip, bzip2) may be so many times as large as its file, and this much in any case.
+// Packed data (gzip, bzip2, zstd) may be so many times as large as its file, and this much in any case.
 inline constexpr std::size_t unpacked_ratio = 200;
 inline constexpr std::size_t unpacked_bytes = std::size_t{64} << 20;
 
 inline constexpr std::size_t vocabulary_bytes = std::size_t{64} << 20;
 inline constexpr std::size_t vocabulary_entries = std::size_t{1} << 22;
+inline constexpr std::size_t expression_bytes = std::size_t{1} << 14;  // of a tokenizer's regular expression
+inline constexpr std::uint32_t expression_steps = 20'000'000;          // that looking for one match may take
 
 // The largest count of samples, tokens or bytes that another program is believed to have.
 inline constexpr std::int64_t arm_count = 1'000'000'000'000'000;

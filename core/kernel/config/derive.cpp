@@ -26,6 +26,7 @@ public:
             apply(config_, assignment);
             config_.origins[full_key(assignment)] = assignment.origin;
         }
+        config_.data.sources = reading_.sources;
         for (const auto& section : sections()) {
             for (const auto& field : section.fields) set_usual(field);
         }
@@ -197,9 +198,47 @@ private:
                 "samples of " + std::string(name(kind)) + " do not come in " +
                     std::string(name(data.blocks)) + " blocks",
                 "data.blocks = \"none\"");
+        const bool lm = kind == TaskKind::masked_lm || kind == TaskKind::causal_lm || spans;
+        require(data.on_long != LongText::split || lm, {"data.on_long", "task.kind"},
+                "a part of a text of " + std::string(name(kind)) +
+                    " need not have the label or the answer of the whole text",
+                "\"truncate\" or \"error\"; texts of language models can be split");
+        require(!data.mask_whole_words || kind == TaskKind::masked_lm, {"data.mask_whole_words", "task.kind"},
+                std::string(name(kind)) + " hides no words", "false, or task.kind = \"masked_lm\"");
+        require(!data.mask_whole_words || data.tokenizer != TokenizerKind::smiles,
+                {"data.mask_whole_words", "data.tokenizer"}, "a molecule has no words", "false");
+        check_sources();
         require(data.mask_token_share + data.mask_random_share <= 1.0,
                 {"data.mask_token_share", "data.mask_random_share"},
                 "the two shares are more than one together", "a sum of at most 1");
+    }
+
+    void check_sources() {
+        const DataConfig& data = config_.data;
+        if (data.sources.empty() || doubtful("data.source")) return;
+        const auto refuse = [&](bool bad, const SourceConfig& source, const std::string& message,
+                                const std::string& expected) {
+            if (bad) report(source.origin, "data.source", message, expected);
+        };
+        const auto& first = data.sources.front();
+        refuse(!data.train.empty(), first, "there is data.train, too", "one of both");
+        refuse(!data.target_train.empty(), first, "lines of two files are not drawn by weight",
+               "data.target_column, or data.train instead of sources");
+        const auto kind = config_.task.kind;
+        const bool one_label = kind == TaskKind::classification ||
+                               (kind == TaskKind::regression && config_.task.labels.empty()) ||
+                               (kind == TaskKind::multi_label && !data.label_separator.empty());
+        std::set<std::string> shown;
+        for (const auto& source : data.sources) {
+            refuse(!shown.insert(source.shown_name()).second, source,
+                   "two sources are called " + toml_string(source.shown_name()), "a `name` for each");
+            refuse(!source.label_column.empty() && !one_label, source,
+                   "a source has a label_column of its own, but samples of " + std::string(name(kind)) +
+                       " do not have their label in one column here",
+                   "label_column left out");
+            refuse(!source.text_column.empty() && kind == TaskKind::token_classification, source,
+                   "columns of words are those of [data]", "data.text_column");
+        }
     }
 
     // What a captured step would do only once: draw seeds, read values on the host, count labels, run

@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
+#include "core/kernel/config/source_table.h"
 #include "core/kernel/config/suggest.h"
 #include "core/kernel/config/table.h"
 
@@ -102,6 +103,7 @@ private:
             (kind && !facts_of(*kind).per_layer) || (field != nullptr && !field->notes.per_layer);
         if (in_rule && for_all_layers)
             return report(node.name_place, key, "cannot differ from layer to layer");
+        if (key == source_path && !in_rule) return read_sources(node);
         if (kind) return read_components(node, *kind, key, target);
         if (field != nullptr) return read_value(node, *field, target);
         if (!is_section(key)) return unknown(node, path, key, in_rule);
@@ -223,6 +225,48 @@ private:
         if (!pattern) return;
         rule.match = std::get<std::string>(*pattern);
         reading_.rules.push_back(std::move(rule));
+    }
+
+    // Those that come later replace all before them: they are one value.
+    void read_sources(const Node& node) {
+        const std::string path(source_path);
+        const auto is_table = [](const Node& source) { return source.kind == Node::Kind::table; };
+        if (node.kind != Node::Kind::array || !std::ranges::all_of(node.children, is_table))
+            return report(node.place, path, "got " + describe(node),
+                          "[[data.source]] tables, each with `files`");
+        if (node.children.size() > most_sources)
+            return report(node.place, path, "there are too many sources",
+                          "at most " + std::to_string(most_sources));
+        reading_.sources.clear();
+        for (const auto& table : node.children) reading_.sources.push_back(read_source(table, path));
+    }
+
+    SourceConfig read_source(const Node& table, const std::string& path) {
+        SourceConfig source;
+        source.origin = origin_at(table.place);
+        std::vector<std::string> known;
+        for (const auto& field : source_fields()) known.push_back(field.key);
+        for (const auto& node : table.children) {
+            const auto key = key_below(path, node.name);
+            const auto field = std::ranges::find(source_fields(), node.name, &SourceField::key);
+            if (field == source_fields().end()) {
+                report(node.name_place, key, "unknown key", known_names(known),
+                       did_you_mean(suggest(node.name, known)));
+                continue;
+            }
+            auto value = check_value(*field, node, key, complain_);
+            if (!value) {
+                reading_.doubtful.insert(path);
+                continue;
+            }
+            if (field->path) make_absolute(*value);
+            field->set(source, *value);
+        }
+        if (std::ranges::count(table.children, "files", &Node::name) == 0) {
+            reading_.doubtful.insert(path);
+            report(table.place, path + ".files", "is missing", "the files that the source is read from");
+        }
+        return source;
     }
 
     void read_arms(const Node& node) {

@@ -12,6 +12,7 @@
 #include "core/kernel/config/layer_rule.h"
 #include "core/kernel/config/load.h"
 #include "core/kernel/config/problem.h"
+#include "core/kernel/config/source_config.h"
 
 namespace switchyard::config {
 
@@ -20,6 +21,7 @@ struct Reading {
     std::vector<Assignment> assignments;
     std::vector<LayerRule> rules;  // `layers` still empty
     std::vector<ArmConfig> arms;
+    std::vector<SourceConfig> sources;
     std::vector<Problem> problems;
     std::size_t untold = 0;  // problems beyond most_problems
     // Keys for which something wrong was written: no conclusions are drawn from their values.
@@ -29,6 +31,7 @@ struct Reading {
 inline constexpr std::size_t most_problems = 100;
 inline constexpr std::size_t most_rules = 1000;
 inline constexpr std::size_t most_arms = 100;
+inline constexpr std::size_t most_sources = 1000;
 
 struct TextSource {
     std::string file;  // for problems

@@ -1,5 +1,6 @@
 #include "core/kernel/config/schema.h"
 
+#include <algorithm>
 #include <ostream>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/config/reader.h"
 #include "core/kernel/config/show.h"
+#include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
 
 namespace switchyard::config {
@@ -26,9 +28,24 @@ std::string default_text(const Field& field) {
     return different.size() == 1 ? *different.begin() : text;
 }
 
+// The keys of a [[data.source]] as those of a section.
+Section source_section() {
+    Section section{std::string(source_path), source_help, {}};
+    for (const auto& source : source_fields()) {
+        Field& field = section.fields.emplace_back(Field{static_cast<const ValueSpec&>(source), {}});
+        field.key = section.name + '.' + source.key;
+    }
+    return section;
+}
+
+std::string heading(const Section& section) {
+    return section.name == source_path ? "[[" + section.name + "]]" : '[' + section.name + ']';
+}
+
 // The keys of the configuration, and the options of each component that has any.
 std::vector<Section> sections_with(const OptionSchemas* schemas) {
     std::vector<Section> all = sections();
+    all.insert(std::ranges::find(all, "data", &Section::name) + 1, source_section());
     for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
         if (schema.empty()) continue;
         Section section{std::string(name(id.first)) + ".options." + key_text(id.second), {}, {}};
@@ -93,6 +110,10 @@ block = 256
 match = "decoder.0-3,11"        # "*", or encoder or decoder with numbers, ranges or *
 attention.backend = "theirs"    # the keys marked "layer" below
 
+[[data.source]]                 # instead of data.train: samples drawn by weight from several sources
+files = ["reviews/*.csv.gz"]    # the last file that has any says all of them
+weight = 3.0
+
 [[arm]]                         # for `switchyard compare` only, see compare.md
 name = "half precision"
 set = ["precision.backend=torch/bf16"]
@@ -113,7 +134,7 @@ All mistakes are reported in one pass, each with its place. A file has at most 1
 
 void write_schema(std::ostream& out, const OptionSchemas* schemas) {
     for (const auto& section : sections_with(schemas)) {
-        out << '[' << section.name << ']' << (section.help.empty() ? "" : "  ") << section.help << '\n';
+        out << heading(section) << (section.help.empty() ? "" : "  ") << section.help << '\n';
         for (const auto& field : section.fields) {
             out << "  " << short_key(section, field) << " = " << default_text(field) << "\n      "
                 << short_text(field) << (field.notes.per_layer ? "; also in [[layer]]" : "") << '\n';
@@ -125,8 +146,8 @@ void write_schema(std::ostream& out, const OptionSchemas* schemas) {
 
 void write_schema_markdown(std::ostream& out) {
     out << introduction;
-    for (const auto& section : sections()) {
-        out << "\n### [" << section.name << "]\n\n"
+    for (const auto& section : sections_with(nullptr)) {
+        out << "\n### " << heading(section) << "\n\n"
             << section.help << "\n\n| key | type | default | meaning |\n|---|---|---|---|\n";
         for (const auto& field : section.fields) {
             const bool one_value = field.notes.derived.empty() && field.notes.usual.empty();

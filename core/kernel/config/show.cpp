@@ -10,6 +10,7 @@
 
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/config/reader.h"
+#include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
 
 namespace switchyard::config {
@@ -62,6 +63,28 @@ void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
     }
 }
 
+void add_sources(std::vector<Line>& lines, const Config& config) {
+    for (const auto& source : config.data.sources) {
+        lines.push_back({"", ""});
+        lines.push_back({"[[" + std::string(source_path) + "]]", to_string(source.origin)});
+        for (const auto& field : source_fields())
+            lines.push_back({field.key + " = " + to_toml(field.get(source)), ""});
+    }
+}
+
+// What decides on the samples of [[data.source]], and where they are.
+void add_canonical_sources(std::map<std::string, std::string>& values, const Config& config) {
+    if (config.data.sources.empty()) return;
+    std::string drawn, files;
+    for (const auto& source : config.data.sources) {
+        drawn += "source\n";
+        for (const auto& field : source_fields())
+            (field.path ? files : drawn) += "  " + field.key + " = " + to_toml(field.get(source)) + '\n';
+    }
+    values[std::string(source_path)] = drawn;
+    values[std::string(source_path) + ".files"] = files;
+}
+
 // All keys, those of options too, with what they hold, in the order of the tables.
 template <class Visit>
 void for_each_value(const Config& config, Visit visit) {
@@ -93,6 +116,7 @@ void show(std::ostream& out, const Config& config, bool origin) {
                 {field.key.substr(section.name.size() + 1) + " = " + value_text(field, field.get(config)),
                  config.where(field.key)});
         }
+        if (section.name == "data") add_sources(lines, config);
         if (const auto kind = parse<Kind>(section.name)) add_options(lines, config, *kind);
     }
     for (const auto& rule : config.layers) {
@@ -122,7 +146,13 @@ nlohmann::json show_json(const Config& config) {
         layers.push_back(
             {{"match", rule.match}, {"origin", to_string(rule.origin)}, {"values", std::move(changed)}});
     }
-    return {{"values", std::move(values)}, {"layers", std::move(layers)}};
+    nlohmann::json shown{{"values", std::move(values)}, {"layers", std::move(layers)}};
+    for (const auto& source : config.data.sources) {
+        nlohmann::json entry{{"origin", to_string(source.origin)}};
+        for (const auto& field : source_fields()) entry[field.key] = value_json(field.get(source));
+        shown["sources"].push_back(std::move(entry));
+    }
+    return shown;
 }
 
 std::map<std::string, std::string> canonical_values(const Config& config) {
@@ -131,6 +161,7 @@ std::map<std::string, std::string> canonical_values(const Config& config) {
         const bool left_to_plugin = find_field(key) == nullptr && config.origins.count(key) == 0;
         if (!left_to_plugin) values[key] = to_toml(value);
     });
+    add_canonical_sources(values, config);
     std::string rules;
     for (const auto& rule : config.layers) {
         rules += "layer " + toml_string(rule.match) + '\n';

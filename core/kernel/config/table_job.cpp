@@ -33,11 +33,15 @@ Section data_section() {
     using D = DataConfig;
     rows.add<&D::train>(
         "train",
-        "training files or folders: .txt, .smi, .tsv, .csv, .jsonl or .tab, plain, .gz or .bz2; "
-        "relative to the file that names them",
+        "training files, folders or patterns such as \"reviews/*.csv.gz\": .txt, .smi, .tsv, .csv, .jsonl or "
+        ".tab, plain, .gz, .bz2 or .zst; relative to the file that names them",
         {}, {.also = "files train_files", .path = true});
     rows.add<&D::eval>("eval", "evaluation files; none: a part of data.train, see eval_fraction", {},
                        {.also = "validation valid dev test", .path = true});
+    rows.add<&D::stopping>("stopping",
+                           "[[data.source]]: an epoch ends when a first source has given all its samples and "
+                           "none comes twice, or when all have and the others began again",
+                           {}, {.also = "stopping_strategy"});
     rows.add<&D::eval_fraction>("eval_fraction",
                                 "share of the texts held out by a hash of the text, where eval names no file",
                                 within(0, 0.9), {.also = "eval_share validation_split"});
@@ -65,23 +69,42 @@ Section data_section() {
                          "language models: each text a sample, or texts end to end in blocks of "
                          "batch.max_length tokens, with (packed_lm) or without (fixed) a mask between texts",
                          {}, {.also = "packing"});
-    rows.add<&D::bad_row>("bad_row", "a malformed row: stop with an error, or skip and count it");
+    rows.add<&D::bad_row>("bad_row",
+                          "a malformed row: stop with an error, or skip it, count it and list it in "
+                          "skipped.jsonl of the run",
+                          {}, {.also = "on_error on_bad_row on_bad_lines"});
     rows.add<&D::other_label>("other_label", "a row whose label is not in task.labels: likewise");
-    rows.add<&D::tokenizer>("tokenizer",
-                            "wordpiece: BERT's; bytes: each byte a token; smiles: tokens of molecules");
+    rows.add<&D::on_long>(
+        "on_long",
+        "a text that does not fit into batch.max_length tokens: cut it, stop with an error, or, "
+        "for language models, split it into several samples; cut and split ones are counted",
+        {}, {.also = "truncation overflow"});
+    rows.add<&D::tokenizer>(
+        "tokenizer",
+        "auto: by the name of data.vocabulary, or the one in the folder of train.weights; wordpiece: BERT's, "
+        "vocab.txt; bytes: each byte a token; smiles: tokens of molecules; huggingface: tokenizer.json; "
+        "gpt2: "
+        "vocab.json with merges.txt beside it; sentencepiece: a .model");
     rows.add<&D::vocabulary>(
         "vocabulary",
-        "vocab.txt of the tokenizer, a token a line, relative to the file that names it; "
-        "bytes needs none, smiles makes one from data.train if this is empty",
-        {}, {.also = "vocab vocab_file", .path = true});
-    rows.add<&D::lower_case>("lower_case", "an uncased vocabulary: lower case, no accents", {},
-                             {.also = "do_lower_case uncased"});
+        "file of the tokenizer, or a folder with it, relative to the file that names it; if it is empty, "
+        "bytes needs none, smiles makes one from data.train, the others look into the folder of "
+        "train.weights",
+        {}, {.also = "vocab vocab_file tokenizer_file", .path = true});
+    rows.add<&D::lower_case>("lower_case",
+                             "a vocab.txt that is uncased: lower case, no accents; do_lower_case of a "
+                             "tokenizer_config.json in the "
+                             "tokenizer's folder goes before it",
+                             {}, {.also = "do_lower_case uncased"});
     rows.add<&D::mask_share>("mask_share", "masked_lm: share of the tokens to predict", within(0, 1),
                              {.also = "mlm_probability"});
     rows.add<&D::mask_token_share>("mask_token_share", "of these: share replaced by the mask token",
                                    within(0, 1));
     rows.add<&D::mask_random_share>("mask_random_share", "of these: share replaced by another token",
                                     within(0, 1));
+    rows.add<&D::mask_whole_words>("mask_whole_words",
+                                   "masked_lm: choose words instead of tokens, with all pieces of each", {},
+                                   {.also = "whole_word_masking wwm"});
     rows.add<&D::span_share>("span_share", "targets = \"spans\": share of the tokens that are cut out",
                              within(0, 0.9), {.also = "noise_density"});
     rows.add<&D::span_length>("span_length", "targets = \"spans\": mean tokens of a span", within(1, 1000),

@@ -45,12 +45,17 @@ std::string labels_problem(const Config& config) {
 }
 
 std::string files_problem(const Config& config) {
-    return config.data.train.empty() ? told_at(config, "data.train") + "expected at least one file" : "";
+    return config.data.given() ? "" : told_at(config, "data.train") + "expected at least one file";
 }
 
 std::string vocabulary_problem(const Config& config) {
-    if (config.data.tokenizer != TokenizerKind::wordpiece || !config.data.vocabulary.empty()) return "";
-    return told_at(config, "data.vocabulary") + "expected the path of a vocab.txt";
+    const auto& data = config.data;
+    const bool needs = data.tokenizer != TokenizerKind::bytes && data.tokenizer != TokenizerKind::smiles;
+    if (!needs || !data.vocabulary.empty() || !config.train.weights.empty()) return "";
+    return told_at(config, "data.vocabulary") +
+           "expected the path of a tokenizer (vocab.txt, tokenizer.json, vocab.json, a .model of "
+           "SentencePiece), "
+           "or train.weights with a folder that has one";
 }
 
 std::string phases_problem(const Config& config) {
@@ -72,8 +77,10 @@ std::string vocabulary_size_problem(const Config& config, std::int64_t pieces) {
     if (pieces <= config.model.vocab_size) return "";
     const auto& data = config.data;
     return told_at(config, "model.vocab_size") +
-           (data.vocabulary.empty() ? std::string(name(data.tokenizer)) : data.vocabulary + ":") + " has " +
-           std::to_string(pieces) + " pieces, but model.vocab_size is " +
+           (!data.vocabulary.empty()                     ? data.vocabulary + ":"
+            : data.tokenizer == TokenizerKind::automatic ? "the tokenizer of train.weights"
+                                                         : std::string(name(data.tokenizer))) +
+           " has " + std::to_string(pieces) + " pieces, but model.vocab_size is " +
            std::to_string(config.model.vocab_size);
 }
 

@@ -35,5 +35,11 @@ Action setup_predict(CLI::App& command);
 Action setup_generate(CLI::App& command);
 Action setup_diagnose(CLI::App& command);
 Action setup_precision(CLI::App& command);
+Action setup_data_list(CLI::App& command);
+Action setup_data_fetch(CLI::App& command);
+Action setup_data_prepare(CLI::App& command);
+Action setup_data_train_tokenizer(CLI::App& command);
+Action setup_data_stats(CLI::App& command);
+Action setup_data_show(CLI::App& command);
 
 }  // namespace switchyard::cli

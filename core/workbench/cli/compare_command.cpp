@@ -74,7 +74,7 @@ std::string describe(const CompareOptions& options, const CheckedArms& checked) 
                        std::to_string(m.hidden_size) + "; " +
                        std::to_string(config.batch.size * config.train.grad_accumulation_steps) +
                        " samples a step, ";
-    if (!config.data.train.empty()) return text + "the job's own data";
+    if (config.data.given()) return text + "the job's own data";
     return text + "random tokens, " +
            (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +
            " a sample";
@@ -87,7 +87,7 @@ public:
           host_(machine::this_host(machine::Look::with_devices)),
           checked_(check_arms(options.arms, host_)),
           guard_(folder_.path()) {
-        if (checked_.config.data.train.empty() == false && !options.lengths.empty())
+        if (checked_.config.data.given() && !options.lengths.empty())
             throw Failure("--lengths is for random samples; the configuration has data.train");
     }
 

@@ -103,7 +103,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     }
     std::vector<std::string> overrides;
     // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
-    if (what.seed < 0 && steps == 0 && (external_ || config.data.train.empty()))
+    if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
         overrides = {"train.schedule=constant", "train.warmup_ratio=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
     overrides.insert(overrides.end(), arm.overrides.begin(), arm.overrides.end());

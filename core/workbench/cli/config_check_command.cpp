@@ -41,7 +41,7 @@ void note(const Job& job, const HostInfo& host) {
     if (config.run.device != Device::cpu && host.first(config.run.device) == nullptr)
         noted("run.device", "this host has no " + std::string(name(config.run.device)) +
                                 " device: `switchyard plan --host` plans for one that has");
-    if (config.data.train.empty())
+    if (!config.data.given())
         std::cerr << "note: data.train names no file: the configuration can be planned and timed, but not "
                      "trained\n";
 }

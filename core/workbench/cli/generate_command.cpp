@@ -46,6 +46,17 @@ std::string share_text(std::int64_t good, std::int64_t all) {
     return text;
 }
 
+// The prompt as it was given, and what the tokens add to it: some tokenizers write a token otherwise where a
+// text begins with it.
+std::string continued(const data::Tokenizer& tokenizer, const std::string& prompt,
+                      const std::vector<std::int64_t>& ids) {
+    auto all = tokenizer.encode(prompt);
+    const auto before = tokenizer.decode(all);
+    all.insert(all.end(), ids.begin(), ids.end());
+    const auto whole = tokenizer.decode(all);
+    return prompt + (whole.starts_with(before) ? whole.substr(before.size()) : tokenizer.decode(ids));
+}
+
 int write(const WriteOptions& options) {
     const auto planned = plan_job(job_of(options));
     const auto& config = planned->config;
@@ -66,7 +77,8 @@ int write(const WriteOptions& options) {
     auto json = nlohmann::ordered_json::array();
     std::int64_t good = 0;
     for (const auto& sample : samples) {
-        const auto text = (goes_on ? options.prompt : "") + tokenizer.decode(sample.ids);
+        const auto text =
+            goes_on ? continued(tokenizer, options.prompt, sample.ids) : tokenizer.decode(sample.ids);
         nlohmann::ordered_json line{{"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}};
         if (options.check_smiles) {
             // A molecule that the limit cut off is none.

@@ -58,9 +58,11 @@ JobOptions job_of_run(const std::string& run, const JobOptions& given) {
                    {{run, "train.weights=" + toml_string(run + "/model")}},
                    given.trust,
                    true};
-    const auto vocabulary = run + "/vocab.txt";
-    if (fs::exists(vocabulary, ignored))
-        job.implied.push_back({run, "data.vocabulary=" + toml_string(vocabulary)});
+    for (const auto* const name : {"/tokenizer", "/vocab.txt"}) {
+        if (!fs::exists(run + name, ignored)) continue;
+        job.implied.push_back({run, "data.vocabulary=" + toml_string(run + name)});
+        break;
+    }
     return job;
 }
 

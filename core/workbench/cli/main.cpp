@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
     attach(commands, "plugins doctor", cli::setup_plugins_doctor);
     attach(commands, "config show", cli::setup_config_show);
     attach(commands, "config schema", cli::setup_config_schema);
+    attach(commands, "data list", cli::setup_data_list);
+    attach(commands, "data fetch", cli::setup_data_fetch);
     attach(commands, "report", cli::setup_report);
     attach(commands, "version", cli::setup_version);
     return cli::run_program(commands, {argv + 1, argv + argc}, run_with_tensors);

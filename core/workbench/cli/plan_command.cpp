@@ -19,6 +19,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/cli/plugins_text.h"
+#include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/planning.h"
 
 namespace switchyard::cli {
@@ -108,6 +109,9 @@ int plan(const PlanCommand& options) {
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
+    const auto tokenizer =
+        data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
+    if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
     if (is_unmeasured(plan))
         std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
     if (!options.lock.empty()) std::cout << "\nlocked in " << options.lock << '\n';

@@ -25,6 +25,10 @@ int main(int argc, char** argv) {
     attach(commands, "diagnose", cli::setup_diagnose);
     attach(commands, "config check", cli::setup_config_check);
     attach(commands, "model", cli::setup_model);
+    attach(commands, "data prepare", cli::setup_data_prepare);
+    attach(commands, "data train-tokenizer", cli::setup_data_train_tokenizer);
+    attach(commands, "data stats", cli::setup_data_stats);
+    attach(commands, "data show", cli::setup_data_show);
     attach(commands, "precision", cli::setup_precision);
     commands.push_back(cli::arm_command());
     const int code = cli::run_program(

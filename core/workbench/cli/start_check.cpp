@@ -14,9 +14,8 @@
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/data/labelled_tokens.h"
-#include "core/workbench/data/tokenizers/byte_tokenizer.h"
-#include "core/workbench/data/tokenizers/smiles_tokenizer.h"
-#include "core/workbench/data/tokenizers/wordpiece.h"
+#include "core/workbench/data/store/token_folder.h"
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/weights/weights_place.h"
 
@@ -51,8 +50,7 @@ public:
         check_backends();
         add(config::labels_problem(config_));
         check_weights();
-        if (config_.data.train.empty())
-            return std::move(problems_);  // nothing to train on: a plan, a benchmark
+        if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::phases_problem(config_));
         add(config::held_out_problem(config_));
         check_vocabulary();
@@ -91,23 +89,20 @@ private:
     }
 
     void check_vocabulary() {
-        add(config::vocabulary_problem(config_));
+        const auto missing = config::vocabulary_problem(config_);
+        add(missing);
         const auto& data = config_.data;
-        if (data.tokenizer == config::TokenizerKind::bytes)
-            tokenizer_ = std::make_shared<data::ByteTokenizer>();
-        else if (!data.vocabulary.empty() && is_pipe(data.vocabulary))
-            return;
-        else if (data.tokenizer == config::TokenizerKind::smiles && !data.vocabulary.empty())
-            take(data::SmilesTokenizer::open(data.vocabulary));
-        else if (data.tokenizer == config::TokenizerKind::wordpiece && !data.vocabulary.empty())
-            take(data::WordPiece::open(data.vocabulary, {.lower_case = data.lower_case}));
-        if (tokenizer_) add(config::vocabulary_size_problem(config_, tokenizer_->size()));
-    }
-
-    template <class Opened>
-    void take(Opened opened) {
-        if (!opened.tokenizer) add("data.vocabulary", opened.error);
+        using Kind = config::TokenizerKind;
+        if (data.tokenizer == Kind::smiles && data.vocabulary.empty()) return;  // made of the data
+        if (!missing.empty() || is_pipe(data.vocabulary)) return;
+        auto opened = data::open_tokenizer(data, config_.train.weights);
+        const auto* const key = *opened.key != '\0' ? opened.key : "data.tokenizer";
+        for (const auto& problem : opened.problems) add(key, problem);
         tokenizer_ = std::move(opened.tokenizer);
+        if (!tokenizer_) return;
+        add(config::vocabulary_size_problem(config_, tokenizer_->size()));
+        const auto lack = data::missing_special(*tokenizer_, config_.task.kind, "the tokenizer");
+        if (!lack.empty()) add(key, lack);
     }
 
     // What is read from a pipe here is gone for good.
@@ -127,6 +122,7 @@ private:
                 add(key, "expected one file of answers (target_train, target_eval) for each of its " +
                              std::to_string(paths->size()) + ", got " + std::to_string(targets->size()));
             for (const auto& path : *paths) check_path(key, path, pairs);
+            if (std::string_view(key) == "data.train") check_sources();
             if (std::string_view(key) == "data.train" && looked_at_all_ && !used_ && problems_.empty())
                 add(key, "no row can be used for training (" + std::to_string(rows_) + " read)");
             if (!pairs) continue;
@@ -134,13 +130,39 @@ private:
         }
     }
 
+    // Each with its own columns.
+    void check_sources() {
+        for (const auto& source : config_.data.sources) {
+            source_ = &source;
+            for (const auto& path : source.files) check_path("data.source", path, false);
+        }
+        source_ = nullptr;
+    }
+
     void check_path(const char* key, const std::string& path, bool lines) {
+        if (data::is_token_folder(path)) {
+            check_store(key, path);
+            return;
+        }
         for (const auto& file : data::files_of(path)) {
             const bool pipe = is_pipe(file);
             looked_at_all_ = looked_at_all_ && !pipe && !lines;
             if (pipe && (lines || data::format_of(file))) continue;
             const auto error = lines ? look_at_lines(file) : look_at_rows(file);
             if (!error.empty()) add(key, error);
+        }
+    }
+
+    void check_store(const char* key, const std::string& path) {
+        used_ = true;
+        try {
+            const auto folder = data::open_token_folder(path);
+            const auto faults = tokenizer_ ? data::differences(folder, config_.data, *tokenizer_)
+                                           : std::vector<std::string>();
+            for (const auto& fault : faults)
+                add(fault.substr(0, fault.find(": ")).c_str(), fault.substr(fault.find(": ") + 2));
+        } catch (const base::InputError& error) {
+            add(key, error.what());
         }
     }
 
@@ -162,6 +184,8 @@ private:
         const bool labelled = text > 0;
         const bool words = config_.task.kind == config::TaskKind::token_classification;
         request.columns.push_back(words ? "text" : data.text_column);
+        if (source_ != nullptr && !source_->text_column.empty()) request.columns[text] = source_->text_column;
+        if (source_ != nullptr && !source_->label_column.empty()) request.columns[0] = source_->label_column;
         if (labelled && !data.pair_column.empty()) request.columns.push_back(data.pair_column);
         if (!data.target_column.empty() && config_.task.kind == config::TaskKind::seq2seq)
             request.columns.push_back(data.target_column);
@@ -170,7 +194,9 @@ private:
             looked_at_all_ = looked_at_all_ && rows + 1 < rows_looked_at;
             return ++rows < rows_looked_at && (data.max_rows == 0 || rows < data.max_rows);
         };
-        const auto at = [&](std::int64_t line) { return file + ":" + std::to_string(line) + ": "; };
+        const auto at = [&](const data::RowPlace& place) {
+            return file + ":" + data::to_string(place) + ": error: ";
+        };
         request.on_row = [&](data::Row& row) {
             ++rows_;
             used_ = used_ || row.values[text].find_first_not_of(" \t\r\n") != std::string::npos;
@@ -178,19 +204,20 @@ private:
             for (std::size_t i = text;
                  !words && tokenizer_ && data.bad_row == config::BadRow::error && i < row.values.size();
                  ++i) {
+                const auto byte = data::find_invalid_utf8(row.values[i]);
                 if (const auto fault = tokenizer_->problem_in(row.values[i]); !fault.empty())
-                    add(at(row.line) + "error: " + fault);
+                    add(at(row.place(i, byte == std::string::npos ? 0 : byte)) + fault);
             }
             if (labelled) {
                 const auto labels = data::labels_of(config_, std::span(row.values).first(text));
                 if (!labels.fault.empty() && labels.rule == config::BadRow::error)
-                    add(at(row.line) + "error: " + labels.fault);
+                    add(at(row.place(labels.column, 0)) + labels.fault);
             }
             return more();
         };
         request.on_problem = [&](const data::RowProblem& problem) {
             if (data.bad_row == config::BadRow::error)
-                add(at(problem.line) + "error: the row " + problem.message);
+                add(at({problem.line, problem.column}) + "the row " + problem.message);
             return more();
         };
         const bool documents = words || config_.task.kind == config::TaskKind::next_sentence ||
@@ -203,12 +230,13 @@ private:
     void look_at_words(const std::string& file, const data::Row& row) {
         const auto tokens = data::labelled_tokens(config_, *tokenizer_, row.values[0]);
         if (!tokens.fault.empty() && tokens.rule == config::BadRow::error)
-            add(file + ":" + std::to_string(row.line + tokens.line) + ": error: " + tokens.fault);
+            add(file + ":" + data::to_string(row.place(0, tokens.byte)) + ": error: " + tokens.fault);
     }
 
     const Job& job_;
     const config::Config& config_;
     std::shared_ptr<const data::Tokenizer> tokenizer_;  // nullptr: none, or made of the data
+    const config::SourceConfig* source_ = nullptr;      // that is looked at
     std::int64_t rows_ = 0;                             // of data.train that were looked at
     bool used_ = false, looked_at_all_ = true;
     std::vector<std::string> problems_;

@@ -24,6 +24,7 @@
 #include "core/workbench/cli/train_record.h"
 #include "core/workbench/cli/train_summary.h"
 #include "core/workbench/data/label_columns.h"
+#include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/label_scale_file.h"
@@ -119,10 +120,18 @@ void describe_data(const train::Session& session) {
     const auto& rows = session.data().train_rows;
     const auto& eval = session.data().eval_rows;
     std::ostringstream text;
+    const auto& config = session.config();
+    const auto tokenizer = data::tokenizer_line(data::find_tokenizer(config.data, config.train.weights));
+    if (!tokenizer.empty())
+        text << "tokenizer: " << tokenizer << " (" << session.tokenizer().size() << " tokens)\n";
     text << "data: " << rows.used << " training samples, " << eval.used << " evaluation samples ("
          << rows.read + eval.read << " rows read, " << rows.skipped + eval.skipped << " skipped, "
-         << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length
-         << " tokens)\n";
+         << rows.truncated + eval.truncated << " cut to " << session.config().batch.max_length << " tokens";
+    if (rows.split + eval.split > 0) text << ", " << rows.split + eval.split << " split into several samples";
+    text << ")\n";
+    for (const auto& source : session.data().sources)
+        text << "    " << source.name << ": " << source.drawn << " samples in an epoch, of " << source.samples
+             << " that it has\n";
     if (const auto both = session.data().also_in_train; both > 0)
         text << "warning: data.eval: " << both << " of " << eval.used
              << " texts are also in data.train: evaluation on them measures memorization\n";
@@ -169,10 +178,22 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     return result;
 }
 
+bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files) {
+    return files.size() == 1 && files[0].name == "vocab.txt";
+}
+
+void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
+    if (files.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw Failure(folder + ": error: cannot be made: " + error.message());
+    for (const auto& file : files) write_file(folder + "/" + file.name, file.bytes);
+}
+
 // An encoder begins and ends no text; its config.json names neither.
 model::SpecialTokens special_tokens(const train::Session& session) {
     const auto& ids = session.tokenizer().specials();
-    model::SpecialTokens tokens{ids.pad, {}, {}};
+    model::SpecialTokens tokens{session.tokenizer().filling(), {}, {}};
     if (session.config().model.type == config::ModelType::bert) return tokens;
     if (ids.bos >= 0) tokens.bos = ids.bos;
     if (ids.eos >= 0) tokens.eos = ids.eos;
@@ -187,6 +208,8 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         if (const auto error = model::save_weights(run.file("model"), config, session.parameters(), tokens)) {
             result.outcome = train::Outcome::failed;
             result.error = *error;
+        } else if (const auto files = session.tokenizer().files(); !is_vocabulary_alone(files)) {
+            write_files(run.file("model"), files);  // so that the folder is a whole model for others
         }
     }
     const std::chrono::duration<double> wall = Clock::now() - begun;
@@ -216,6 +239,13 @@ train::SaveSizes save_sizes(train::Session& session, const train::TrainingState&
     return {memory.parameters, memory.optimizer + memory.masters, memory.parameters};
 }
 
+// A vocab.txt alone lies beside the configuration, other files in a folder of their own.
+void write_tokenizer(const data::Tokenizer& tokenizer, const train::RunDirectory& run) {
+    const auto files = tokenizer.files();
+    if (is_vocabulary_alone(files)) return write_file(run.vocabulary(), files[0].bytes);
+    write_files(run.tokenizer(), files);
+}
+
 // What stands beside metrics and checkpoints.
 void write_job(const train::Session& session, const PlannedJob& planned, const OpenRun& open) {
     const auto& run = open.directory();
@@ -225,11 +255,24 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
         config::show(shown, planned.config, false);
         write_file(run.file("config.toml"), shown.str());
     }
-    if (const auto vocabulary = session.tokenizer().vocabulary_text(); !vocabulary.empty())
-        write_file(run.vocabulary(), vocabulary);
+    write_tokenizer(session.tokenizer(), run);
+    if (const auto lines = skipped_rows_text(session.data()); !lines.empty())
+        write_file(run.file("skipped.jsonl"), lines);
     if (const auto& scale = session.data().scale; !scale.mean.empty())
         write_file(run.label_scale(), train::label_scale_text(scale, data::label_names(session.config())));
     write_file(run.file("plan.json"), resolver::to_json(planned.plan).dump(2) + "\n");
+}
+
+// A run that goes on has the tokenizer that came with its first weights in its own folder: those may be gone.
+void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run) {
+    const auto source = data::find_tokenizer(config.data, config.train.weights);
+    if (std::string_view(source.key) != "train.weights") return;
+    std::error_code ignored;
+    for (const auto& kept : {run.tokenizer(), run.vocabulary()}) {
+        if (!std::filesystem::exists(kept, ignored)) continue;
+        config.data.vocabulary = kept;
+        return;
+    }
 }
 
 int train_job(const TrainOptions& options) {
@@ -244,6 +287,7 @@ int train_job(const TrainOptions& options) {
     PlanOptions plan{Missing::measure, ""};
     if (open.resume()) plan = {Missing::leave, run.file("plan.json")};
     const auto planned = plan_job(options.job, plan);
+    if (open.resume()) use_kept_tokenizer(planned->config, run);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     // Everything that can be wrong with the input comes before anything is written.
     const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;

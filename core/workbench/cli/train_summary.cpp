@@ -16,9 +16,25 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json rows_json(const data::RowCounts& rows) {
-    return {{"read", rows.read},        {"used", rows.used},   {"truncated", rows.truncated},
-            {"skipped", rows.skipped},  {"empty", rows.empty}, {"invalid_utf8", rows.invalid_utf8},
+    return {{"read", rows.read},
+            {"used", rows.used},
+            {"truncated", rows.truncated},
+            {"split", rows.split},
+            {"skipped", rows.skipped},
+            {"empty", rows.empty},
+            {"invalid_utf8", rows.invalid_utf8},
             {"with_nul", rows.with_nul}};
+}
+
+ordered_json sources_json(const std::vector<data::SourceCounts>& sources) {
+    ordered_json list = ordered_json::array();
+    for (const auto& source : sources)
+        list.push_back({{"name", source.name},
+                        {"weight", source.weight},
+                        {"rows", rows_json(source.rows)},
+                        {"samples", source.samples},
+                        {"drawn", source.drawn}});
+    return list;
 }
 
 ordered_json rewinds_json(const std::vector<train::Rewind>& rewinds) {
@@ -118,7 +134,9 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"executed", compare::executed_json(session.executed())},
         {"loader", loader_json(session.train_loader().stats())},
         {"rows", rows_json(session.data().train_rows)},
-        {"eval_rows", rows_json(session.data().eval_rows)}};
+        {"eval_rows", rows_json(session.data().eval_rows)},
+        {"also_in_train", session.data().also_in_train}};
+    if (!session.data().sources.empty()) summary["sources"] = sources_json(session.data().sources);
     if (result.graphs.any()) {
         summary["cuda_graph"] = {{"captures", result.graphs.captures},
                                  {"replays", result.graphs.replays},
@@ -132,6 +150,24 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
     }
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;
+}
+
+std::string skipped_rows_text(const data::Splits& splits) {
+    std::string lines;
+    for (const auto& row : splits.skipped) {
+        const ordered_json line{{"file", row.file},
+                                {"line", row.place.line},
+                                {"column", row.place.column},
+                                {"problem", row.message},
+                                {"split", row.eval ? "eval" : "train"}};
+        lines += line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+    }
+    const auto listed = static_cast<std::int64_t>(splits.skipped.size());
+    const auto& train = splits.train_rows;
+    const auto& eval = splits.eval_rows;
+    const auto more = train.skipped - train.empty + eval.skipped - eval.empty - listed;
+    if (more > 0) lines += ordered_json{{"not_listed", more}}.dump() + '\n';
+    return lines;
 }
 
 }  // namespace switchyard::cli

@@ -23,4 +23,8 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                                      const TrainingMemory& memory, double wall_seconds);
 
+// skipped.jsonl: a line of JSON for each row that was skipped for what is wrong with it, and at the end how
+// many are not listed; empty: none was.
+std::string skipped_rows_text(const data::Splits& splits);
+
 }  // namespace switchyard::cli

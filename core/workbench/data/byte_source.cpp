@@ -11,11 +11,13 @@
 
 #include <boost/iostreams/filter/bzip2.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 #include <boost/iostreams/read.hpp>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/limits.h"
+#include "core/workbench/data/zstd_frames.h"
 
 namespace switchyard::data {
 namespace {
@@ -46,14 +48,28 @@ private:
     std::uintmax_t unpacked_ = 0;
 };
 
-// Owns the file under the filters.
+// Sees to it that zstd's data has an end.
+class WholeFrames : public io::multichar_input_filter {
+public:
+    template <class Source>
+    std::streamsize read(Source& source, char* into, std::streamsize count) {
+        const auto got = io::read(source, into, count);
+        if (got > 0) frames_.pass({into, static_cast<std::size_t>(got)});
+        if (got < 0 && !frames_.at_border()) throw std::ios_base::failure("the last frame is cut off");
+        return got;
+    }
+
+private:
+    ZstdFrames frames_;
+};
+
+// Owns the file under the filters, the first of which gives what is read.
 class PackedStream : public io::filtering_istream {
 public:
-    template <class Filter>
-    PackedStream(std::unique_ptr<std::ifstream> file, const Filter& filter, const Bounded& bounded)
+    template <class... Filters>
+    explicit PackedStream(std::unique_ptr<std::ifstream> file, const Filters&... filters)
         : file_(std::move(file)) {
-        push(bounded);
-        push(filter);
+        (push(filters), ...);
         push(*file_);
     }
     ~PackedStream() override { reset(); }
@@ -78,9 +94,13 @@ ByteSource open_bytes(const std::string& path) {
     const auto size = std::filesystem::file_size(path, ignored);
     const Bounded bounded(path, ignored ? 0 : size);
     if (start.substr(0, 2) == "\x1f\x8b")
-        return {std::make_unique<PackedStream>(std::move(file), io::gzip_decompressor(), bounded), ""};
+        return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
     if (start.substr(0, 3) == "BZh")
-        return {std::make_unique<PackedStream>(std::move(file), io::bzip2_decompressor(), bounded), ""};
+        return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
+    if (start == "\x28\xb5\x2f\xfd")
+        return {
+            std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(), WholeFrames()),
+            ""};
     return {std::move(file), ""};
 }
 

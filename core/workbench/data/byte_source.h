@@ -1,5 +1,5 @@
-// A file as a stream of bytes, whatever it is packed in: plain, gzip or bzip2, told by its first bytes and
-// not by its name.
+// A file as a stream of bytes, whatever it is packed in: plain, gzip, bzip2 or zstd, told by its first
+// bytes and not by its name.
 #pragma once
 
 #include <istream>

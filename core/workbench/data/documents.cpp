@@ -2,19 +2,39 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "core/kernel/base/limits.h"
+#include "core/workbench/data/file_pattern.h"
 
 namespace switchyard::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string empty_file(const std::string& path) {
+// What can be said before a file is opened.
+std::string no_content(const std::string& path) {
     std::error_code error;
     const auto size = fs::file_size(path, error);
-    return !error && size == 0 ? path + ": is empty; expected text" : "";
+    if (!error && size == 0) return path + ": is empty; expected text";
+    if (is_pattern(path) && !fs::exists(path, error))
+        return path +
+               ": no file has a name that matches; expected the name of a file or folder, in which * ? "
+               "and [...] may stand for parts of it, and ** for folders";
+    return "";
+}
+
+// All files of a folder.
+std::set<std::string> files_below(const std::string& folder) {
+    std::error_code error;
+    std::set<std::string> files;
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        const bool hidden = at->path().filename().string().starts_with(".");
+        if (hidden && at->is_directory(error)) at.disable_recursion_pending();
+        if (!hidden && at->is_regular_file(error)) files.insert(at->path().string());
+    }
+    return files;
 }
 
 bool blank(const std::string& line) { return line.find_first_not_of(" \t\r\f\v") == std::string::npos; }
@@ -73,28 +93,30 @@ RowRequest lines_of(const std::string& path) {
 
 std::vector<std::string> files_of(const std::string& path) {
     std::error_code error;
-    if (!fs::is_directory(path, error)) return {path};
-    std::vector<std::string> files;
-    for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-        const bool hidden = at->path().filename().string().starts_with(".");
-        if (hidden && at->is_directory(error)) at.disable_recursion_pending();
-        if (!hidden && at->is_regular_file(error)) files.push_back(at->path().string());
+    std::set<std::string> files;  // "**" names a folder and what is in it
+    for (auto& named : is_pattern(path) ? matches_of(path) : std::vector{path}) {
+        if (fs::is_directory(named, error))
+            files.merge(files_below(named));
+        else
+            files.insert(std::move(named));
     }
-    std::sort(files.begin(), files.end());
-    return files.empty() ? std::vector{path} : files;
+    return files.empty() ? std::vector{path} : std::vector(files.begin(), files.end());
 }
 
 RowsRead read_formatted_rows(RowRequest request) {
     if (request.path.empty()) return {0, "expected the name of a file, got an empty text"};
-    if (auto error = empty_file(request.path); !error.empty()) return {0, std::move(error)};
+    if (auto error = no_content(request.path); !error.empty()) return {0, std::move(error)};
     const auto format = format_of(request.path);
     std::error_code ignored;
-    if (!format && fs::is_directory(request.path, ignored)) return {0, request.path + ": holds no file"};
+    if (request.path.ends_with(".tokens"))
+        return {0, request.path + ": is a part of a token store; expected the folder that it is in"};
+    if (!format && fs::is_directory(request.path, ignored))
+        return {0, request.path + ": holds no file; expected a folder of files of text"};
     if (!format) {
         return {
             0, request.path +
                    ": cannot tell its format from its name; expected .txt, .smi, .tsv, .csv, .jsonl or .tab, "
-                   "plain, .gz or .bz2"};
+                   "plain, .gz, .bz2 or .zst"};
     }
     request.format = *format;
     return read_rows(request);
@@ -102,7 +124,7 @@ RowsRead read_formatted_rows(RowRequest request) {
 
 RowsRead read_documents(RowRequest request, config::Documents documents) {
     if (documents == config::Documents::rows) return read_formatted_rows(std::move(request));
-    if (auto error = empty_file(request.path); !error.empty()) return {0, std::move(error)};
+    if (auto error = no_content(request.path); !error.empty()) return {0, std::move(error)};
     Gatherer gatherer(request, documents == config::Documents::paragraphs);
     bool more = true;
     auto lines = lines_of(request.path);
@@ -118,13 +140,13 @@ RowsRead read_documents(RowRequest request, config::Documents documents) {
 
 RowsRead read_line_pairs(RowRequest request, const std::string& targets) {
     for (const auto& path : {request.path, targets}) {
-        if (auto error = empty_file(path); !error.empty()) return {0, std::move(error)};
+        if (auto error = no_content(path); !error.empty()) return {0, std::move(error)};
     }
     std::vector<std::string> answers;
     std::string fault;  // a line that is left out would shift all behind it
     auto lines = lines_of(targets);
     lines.on_problem = [&](const RowProblem& problem) {
-        fault = lines.path + ":" + std::to_string(problem.line) + ": " + problem.message;
+        fault = lines.path + ":" + to_string(RowPlace{problem.line, problem.column}) + ": " + problem.message;
         return false;
     };
     const auto on_problem = lines.on_problem;

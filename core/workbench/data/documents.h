@@ -10,8 +10,8 @@
 
 namespace switchyard::data {
 
-// A folder's files, those of the folders in it too, hidden ones left out, in the order of their names;
-// otherwise `path` alone.
+// A folder's files, those of the folders in it too, hidden ones left out, in the order of their names; of a
+// pattern (file_pattern.h) all that match, folders likewise; otherwise `path` alone.
 std::vector<std::string> files_of(const std::string& path);
 
 // read_rows with the format that the file's name tells. The error says so where it tells none, or where the

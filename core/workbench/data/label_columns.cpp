@@ -64,6 +64,7 @@ RowLabels by_columns(const config::Config& config, std::span<const std::string> 
             continue;
         }
         any = true;
+        labels.column = i;
         labels.fault = config.task.kind == TaskKind::regression ? take_number(columns[i], text, labels.values)
                                                                 : take_flag(columns[i], text, labels.values);
         if (!labels.fault.empty()) return labels;

@@ -15,6 +15,7 @@ struct RowLabels {
     std::int64_t number = 0;                      // of a class
     std::vector<double> values;                   // of tasks with float labels; NaN: none
     std::string fault;                            // why they cannot be used; empty: they can
+    std::size_t column = 0;                       // in which of the columns that is
     config::BadRow rule = config::BadRow::error;  // what becomes of the row then
 };
 

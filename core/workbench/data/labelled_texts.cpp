@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/kernel/base/printable.h"
-#include "core/workbench/data/encoded_texts.h"
 #include "core/workbench/data/labels.h"
 
 namespace switchyard::data {
@@ -33,34 +32,38 @@ void warn(const char* key, const std::vector<std::int64_t>& counts, const std::v
                        " (task.labels)");
 }
 
+using Parts = std::vector<std::shared_ptr<LabelledTexts>>;  // of each source
+
 // How often each class is the label of a sample, or one of its labels.
-std::vector<std::int64_t> counts_of(const LabelledTexts& texts, const config::Config& config) {
+std::vector<std::int64_t> counts_of(const Parts& parts, const config::Config& config) {
     std::vector<std::int64_t> counts(config.task.labels.size());
-    const auto& values = texts.values();
-    for (std::size_t i = 0; i < values.size(); ++i) counts[i % counts.size()] += values[i] > 0.5 ? 1 : 0;
-    for (std::int64_t i = 0; values.empty() && i < texts.size(); ++i)
-        ++counts[static_cast<std::size_t>(texts.get(i, 0).labels[0])];
+    for (const auto& texts : parts) {
+        const auto& values = texts->values();
+        for (std::size_t i = 0; i < values.size(); ++i) counts[i % counts.size()] += values[i] > 0.5 ? 1 : 0;
+        for (std::int64_t i = 0; values.empty() && i < texts->size(); ++i)
+            ++counts[static_cast<std::size_t>(texts->get(i, 0).labels[0])];
+    }
     return counts;
 }
 
 // Labels among several that no sample has.
-void warn_unseen(const char* key, const LabelledTexts& texts, const config::Config& config,
+void warn_unseen(const char* key, const Parts& parts, const config::Config& config,
                  std::vector<std::string>& warnings) {
-    const auto counts = counts_of(texts, config);
+    const auto counts = counts_of(parts, config);
     const auto& labels = config.task.labels;
     if (config.task.kind == config::TaskKind::classification) return warn(key, counts, labels, warnings);
     std::vector<std::string> unseen;
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (counts[i] == 0) unseen.push_back(labels[i]);
-    if (!unseen.empty() && texts.size() > 0)
+    const bool any = std::ranges::any_of(parts, [](const auto& texts) { return texts->size() > 0; });
+    if (!unseen.empty() && any)
         warnings.push_back(std::string(key) + ": no sample has the label " + quoted_list(unseen) +
                            " (task.labels)");
 }
 
 // Columns of a regression in which all values are one.
-void warn_constant(const LabelledTexts& texts, const std::vector<std::string>& columns,
+void warn_constant(const std::vector<double>& values, const std::vector<std::string>& columns,
                    std::vector<std::string>& warnings) {
-    const auto& values = texts.values();
     for (std::size_t column = 0; column < columns.size(); ++column) {
         bool varies = false;
         double first = std::nan("");
@@ -75,12 +78,15 @@ void warn_constant(const LabelledTexts& texts, const std::vector<std::string>& c
     }
 }
 
-void scale(LabelledTexts& train, LabelledTexts& eval, const config::Config& config, Splits& splits) {
+void scale(const Parts& train, LabelledTexts& eval, const config::Config& config, Splits& splits) {
     const auto columns = label_names(config);
-    warn_constant(train, columns, splits.warnings);
+    std::vector<double> values;
+    for (const auto& texts : train)
+        values.insert(values.end(), texts->values().begin(), texts->values().end());
+    warn_constant(values, columns, splits.warnings);
     if (!config.task.standardize) return;
-    splits.scale = scale_of(train.values(), columns.size());
-    train.set_scale(splits.scale);
+    splits.scale = scale_of(values, columns.size());
+    for (const auto& texts : train) texts->set_scale(splits.scale);
     eval.set_scale(splits.scale);
 }
 
@@ -115,43 +121,48 @@ Sample LabelledTexts::get(std::int64_t index, std::int64_t) const {
 Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer) {
     const auto& data = config.data;
     const auto max_length = config.batch.max_length;
-    const auto train = std::make_shared<LabelledTexts>();
+    Parts train;
+    for (std::size_t i = sources_of(data).size(); i > 0; --i)
+        train.push_back(std::make_shared<LabelledTexts>());
     const auto eval = std::make_shared<LabelledTexts>();
     SplitRequest request{data, label_columns(config)};
+    request.label = request.columns == std::vector{data.label_column};
     const auto first_text = request.key = request.columns.size();
     request.columns.push_back(data.text_column);
     if (!data.pair_column.empty()) request.columns.push_back(data.pair_column);
     Splits splits;
-    splits.train = train;
-    splits.eval = eval;
-    const auto use = [&](const std::string&, const Row& row, bool to_eval) {
+    const auto use = [&](const RowWay& way, const Row& row) {
         const auto texts = std::span(row.values).subspan(first_text);
         const auto labels = labels_of(config, std::span(row.values).first(first_text));
-        if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule};
+        if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule, labels.column};
         if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
-        for (const auto& text : texts) {
-            const auto at =
-                data.tokenizer == config::TokenizerKind::bytes ? std::string::npos : find_invalid_utf8(text);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            const auto at = data.tokenizer == config::TokenizerKind::bytes ? std::string::npos
+                                                                           : find_invalid_utf8(texts[i]);
             if (at != std::string::npos)
-                return RowUse{false, false, "is not valid UTF-8 at byte " + std::to_string(at + 1),
-                              data.bad_row};
+                return RowUse{
+                    false,        false,          "is not valid UTF-8 at byte " + std::to_string(at + 1),
+                    data.bad_row, first_text + i, at};
         }
-        EncodedTexts encoded;
+        FramedTokens encoded;
         if (data.pair_column.empty()) {
             encoded.ids = tokenizer.encode_with_specials(texts[0], max_length, &encoded.cut);
         } else {
-            encoded = encode_pair(tokenizer, texts[0], texts[1], max_length);
+            encoded = tokenizer.encode_pair(texts[0], texts[1], max_length);
         }
-        (to_eval ? eval : train)->add(encoded.ids, encoded.token_type_ids, labels);
+        if (encoded.cut && data.on_long == config::LongText::error) return too_long(max_length, first_text);
+        (way.eval ? eval : train[way.source])->add(encoded.ids, encoded.token_type_ids, labels);
         return RowUse{true, encoded.cut, "", {}};
     };
     read_splits(request, use, splits);
-    require_samples(data, splits);
+    set_samples(data, static_cast<std::uint64_t>(config.run.seed), {train.begin(), train.end()}, eval,
+                splits);
     if (config.task.kind == config::TaskKind::regression) {
-        scale(*train, *eval, config, splits);
+        scale(train, *eval, config, splits);
     } else {
-        warn_unseen("data.train", *train, config, splits.warnings);
-        warn_unseen(data.eval.empty() ? "data.train, held out" : "data.eval", *eval, config, splits.warnings);
+        warn_unseen(data.sources.empty() ? "data.train" : "data.source", train, config, splits.warnings);
+        warn_unseen(data.eval.empty() ? "data.train, held out" : "data.eval", {eval}, config,
+                    splits.warnings);
     }
     return splits;
 }

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::int64_t no_label = -100;
 
-std::vector<std::string> columns_of(std::string_view line) {
-    std::vector<std::string> columns;
+std::vector<std::string_view> columns_of(std::string_view line) {
+    std::vector<std::string_view> columns;
     for (std::size_t begin = 0; (begin = line.find_first_not_of(" \t\r", begin)) != std::string_view::npos;) {
         const auto end = std::min(line.find_first_of(" \t\r", begin), line.size());
-        columns.emplace_back(line.substr(begin, end - begin));
+        columns.push_back(line.substr(begin, end - begin));
         begin = end;
     }
     return columns;
@@ -46,9 +46,10 @@ public:
         begin();
         while (made_.fault.empty() && !rest.empty()) {
             const auto end = rest.find('\n');
-            line(columns_of(rest.substr(0, end)));
+            sentence_ = sentence.data();
+            line_ = rest.substr(0, end);
+            line(columns_of(line_));
             rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-            if (made_.fault.empty()) ++made_.line;
         }
         if (words_ == 0) return made_.ids.clear(), made_.labels.clear(), std::move(made_);
         finish();
@@ -57,11 +58,11 @@ public:
 
 private:
     void begin() {
-        made_.ids = {tokenizer_.specials().bos};
-        made_.labels = {no_label};
+        made_.ids = tokenizer_.before_text();
+        made_.labels.assign(made_.ids.size(), no_label);
     }
 
-    void line(const std::vector<std::string>& columns) {
+    void line(const std::vector<std::string_view>& columns) {
         if (columns.empty() || columns[0] == "-DOCSTART-") return;
         const auto& data = config_.data;
         if (width_ == 0) width_ = columns.size();
@@ -69,26 +70,29 @@ private:
             return fail("has " + std::to_string(columns.size()) + " columns, expected " +
                             (width_ < 2 ? "a word and its label"
                                         : std::to_string(width_) + " as the first of the sentence"),
-                        data.bad_row);
+                        data.bad_row, line_);
         std::string fault;
         const auto word = place_of(data.text_column, "text", 0, fault);
         const auto label = place_of(data.label_column, "label", width_ - 1, fault);
         if (fault.empty() && std::max(word, label) >= width_)
             fault = "has " + std::to_string(width_) + " columns, the last is \"#" +
                     std::to_string(width_ - 1) + "\"";
-        if (fault.empty()) fault = tokenizer_.problem_in(columns[word]);
-        if (!fault.empty()) return fail(fault, data.bad_row);
-        const auto number = label_number(config_.task.labels, columns[label]);
-        if (!number) return fail(unknown_label(config_.task.labels, columns[label]), data.other_label);
+        if (!fault.empty()) return fail(fault, data.bad_row, line_);
+        fault = tokenizer_.problem_in(columns[word]);
+        if (!fault.empty()) return fail(fault, data.bad_row, columns[word]);
+        const std::string name(columns[label]);
+        const auto number = label_number(config_.task.labels, name);
+        if (!number) return fail(unknown_label(config_.task.labels, name), data.other_label, columns[label]);
         add(columns[word], *number);
     }
 
     // A word that the tokenizer makes nothing of is one that it does not know.
-    void add(const std::string& word, std::int64_t label) {
+    void add(std::string_view word, std::int64_t label) {
         auto pieces = tokenizer_.encode(word);
         if (pieces.empty() && tokenizer_.specials().unk >= 0) pieces = {tokenizer_.specials().unk};
         if (pieces.empty())
-            return fail("the tokenizer makes nothing of '" + base::quoted(word) + "'", config_.data.bad_row);
+            return fail("the tokenizer makes nothing of '" + base::quoted(word) + "'", config_.data.bad_row,
+                        word);
         made_.ids.insert(made_.ids.end(), pieces.begin(), pieces.end());
         made_.labels.push_back(label);
         made_.labels.resize(made_.ids.size(), no_label);
@@ -96,24 +100,31 @@ private:
     }
 
     void finish() {
-        const auto most = static_cast<std::size_t>(std::max<std::int64_t>(config_.batch.max_length - 1, 1));
+        const auto behind = tokenizer_.behind_text();
+        const auto marks = static_cast<std::int64_t>(behind.size());
+        const auto most =
+            static_cast<std::size_t>(std::max<std::int64_t>(config_.batch.max_length - marks, 1));
         made_.cut = config_.batch.max_length > 0 && made_.ids.size() > most;
         if (made_.cut) {
             made_.ids.resize(most);
             made_.labels.resize(most);
         }
-        made_.ids.push_back(tokenizer_.specials().eos);
-        made_.labels.push_back(no_label);
+        made_.ids.insert(made_.ids.end(), behind.begin(), behind.end());
+        made_.labels.resize(made_.ids.size(), no_label);
     }
 
-    void fail(std::string fault, config::BadRow rule) {
+    // `part` of the sentence is where it is.
+    void fail(std::string fault, config::BadRow rule, std::string_view part) {
         made_.fault = std::move(fault);
         made_.rule = rule;
+        made_.byte = static_cast<std::size_t>(part.data() - sentence_);
     }
 
     const config::Config& config_;
     const Tokenizer& tokenizer_;
     LabelledTokens made_;
+    const char* sentence_ = nullptr;
+    std::string_view line_;  // of the sentence
     std::size_t width_ = 0, words_ = 0;
 };
 
@@ -138,26 +149,30 @@ Sample LabelledSentences::get(std::int64_t index, std::int64_t) const {
 }
 
 Splits read_labelled_tokens(const config::Config& config, const Tokenizer& tokenizer) {
-    const auto train = std::make_shared<LabelledSentences>(), eval = std::make_shared<LabelledSentences>();
+    std::vector<std::shared_ptr<LabelledSentences>> train;  // of each source
+    for (std::size_t i = sources_of(config.data).size(); i > 0; --i)
+        train.push_back(std::make_shared<LabelledSentences>());
+    const auto eval = std::make_shared<LabelledSentences>();
     Splits splits;
-    splits.train = train;
-    splits.eval = eval;
     auto data = config.data;
     data.documents = config::Documents::paragraphs;
     SplitRequest request{data, {"text"}};
     request.documents = true;
     read_splits(
         request,
-        [&](const std::string&, const Row& row, bool to_eval) {
+        [&](const RowWay& way, const Row& row) {
             auto tokens = labelled_tokens(config, tokenizer, row.values[0]);
             if (!tokens.fault.empty())
-                return RowUse{false, false, std::move(tokens.fault), tokens.rule, tokens.line};
+                return RowUse{false, false, std::move(tokens.fault), tokens.rule, 0, tokens.byte};
             if (tokens.ids.empty()) return RowUse{false, false, "", {}};
-            (to_eval ? eval : train)->add(tokens);
+            if (tokens.cut && data.on_long == config::LongText::error)
+                return too_long(config.batch.max_length, 0);
+            (way.eval ? eval : train[way.source])->add(tokens);
             return RowUse{true, tokens.cut, "", {}};
         },
         splits);
-    require_samples(config.data, splits);
+    set_samples(data, static_cast<std::uint64_t>(config.run.seed), {train.begin(), train.end()}, eval,
+                splits);
     return splits;
 }
 

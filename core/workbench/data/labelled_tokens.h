@@ -18,8 +18,8 @@ namespace switchyard::data {
 struct LabelledTokens {
     std::vector<std::int64_t> ids, labels;
     bool cut = false;
-    std::string fault;      // why the sentence cannot be used
-    std::int64_t line = 0;  // of the fault, the first being 0
+    std::string fault;     // why the sentence cannot be used
+    std::size_t byte = 0;  // of the sentence, where the fault is
     config::BadRow rule = config::BadRow::error;
 };
 

@@ -13,6 +13,7 @@ struct Masking {
     double share = 0.15;        // of the tokens that are not special: each is chosen by itself
     double mask_share = 0.8;    // of the chosen: the mask token instead
     double random_share = 0.1;  // of the chosen: any token that is not special instead; the rest stays
+    bool whole_words = false;   // each word is chosen by itself, with all its tokens (whole_words.h)
 };
 
 // Samples of `texts` with tokens replaced; a label where one was chosen, -100 elsewhere. In a sample where
@@ -31,6 +32,7 @@ private:
     std::shared_ptr<const SampleSource> texts_;
     SpecialIds specials_;
     std::vector<std::int64_t> words_;  // what a token may be replaced by
+    std::vector<bool> continues_;      // by token; empty: each is a word
     Masking masking_;
     std::uint64_t seed_;
 };

@@ -102,18 +102,21 @@ Splits read_next_sentences(const config::Config& config, const Tokenizer& tokeni
     const auto& special = tokenizer.specials();
     const auto seed = static_cast<std::uint64_t>(config.run.seed);
     const NextSentences::Marks marks{special.bos, special.eos};
-    const auto train = std::make_shared<NextSentences>(marks, config.batch.max_length, seed);
+    std::vector<std::shared_ptr<NextSentences>> train;  // of each source
+    for (std::size_t i = 0; i < sources_of(data).size(); ++i)
+        train.push_back(std::make_shared<NextSentences>(marks, config.batch.max_length, seed + i));
     const auto eval = std::make_shared<NextSentences>(marks, config.batch.max_length, ~seed);
     Splits splits;
-    splits.train = train;
-    splits.eval = eval;
     SplitRequest request{data, {data.text_column}};
     request.documents = true;
     read_splits(
         request,
-        [&](const std::string&, const Row& row, bool to_eval) {
-            if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty())
-                return RowUse{false, false, std::move(fault), data.bad_row};
+        [&](const RowWay& way, const Row& row) {
+            if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty()) {
+                const auto at = find_invalid_utf8(row.values[0]);
+                return RowUse{false,        false, std::move(fault),
+                              data.bad_row, 0,     at == std::string::npos ? 0 : at};
+            }
             std::vector<std::vector<std::int64_t>> sentences;
             std::string_view rest = row.values[0];
             while (!rest.empty()) {
@@ -128,13 +131,15 @@ Splits read_next_sentences(const config::Config& config, const Tokenizer& tokeni
                               "the document has one sentence, and none follows it; a sentence is a line, and "
                               "data.documents says what a document is",
                               data.bad_row};
-            const auto cut = (to_eval ? eval : train)->add(sentences);
+            const auto cut = (way.eval ? eval : train[way.source])->add(sentences);
+            if (cut > 0 && data.on_long == config::LongText::error)
+                return too_long(config.batch.max_length, 0);
             return RowUse{true, cut > 0, "", {}};
         },
         splits);
-    require_samples(data, splits);
+    set_samples(data, seed, {train.begin(), train.end()}, eval, splits);
     if (splits.problems.empty()) {
-        require_documents(data, *train, false, splits);
+        for (const auto& source : train) require_documents(data, *source, false, splits);
         require_documents(data, *eval, true, splits);
     }
     return splits;

@@ -34,27 +34,33 @@ Sample PairSamples::get(std::int64_t index, std::int64_t) const {
 
 Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer) {
     const auto start = tokenizer.specials().pad;
-    const auto train = std::make_shared<PairSamples>(start), eval = std::make_shared<PairSamples>(start);
+    std::vector<std::shared_ptr<PairSamples>> train;  // of each source
+    for (std::size_t i = sources_of(data).size(); i > 0; --i)
+        train.push_back(std::make_shared<PairSamples>(start));
+    const auto eval = std::make_shared<PairSamples>(start);
     Splits splits;
-    splits.train = train;
-    splits.eval = eval;
     SplitRequest request{data, {data.text_column, data.target_column}};
     request.parallel = data.target_column.empty();
-    const auto use = [&](const std::string&, const Row& row, bool to_eval) {
-        for (const auto& text : row.values) {
+    const auto use = [&](const RowWay& way, const Row& row) {
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+            const auto& text = row.values[i];
             if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
                 return RowUse{false, false, "", {}};
-            if (auto fault = tokenizer.problem_in(text); !fault.empty())
-                return RowUse{false, false, std::move(fault), data.bad_row};
+            if (auto fault = tokenizer.problem_in(text); !fault.empty()) {
+                const auto at = find_invalid_utf8(text);
+                return RowUse{false,        false, std::move(fault),
+                              data.bad_row, i,     at == std::string::npos ? 0 : at};
+            }
         }
         RowUse used;
         const auto source = encoded(tokenizer, row.values[0], max_length, used.truncated);
         const auto target = encoded(tokenizer, row.values[1], max_length, used.truncated);
-        (to_eval ? eval : train)->add(source, target);
+        if (used.truncated && data.on_long == config::LongText::error) return too_long(max_length, 0);
+        (way.eval ? eval : train[way.source])->add(source, target);
         return used;
     };
     read_splits(request, use, splits);
-    require_samples(data, splits);
+    set_samples(data, 0, {train.begin(), train.end()}, eval, splits);
     return splits;
 }
 

@@ -55,31 +55,41 @@ Fields split_tabs(const std::string& line) {
     return fields;
 }
 
-// One record, which may run over several lines. On a fault, `fault` says what and reading goes on at the next
-// line.
-Fields split_csv(std::string line, Lines& lines, std::string& fault) {
+// What is wrong with a row; no message: nothing.
+struct Fault {
+    std::string message;
+    RowPlace place = {};
+};
+
+// One record, which may run over several lines, whose text is gathered in `record`, which holds the first. On
+// a fault reading goes on at the next line.
+Fields split_csv(std::string& record, Lines& lines, Fault& fault) {
     Fields fields(1);
     bool quoted = false;
-    std::size_t bytes = line.size();
+    std::size_t opened = 0, begin = 0;  // the last quotation mark that opens a field; the line's first byte
+    RowPlace place;
+    std::string line;
     for (std::size_t at = 0;; ++at) {
-        if (at == line.size()) {
+        if (at == record.size()) {
             if (!quoted) return fields;
+            if (opened >= begin) place = {lines.number(), static_cast<std::int64_t>(opened - begin) + 1};
             if (!lines.next(line)) {
-                fault = "has a quoted field that is never closed";
+                fault = {"has a quoted field that is never closed; expected a quotation mark at its end",
+                         place};
                 return {};
             }
-            bytes += line.size() + 1;
-            if (bytes > base::limits::line_bytes || lines.too_long()) {
-                fault = overlong + "; is a quotation mark not closed?";
+            if (record.size() + line.size() + 1 > base::limits::line_bytes || lines.too_long()) {
+                fault = {overlong + "; is a quotation mark not closed?", place};
                 return {};
             }
+            begin = at + 1;
+            record.append("\n").append(line);
             fields.back() += '\n';
-            at = static_cast<std::size_t>(-1);
             continue;
         }
-        const char c = line[at];
+        const char c = record[at];
         if (quoted) {
-            const bool escaped = c == '"' && at + 1 < line.size() && line[at + 1] == '"';
+            const bool escaped = c == '"' && at + 1 < record.size() && record[at + 1] == '"';
             if (c == '"' && !escaped)
                 quoted = false;
             else
@@ -89,6 +99,7 @@ Fields split_csv(std::string line, Lines& lines, std::string& fault) {
             fields.emplace_back();
         } else if (c == '"' && fields.back().empty()) {
             quoted = true;
+            opened = at;
         } else {
             fields.back() += c;
         }
@@ -145,13 +156,19 @@ public:
     }
 
 private:
-    bool hand_out(std::int64_t line, Fields values) {
-        Row row{line, std::move(values)};
+    // `text`: the row as it stands in the file.
+    bool hand_out(std::int64_t line, Fields values, std::string_view text) {
+        Row row{line, std::move(values), {request_.format, text, indices_, request_.columns}};
         ++result_.rows;
         return request_.on_row(row);
     }
-    bool report(std::int64_t line, std::string message) const {
-        return !request_.on_problem || request_.on_problem({line, std::move(message)});
+    bool report(const Fault& fault) const {
+        return !request_.on_problem ||
+               request_.on_problem({fault.place.line, fault.message, fault.place.column});
+    }
+    // The last line is too long.
+    Fault too_long() const {
+        return {overlong, {lines_.number(), static_cast<std::int64_t>(base::limits::line_bytes) + 1}};
     }
 
     void read_text() {
@@ -165,19 +182,29 @@ private:
         std::string line;
         while (lines_.next(line)) {
             const bool more = lines_.too_long()
-                                  ? report(lines_.number(), overlong)
-                                  : hand_out(lines_.number(), Fields(request_.columns.size(), line));
+                                  ? report(too_long())
+                                  : hand_out(lines_.number(), Fields(request_.columns.size(), line), line);
             if (!more) return;
         }
     }
 
-    bool split(std::string line, Fields& fields, std::string& fault) {
+    // `line` becomes the whole row.
+    bool split(std::string& line, Fields& fields, Fault& fault) {
+        fault = {};
         if (lines_.too_long())
-            fault = overlong;
+            fault = too_long();
         else
-            fields = request_.format == RowFormat::csv ? split_csv(std::move(line), lines_, fault)
-                                                       : split_tabs(line);
-        return fault.empty();
+            fields = request_.format == RowFormat::csv ? split_csv(line, lines_, fault) : split_tabs(line);
+        return fault.message.empty();
+    }
+
+    // A row of another width than the first: the place is that of the first column too many, or the end.
+    Fault wrong_width(std::int64_t line, const std::string& text, std::size_t columns,
+                      std::size_t width) const {
+        const std::vector<std::size_t> extra{width};
+        const RowText row{request_.format, text, extra, {}};
+        return {"has " + count_of_columns(columns) + ", expected " + std::to_string(width),
+                place_in(row, line, 0, "", columns > width ? 0 : text.size())};
     }
 
     // The header names the columns unless every column is asked for by number; then the first line is a row.
@@ -185,10 +212,10 @@ private:
         for (const auto& column : request_.columns) {
             const auto index = index_of(column, first);
             if (!index)
-                return request_.path + ":1: has no column '" + base::quoted(column) + "'; its columns are " +
-                       quoted_list(first) + other_form(first, request_.format);
+                return request_.path + ":1:1: has no column '" + base::quoted(column) +
+                       "'; its columns are " + quoted_list(first) + other_form(first, request_.format);
             if (first[*index] == column && std::ranges::count(first, column) > 1)
-                return request_.path + ":1: has " + std::to_string(std::ranges::count(first, column)) +
+                return request_.path + ":1:1: has " + std::to_string(std::ranges::count(first, column)) +
                        " columns '" + base::quoted(column) +
                        "'; expected one, or a number such as \"#0\" that says which";
             indices_.push_back(*index);
@@ -199,28 +226,25 @@ private:
 
     void read_table() {
         std::string line;
-        std::string fault;
+        Fault fault;
         Fields fields;
         if (!lines_.next(line)) return;
         if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
-        if (!split(std::move(line), fields, fault)) {
-            result_.error = request_.path + ":1: " + fault;
+        if (!split(line, fields, fault)) {
+            result_.error = request_.path + ":" + to_string(fault.place) + ": " + fault.message;
             return;
         }
         result_.error = find_columns(fields);
         if (!result_.error.empty()) return;
         const auto width = fields.size();
         if (request_.format == RowFormat::tab) lines_.next(line) && lines_.next(line);
-        if (!by_name_ && !hand_out(1, pick(fields))) return;
+        if (!by_name_ && !hand_out(1, pick(fields), line)) return;
         while (lines_.next(line)) {
             const auto number = lines_.number();
             if (line.empty()) continue;
-            fault.clear();
-            const bool good = split(std::move(line), fields, fault);
-            if (good && fields.size() != width) {
-                fault = "has " + count_of_columns(fields.size()) + ", expected " + std::to_string(width);
-            }
-            if (!(fault.empty() ? hand_out(number, pick(fields)) : report(number, fault))) return;
+            if (split(line, fields, fault) && fields.size() != width)
+                fault = wrong_width(number, line, fields.size(), width);
+            if (!(fault.message.empty() ? hand_out(number, pick(fields), line) : report(fault))) return;
         }
     }
 
@@ -237,31 +261,38 @@ private:
             if (begin == std::string::npos) continue;
             if (std::exchange(first, false) && line[begin] == '[') {
                 result_.error =
-                    request_.path + ":" + std::to_string(lines_.number()) +
+                    request_.path + ":" + std::to_string(lines_.number()) + ":" + std::to_string(begin + 1) +
                     ": is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)";
                 return;
             }
             Fields values;
-            const auto fault = lines_.too_long() ? overlong : read_object(line, values);
-            if (!(fault.empty() ? hand_out(lines_.number(), std::move(values))
-                                : report(lines_.number(), fault)))
+            const auto fault = lines_.too_long() ? too_long() : read_object(line, begin, values);
+            if (!(fault.message.empty() ? hand_out(lines_.number(), std::move(values), line) : report(fault)))
                 return;
         }
     }
 
-    std::string read_object(const std::string& line, Fields& values) const {
+    // `begin`: of what stands in the line.
+    Fault read_object(const std::string& line, std::size_t begin, Fields& values) const {
+        const auto number = lines_.number();
+        const auto at_begin = [&](std::string message) {
+            return Fault{std::move(message), {number, static_cast<std::int64_t>(begin) + 1}};
+        };
         const auto parsed = base::parse_json(line);
-        if (!parsed.fault.empty()) return "is " + parsed.fault + "; expected one JSON object a line";
+        if (!parsed.fault.empty())
+            return {"is " + parsed.fault + "; expected one JSON object a line", {number, parsed.column}};
         const auto& object = parsed.value;
-        if (!object.is_object()) return "is " + base::kind_of(object) + "; expected a JSON object";
+        if (!object.is_object()) return at_begin("is " + base::kind_of(object) + "; expected a JSON object");
         for (const auto& column : request_.columns) {
             const auto found = object.find(column);
-            if (found == object.end()) return "has no key '" + column + "'";
+            if (found == object.end()) return at_begin("has no key '" + column + "'");
             if (found->is_structured() || found->is_null())
-                return "has no text, number or boolean for '" + column + "'";
+                return {
+                    "has no text, number or boolean for '" + column + "'",
+                    place_in({RowFormat::jsonl, line, {}, request_.columns}, number, values.size(), "", 0)};
             values.push_back(found->is_string() ? found->get<std::string>() : found->dump());
         }
-        return "";
+        return {};
     }
 
     const RowRequest& request_;
@@ -273,8 +304,12 @@ private:
 
 }  // namespace
 
+RowPlace Row::place(std::size_t value, std::size_t byte) const {
+    return place_in(source, line, value, value < values.size() ? values[value] : "", byte);
+}
+
 std::optional<RowFormat> format_of(std::string_view path) {
-    for (const std::string_view packed : {".gz", ".bz2"}) {
+    for (const std::string_view packed : {".gz", ".bz2", ".zst"}) {
         if (path.ends_with(packed)) path.remove_suffix(packed.size());
     }
     if (path.ends_with(".tsv")) return RowFormat::tsv;

@@ -10,7 +10,6 @@
 // passed over without being kept.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,10 +19,9 @@
 #include <vector>
 
 #include <switchyard/interfaces/types.h>
+#include "core/workbench/data/row_place.h"
 
 namespace switchyard::data {
-
-enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl, tab };
 
 // By the file's name, packing endings left aside: "reviews.csv.bz2" is csv. nullopt: unknown.
 std::optional<RowFormat> format_of(std::string_view path);
@@ -31,6 +29,10 @@ std::optional<RowFormat> format_of(std::string_view path);
 struct Row {
     std::int64_t line = 0;            // 1-based, where the row starts
     std::vector<std::string> values;  // of the columns asked for, in that order
+    RowText source = {};              // valid in RowRequest::on_row only
+
+    // Of a byte of a value.
+    RowPlace place(std::size_t value, std::size_t byte) const;
 };
 
 // Outcome of reading one file to its end.
@@ -43,6 +45,7 @@ struct RowsRead {
 struct RowProblem {
     std::int64_t line = 0;
     std::string message;  // "has 2 columns, expected 3"
+    std::int64_t column = 1;
 };
 
 struct RowRequest {
@@ -58,8 +61,3 @@ struct RowRequest {
 RowsRead read_rows(const RowRequest& request);
 
 }  // namespace switchyard::data
-
-namespace switchyard {
-template <>
-inline constexpr std::array<std::string_view, 5> names<data::RowFormat>{"text", "tsv", "csv", "jsonl", "tab"};
-}  // namespace switchyard

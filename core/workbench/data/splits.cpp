@@ -7,36 +7,52 @@
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/data/documents.h"
+#include "core/workbench/data/mixture.h"
 #include "core/workbench/data/split.h"
+#include "core/workbench/data/store/token_folder.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
 namespace {
 
-using Use = std::function<RowUse(const std::string& path, Row& row, bool eval)>;
+using Use = std::function<RowUse(const RowWay& way, Row& row)>;
+using Paths = std::vector<std::string>;
+
+Paths files_of_all(const Paths& names) {
+    Paths files;
+    for (const auto& name : names) {
+        const auto named = files_of(name);
+        files.insert(files.end(), named.begin(), named.end());
+    }
+    return files;
+}
+
+std::string unequal_lists(const std::string& key, std::size_t count, const char* targets_key,
+                          std::size_t targets) {
+    return std::string("data.") + targets_key + ": expected one file for each of " + key + ", " +
+           std::to_string(count) + "; got " + std::to_string(targets);
+}
 
 class Reader {
 public:
     Reader(const SplitRequest& request, const Use& use, Splits& splits)
         : request_(request), data_(request.data), use_(use), splits_(splits) {}
 
-    void read(const char* key, const std::vector<std::string>& paths, const std::vector<std::string>& targets,
-              double eval_fraction) {
-        key_ = key;
-        if (request_.parallel) {
-            for (std::size_t i = 0; i < paths.size(); ++i) {
-                begin(paths[i], eval_fraction);
-                end(read_line_pairs(rows_of(paths[i]), targets[i]));
-            }
-            return;
+    void read_training(double eval_fraction) {
+        const auto sources = sources_of(data_);
+        for (source_ = 0; source_ < sources.size(); ++source_) {
+            const auto& source = sources[source_];
+            columns_ = columns_of(source);
+            if (!data_.sources.empty())
+                splits_.sources.push_back({source.shown_name(), source.weight, {}, 0, 0});
+            read(data_.sources.empty() ? "data.train" : "data.source", source.files, data_.target_train,
+                 "target_train", eval_fraction);
         }
-        for (const auto& named : paths) {
-            for (const auto& path : files_of(named)) {
-                begin(path, eval_fraction);
-                end(request_.documents ? read_documents(rows_of(path), data_.documents)
-                                       : read_formatted_rows(rows_of(path)));
-            }
-        }
+    }
+    void read_evaluation() {
+        columns_ = request_.columns;
+        source_ = 0;
+        read("data.eval", data_.eval, data_.target_eval, "target_eval", 1.0);
     }
 
     // After the problems that are told: how many are not.
@@ -45,11 +61,45 @@ public:
     }
 
 private:
-    void begin(const std::string& path, double eval_fraction) {
-        path_ = path;
-        eval_fraction_ = eval_fraction;
-        rows_ = 0;
+    Paths columns_of(const config::SourceConfig& source) const {
+        auto columns = request_.columns;
+        if (!source.text_column.empty()) columns[request_.key] = source.text_column;
+        if (!source.label_column.empty() && request_.label) columns[0] = source.label_column;
+        return columns;
     }
+
+    // Names without those of token stores.
+    Paths texts_of(Paths names) {
+        std::erase_if(names, [&](const std::string& name) {
+            if (!is_token_folder(name)) return false;
+            if (!request_.stores_aside)
+                problem(
+                    key_ + ": " + name +
+                    ": is a token store, which has tokens and no text; expected files of text here (stores "
+                    "are for masked_lm, causal_lm and spans, with data.vocabulary)");
+            return true;
+        });
+        return names;
+    }
+
+    void read(const std::string& key, const Paths& names, const Paths& target_names, const char* targets_key,
+              double eval_fraction) {
+        key_ = key;
+        eval_fraction_ = eval_fraction;
+        const auto paths = files_of_all(texts_of(names));
+        const auto targets = request_.parallel ? files_of_all(target_names) : Paths();
+        if (request_.parallel && paths.size() != targets.size())
+            return problem(unequal_lists(key, paths.size(), targets_key, targets.size()));
+        for (std::size_t i = 0; i < paths.size(); ++i) {
+            path_ = paths[i];
+            target_path_ = request_.parallel ? targets[i] : "";
+            rows_ = 0;
+            end(request_.parallel    ? read_line_pairs(rows_of(path_), target_path_)
+                : request_.documents ? read_documents(rows_of(path_), data_.documents)
+                                     : read_formatted_rows(rows_of(path_)));
+        }
+    }
+
     void end(const RowsRead& read) {
         if (!read.error.empty()) problem(key_ + ": " + read.error);
     }
@@ -57,15 +107,15 @@ private:
     RowRequest rows_of(const std::string& path) {
         RowRequest request;
         request.path = path;
-        request.columns = request_.columns;
+        request.columns = columns_;
         request.on_row = [this](Row& row) {
             add(row);
             return keep_reading();
         };
         request.on_problem = [this](const RowProblem& fault) {
-            auto& counts = eval_fraction_ >= 1.0 ? splits_.eval_rows : splits_.train_rows;
-            ++counts.read;
-            unusable(data_.bad_row, counts, fault.line, "the row " + fault.message);
+            count(eval_fraction_ >= 1.0, [](RowCounts& counts) { ++counts.read; });
+            unusable(data_.bad_row, eval_fraction_ >= 1.0, {fault.line, fault.column},
+                     "the row " + fault.message);
             return keep_reading();
         };
         return request;
@@ -76,31 +126,43 @@ private:
         return data_.max_rows == 0 || rows_ < data_.max_rows;
     }
 
+    // Of a split, and of the source that it is counted for.
+    template <class Change>
+    void count(bool eval, Change change) {
+        change(eval ? splits_.eval_rows : splits_.train_rows);
+        if (!eval && source_ < splits_.sources.size()) change(splits_.sources[source_].rows);
+    }
+
     void add(Row& row) {
         const double position = split_position(row.values[request_.key]);
         const bool eval = position < eval_fraction_;
-        auto& counts = eval ? splits_.eval_rows : splits_.train_rows;
-        ++counts.read;
-        const auto line = row.line;
         const auto holds = [&](auto&& what) { return std::ranges::any_of(row.values, what); };
-        counts.with_nul +=
-            holds([](const auto& text) { return text.find('\0') != std::string::npos; }) ? 1 : 0;
-        const auto result = use_(path_, row, eval);
-        if (result.used) {
-            if (!data_.eval.empty()) look_for_both(position, eval);
-            ++counts.used;
-            counts.truncated += result.truncated ? 1 : 0;
-            return;
-        }
-        if (result.fault.empty()) {
-            ++counts.skipped;
-            ++counts.empty;
-        } else {
-            if (result.rule == config::BadRow::skip &&
-                holds([](const auto& text) { return find_invalid_utf8(text) != std::string::npos; }))
-                ++counts.invalid_utf8;
-            unusable(result.rule, counts, line + result.line, result.fault);
-        }
+        const bool nul = holds([](const auto& text) { return text.find('\0') != std::string::npos; });
+        const auto result = use_({path_, source_, eval}, row);
+        const bool empty = !result.used && result.fault.empty();
+        const bool no_utf8 =
+            !result.used && !empty && result.rule == config::BadRow::skip &&
+            holds([](const auto& text) { return find_invalid_utf8(text) != std::string::npos; });
+        count(eval, [&](RowCounts& counts) {
+            ++counts.read;
+            counts.with_nul += nul ? 1 : 0;
+            counts.used += result.used ? 1 : 0;
+            counts.truncated += result.used && result.truncated ? 1 : 0;
+            counts.split += result.used && result.split ? 1 : 0;
+            counts.empty += empty ? 1 : 0;
+            counts.skipped += empty ? 1 : 0;
+            counts.invalid_utf8 += no_utf8 ? 1 : 0;
+        });
+        if (result.used && !data_.eval.empty()) look_for_both(position, eval);
+        if (!result.used && !empty)
+            unusable(result.rule, eval, place_of(row, result), result.fault,
+                     request_.parallel && result.value > 0);
+    }
+
+    RowPlace place_of(const Row& row, const RowUse& result) const {
+        if (request_.parallel && result.value > 0)
+            return {row.line, static_cast<std::int64_t>(result.byte) + 1};
+        return row.place(result.value, result.byte);
     }
 
     // A position has 53 bits of the text's hash: two texts in a billion pairs of a million texts share one.
@@ -111,11 +173,13 @@ private:
             train_texts_.insert(position);
     }
 
-    void unusable(config::BadRow rule, RowCounts& counts, std::int64_t line, const std::string& message) {
-        if (rule == config::BadRow::skip)
-            ++counts.skipped;
-        else
-            problem(path_ + ":" + std::to_string(line) + ": " + message);
+    void unusable(config::BadRow rule, bool eval, const RowPlace& place, const std::string& message,
+                  bool target = false) {
+        const auto& path = target ? target_path_ : path_;
+        if (rule == config::BadRow::error) return problem(path + ":" + to_string(place) + ": " + message);
+        count(eval, [](RowCounts& counts) { ++counts.skipped; });
+        if (splits_.skipped.size() < most_listed_rows)
+            splits_.skipped.push_back({path, place, message, eval});
     }
 
     void problem(std::string message) {
@@ -129,7 +193,9 @@ private:
     const config::DataConfig& data_;
     const Use& use_;
     Splits& splits_;
-    std::string key_, path_;
+    std::string key_, path_, target_path_;
+    Paths columns_;
+    std::size_t source_ = 0;
     double eval_fraction_ = 0.0;
     std::unordered_set<double> train_texts_;
     std::int64_t rows_ = 0;
@@ -150,50 +216,98 @@ void warn(const char* key, const RowCounts& rows, std::vector<std::string>& warn
                            " NUL bytes: is this text, in an encoding of one byte a character or UTF-8?");
 }
 
-std::string unequal_lists(const char* key, std::size_t count, const char* targets_key, std::size_t targets) {
-    return std::string("data.") + targets_key + ": expected one file for each of data." + key + ", " +
-           std::to_string(count) + "; got " + std::to_string(targets);
-}
-
-}  // namespace
-
-void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
-    const auto& data = request.data;
-    if (request.parallel) {
-        if (data.train.size() != data.target_train.size())
-            splits.problems.push_back(
-                unequal_lists("train", data.train.size(), "target_train", data.target_train.size()));
-        if (data.eval.size() != data.target_eval.size())
-            splits.problems.push_back(
-                unequal_lists("eval", data.eval.size(), "target_eval", data.target_eval.size()));
-        if (!splits.problems.empty()) return;
-    }
-    Reader reader(request, use, splits);
-    reader.read("data.train", data.train, data.target_train, data.eval.empty() ? data.eval_fraction : 0.0);
-    reader.read("data.eval", data.eval, data.target_eval, 1.0);
-    reader.tell_rest();
-    warn("data.train", splits.train_rows, splits.warnings);
-    warn(data.eval.empty() ? "data.train, held out" : "data.eval", splits.eval_rows, splits.warnings);
-}
-
-void require_samples(const config::DataConfig& data, Splits& splits) {
-    if (!splits.problems.empty()) return;
-    if (splits.train->size() == 0) {
-        const auto& train = splits.train_rows;
+void require_samples(const config::DataConfig& data, const SampleSource& train, const SampleSource& eval,
+                     Splits& splits) {
+    if (train.size() == 0) {
+        const auto& rows = splits.train_rows;
         const auto& held_out = data.eval.empty() ? splits.eval_rows : RowCounts{};
-        const auto empty = train.empty + held_out.empty;
+        const auto empty = rows.empty + held_out.empty;
         splits.problems.push_back(
-            "data.train: no row can be used for training (" + std::to_string(train.read + held_out.read) +
+            "data.train: no row can be used for training (" + std::to_string(rows.read + held_out.read) +
             " read" + (empty > 0 ? ", " + std::to_string(empty) + " without any text" : "") + ")");
         if (data.eval.empty()) return;  // nothing could have been held out
     }
-    if (splits.eval->size() == 0) {
+    if (eval.size() == 0) {
         splits.problems.push_back(
             data.eval.empty()
                 ? "data.eval_fraction: no text was held out for evaluation; raise it or name files "
                   "in data.eval"
                 : "data.eval: no row can be used for evaluation");
     }
+}
+
+// Samples of [[data.source]] in one; nullptr after a problem.
+std::shared_ptr<const SampleSource> mixed(const config::DataConfig& data, std::uint64_t seed,
+                                          std::vector<std::shared_ptr<const SampleSource>> sources,
+                                          Splits& splits) {
+    std::vector<SourceShare> shares;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        auto& source = splits.sources[i];
+        source.samples = sources[i]->size();
+        shares.push_back({source.samples, source.weight});
+        if (source.samples == 0)
+            splits.problems.push_back("data.source: no row of '" + source.name +
+                                      "' can be used for training (" + std::to_string(source.rows.read) +
+                                      " read)");
+    }
+    if (!splits.problems.empty()) return nullptr;
+    const auto drawn = epoch_counts(shares, data.stopping);
+    if (drawn.empty()) {
+        splits.problems.push_back("data.source: an epoch would have more than " + std::to_string(most_drawn) +
+                                  " samples; expected weights that are less far apart, or data.stopping = "
+                                  "\"first_exhausted\"");
+        return nullptr;
+    }
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+        splits.sources[i].drawn = drawn[i];
+        if (drawn[i] == 0)
+            splits.warnings.push_back("data.source: no sample of '" + splits.sources[i].name +
+                                      "' is drawn: its weight is too small beside the others");
+    }
+    return std::make_shared<Mixture>(std::move(sources), drawn, seed);
+}
+
+}  // namespace
+
+RowUse too_long(std::int64_t max_length, std::size_t value) {
+    return {false, false,
+            "the row has more tokens than batch.max_length, " + std::to_string(max_length) +
+                ", has room for; expected a shorter text, a larger batch.max_length, or data.on_long = "
+                "\"truncate\"",
+            config::BadRow::error, value};
+}
+
+std::vector<config::SourceConfig> sources_of(const config::DataConfig& data) {
+    if (!data.sources.empty()) return data.sources;
+    config::SourceConfig only;
+    only.files = data.train;
+    return {only};
+}
+
+void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
+    const auto& data = request.data;
+    Reader reader(request, use, splits);
+    reader.read_training(data.eval.empty() ? data.eval_fraction : 0.0);
+    reader.read_evaluation();
+    reader.tell_rest();
+    warn(data.sources.empty() ? "data.train" : "data.source", splits.train_rows, splits.warnings);
+    warn(data.eval.empty() ? "data.train, held out" : "data.eval", splits.eval_rows, splits.warnings);
+}
+
+void read_splits(const SplitRequest& request,
+                 const std::function<RowUse(const std::string& path, Row& row, bool eval)>& use,
+                 Splits& splits) {
+    read_splits(
+        request, [&](const RowWay& way, Row& row) { return use(way.path, row, way.eval); }, splits);
+}
+
+void set_samples(const config::DataConfig& data, std::uint64_t seed,
+                 std::vector<std::shared_ptr<const SampleSource>> train,
+                 std::shared_ptr<const SampleSource> eval, Splits& splits) {
+    if (!splits.problems.empty()) return;
+    splits.train = data.sources.empty() ? train.front() : mixed(data, seed, std::move(train), splits);
+    splits.eval = std::move(eval);
+    if (splits.problems.empty()) require_samples(data, *splits.train, *splits.eval, splits);
 }
 
 }  // namespace switchyard::data

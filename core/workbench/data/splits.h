@@ -19,18 +19,39 @@ struct RowCounts {
     std::int64_t read = 0;
     std::int64_t used = 0;
     std::int64_t truncated = 0;     // used, but cut to the maximal length
+    std::int64_t split = 0;         // used, but as several samples
     std::int64_t skipped = 0;       // empty, malformed, or of another label, where [data] says to skip them
     std::int64_t empty = 0;         // of these: without any text
     std::int64_t invalid_utf8 = 0;  // of these
     std::int64_t with_nul = 0;      // used or not: a NUL byte is in them
 };
 
+// A row that was skipped for what is wrong with it.
+struct SkippedRow {
+    std::string file;
+    RowPlace place;
+    std::string message;
+    bool eval = false;
+};
+constexpr std::size_t most_listed_rows = 100'000;
+
+// What came of one [[data.source]].
+struct SourceCounts {
+    std::string name;
+    double weight = 1.0;
+    RowCounts rows;            // those for training
+    std::int64_t samples = 0;  // that it has
+    std::int64_t drawn = 0;    // that an epoch has of it
+};
+
 // Samples to learn from and to evaluate on.
 struct Splits {
     std::shared_ptr<const SampleSource> train, eval;
     RowCounts train_rows, eval_rows;
-    LabelScale scale;                // of a regression's labels
-    std::int64_t also_in_train = 0;  // rows of data.eval with the text of a row of data.train
+    std::vector<SourceCounts> sources;  // of [[data.source]], in order
+    std::vector<SkippedRow> skipped;    // the first most_listed_rows
+    LabelScale scale;                   // of a regression's labels
+    std::int64_t also_in_train = 0;     // rows of data.eval with the text of a row of data.train
     std::vector<std::string>
         problems;  // each with file and line, then "and N more"; then nothing is to be used
     std::vector<std::string> warnings;  // what is most likely not meant, though it can be used
@@ -42,25 +63,47 @@ struct RowUse {
     bool truncated = false;
     std::string fault;  // why it cannot be used, put after the row's place; empty: it has no text
     config::BadRow rule = config::BadRow::error;  // what becomes of it then
-    std::int64_t line = 0;                        // of the fault, from the row's first on
+    std::size_t value = 0, byte = 0;              // of the fault: in which of the row's values, and where
+    bool split = false;
 };
+
+// Of a row that would be cut where data.on_long allows no cutting.
+RowUse too_long(std::int64_t max_length, std::size_t value);
 
 struct SplitRequest {
     const config::DataConfig& data;
     std::vector<std::string> columns;  // of each row
-    std::size_t key = 0;               // the column whose text decides on the split
+    std::size_t key = 0;               // the column of the text, which decides on the split
     bool parallel =
         false;  // rows are lines of a file of data.train and of data.target_train, and have these two columns
-    bool documents = false;  // rows are texts as data.documents has them
+    bool documents = false;     // rows are texts as data.documents has them
+    bool label = false;         // the first column is data.label_column
+    bool stores_aside = false;  // token stores among the files are passed over: someone else reads them
 };
 
-// Rows of `train` files whose key the hash holds out go to `eval`, unless there are `eval` files. Adds what
-// it counts and finds wrong to `splits`.
+// Where a row comes from and goes to.
+struct RowWay {
+    const std::string& path;
+    std::size_t source = 0;  // the number of its [[data.source]]
+    bool eval = false;
+};
+
+// Those of [[data.source]], or data.train as the only one.
+std::vector<config::SourceConfig> sources_of(const config::DataConfig& data);
+
+// Rows of training files whose key the hash holds out go to evaluation, unless there are `eval` files. Adds
+// what it counts and finds wrong to `splits`.
+void read_splits(const SplitRequest& request, const std::function<RowUse(const RowWay& way, Row& row)>& use,
+                 Splits& splits);
+// For those that look at all rows alike.
 void read_splits(const SplitRequest& request,
                  const std::function<RowUse(const std::string& path, Row& row, bool eval)>& use,
                  Splits& splits);
 
-// Says so where no sample came out.
-void require_samples(const config::DataConfig& data, Splits& splits);
+// After reading: samples of each source to train on, in order, which are drawn by weight (mixture.h), and all
+// to evaluate on. Says so where no sample came out.
+void set_samples(const config::DataConfig& data, std::uint64_t seed,
+                 std::vector<std::shared_ptr<const SampleSource>> train,
+                 std::shared_ptr<const SampleSource> eval, Splits& splits);
 
 }  // namespace switchyard::data

@@ -5,30 +5,51 @@
 #include <memory>
 
 #include <switchyard/interfaces/data_loader.h>
-#include "core/workbench/data/token_store.h"
+#include "core/workbench/data/token_texts.h"
 
 namespace switchyard::data {
 
-// The token after each token as its label (a causal language model). Texts then stand in the store as bos
-// text, and `eos` is the label of the last token.
+// The token after each token as its label (a causal language model). Texts then begin with bos, and `eos` is
+// the label of the last token.
 struct NextToken {
     bool wanted = false;
     std::int64_t eos = -1;
 };
 
-// Sample i is text i.
+// What stands before and behind each text; -1: nothing.
+struct Marks {
+    std::int64_t bos = -1, eos = -1;
+    std::int64_t count() const { return (bos >= 0 ? 1 : 0) + (eos >= 0 ? 1 : 0); }
+};
+
+// Tokens of one text that a sample has beside its marks, and what becomes of the others.
+struct TextRoom {
+    std::int64_t tokens = 0;  // 0: any number
+    bool split = false;       // they are the next samples; otherwise they are left out
+};
+
+// Sample i is text i, or, where texts are split, part of one. The last label of a part that another follows
+// is that one's first token.
 class TextSamples final : public SampleSource {
 public:
-    TextSamples(std::shared_ptr<const TokenStore> texts, NextToken next)
-        : texts_(std::move(texts)), next_(next) {}
+    TextSamples(std::shared_ptr<const TokenTexts> texts, Marks marks, TextRoom room, NextToken next);
 
-    std::int64_t size() const override { return texts_->size(); }
-    std::int64_t length(std::int64_t index) const override { return texts_->length(index); }
+    std::int64_t size() const override;
+    std::int64_t length(std::int64_t index) const override;
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:
-    std::shared_ptr<const TokenStore> texts_;
+    struct Part {
+        std::int64_t begin, end;  // among all tokens
+        bool goes_on;             // in the next sample
+    };
+    Part part(std::int64_t index) const;
+
+    std::shared_ptr<const TokenTexts> texts_;
+    Marks marks_;
+    TextRoom room_;
     NextToken next_;
+    std::vector<std::int64_t> part_ends_;  // samples up to the end of each text; empty: one each
 };
 
 // All texts in a row, cut into blocks of `block` tokens; the last one may be shorter. With `documents`, a
@@ -36,18 +57,27 @@ private:
 // label in this block is still its next token.
 class BlockSamples final : public SampleSource {
 public:
-    BlockSamples(std::shared_ptr<const TokenStore> texts, std::int64_t block, bool documents, NextToken next);
+    BlockSamples(std::shared_ptr<const TokenTexts> texts, Marks marks, std::int64_t block, bool documents,
+                 NextToken next)
+        : texts_(std::move(texts)), marks_(marks), block_(block), documents_(documents), next_(next) {}
 
-    std::int64_t size() const override { return (texts_->tokens() + block_ - 1) / block_; }
+    std::int64_t size() const override { return (tokens() + block_ - 1) / block_; }
     std::int64_t length(std::int64_t index) const override;
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
 private:
-    std::shared_ptr<const TokenStore> texts_;
+    // Tokens with their marks: of all texts, and up to the end of one.
+    std::int64_t tokens() const { return texts_->tokens() + texts_->size() * marks_.count(); }
+    std::int64_t end(std::int64_t text) const { return texts_->end(text) + (text + 1) * marks_.count(); }
+    std::int64_t text_at(std::int64_t token) const;
+    // Appends what stands there of one text.
+    void append(std::int64_t text, std::int64_t begin, std::int64_t end, std::vector<std::int64_t>& to) const;
+
+    std::shared_ptr<const TokenTexts> texts_;
+    Marks marks_;
     std::int64_t block_;
     bool documents_;
     NextToken next_;
-    std::vector<std::int64_t> first_texts_;  // of each block: the text that its first token belongs to
 };
 
 }  // namespace switchyard::data

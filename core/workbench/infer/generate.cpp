@@ -7,6 +7,7 @@
 
 #include <switchyard/reference/collate.h>
 #include "core/workbench/data/splitmix64.h"
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
 
 namespace switchyard::infer {
 namespace {
@@ -28,7 +29,7 @@ Beginning begin(const config::Config& config, const data::Tokenizer& tokenizer, 
         ids.push_back(special.eos);
         return {std::move(ids), {special.pad}};
     }
-    ids.insert(ids.begin(), special.bos);
+    if (special.bos >= 0) ids.insert(ids.begin(), special.bos);
     return {{}, std::move(ids)};
 }
 
@@ -45,7 +46,7 @@ public:
         : config_(config), model_(model), tokenizer_(tokenizer), options_(options) {
         context_.phase = Phase::eval;
         params_.max_length = config.batch.max_length;
-        params_.pad_id = tokenizer.specials().pad;
+        params_.pad_id = tokenizer.filling();
         params_.pad_multiple = config.batch.pad_multiple;
         params_.layout = config.batch.planned_layout();
     }
@@ -139,7 +140,10 @@ std::string generate_problem(const config::Config& config, const data::Tokenizer
         return "batch.min_length: is " + std::to_string(config.batch.min_length) +
                ", but writing begins with one token; expected 1 (--set batch.min_length=1)";
     if (auto fault = tokenizer.problem_in(prompt); !fault.empty()) return "the prompt " + fault;
+    if (auto lack = data::missing_special(tokenizer, kind, "the tokenizer"); !lack.empty()) return lack;
     const auto beginning = begin(config, tokenizer, prompt);
+    if (beginning.grown.empty())
+        return "the tokenizer has no token that begins a text; expected a prompt (--prompt)";
     const auto length = static_cast<std::int64_t>(std::max(beginning.source.size(), beginning.grown.size()));
     if (length > config.batch.max_length)
         return "the prompt has " + std::to_string(length) + " tokens; expected at most batch.max_length, " +

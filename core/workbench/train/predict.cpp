@@ -4,7 +4,6 @@
 
 #include <sstream>
 
-#include "core/workbench/data/encoded_texts.h"
 #include "core/workbench/data/sample_list.h"
 
 namespace switchyard::train {
@@ -31,8 +30,8 @@ data::SampleList samples_of(const Session& session, const std::vector<std::strin
         if (tab == std::string::npos) {
             sample.ids = session.tokenizer().encode_with_specials(text, config.batch.max_length);
         } else {
-            auto pair = data::encode_pair(session.tokenizer(), text.substr(0, tab), text.substr(tab + 1),
-                                          config.batch.max_length);
+            auto pair = session.tokenizer().encode_pair(text.substr(0, tab), text.substr(tab + 1),
+                                                        config.batch.max_length);
             sample.ids = std::move(pair.ids);
             sample.token_type_ids = std::move(pair.token_type_ids);
         }
@@ -55,8 +54,10 @@ struct WordSample {
 WordSample words_of(const data::Tokenizer& tokenizer, const std::string& text, std::int64_t max_length) {
     WordSample made;
     auto& ids = made.sample.ids;
-    ids = {tokenizer.specials().bos};
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(max_length - 1, 1));
+    ids = tokenizer.before_text();
+    const auto behind = tokenizer.behind_text();
+    const auto most = static_cast<std::size_t>(
+        std::max<std::int64_t>(max_length - static_cast<std::int64_t>(behind.size()), 1));
     std::istringstream stream(text);
     for (std::string word; stream >> word;) {
         auto pieces = tokenizer.encode(word);
@@ -66,7 +67,7 @@ WordSample words_of(const data::Tokenizer& tokenizer, const std::string& text, s
         made.words.push_back(std::move(word));
     }
     if (ids.size() > most) ids.resize(most);
-    ids.push_back(tokenizer.specials().eos);
+    ids.insert(ids.end(), behind.begin(), behind.end());
     made.sample.labels.assign(ids.size(), 0);
     return made;
 }

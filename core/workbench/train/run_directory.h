@@ -4,7 +4,9 @@
 //     changes.jsonl            what differed when it was gone on with, each with the step from which on that
 //                              holds
 //     vocab.txt (unless the tokenizer has none)  plan.json
+//     tokenizer/               instead of vocab.txt, if the tokenizer is of other or of several files
 //     label_scale.json (of a regression that standardizes)  mean and deviation of each column
+//     skipped.jsonl (where rows were skipped)  each with its place and why
 //     metrics.jsonl tensorboard/  checkpoints/  summary.json
 //     model/                   in Hugging Face's format, at the end
 //     .lock                    see run_lock.h
@@ -37,6 +39,7 @@ public:
     explicit RunDirectory(std::string path) : path_(std::move(path)) {}
     std::string file(const std::string& name) const { return path_ + "/" + name; }
     std::string vocabulary() const { return file("vocab.txt"); }
+    std::string tokenizer() const { return file("tokenizer"); }
     std::string label_scale() const { return file("label_scale.json"); }
     std::string checkpoints() const { return file("checkpoints"); }
     const std::string& path() const { return path_; }

@@ -9,6 +9,8 @@
 #include "core/kernel/config/show.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/workbench/data/documents.h"
+#include "core/workbench/data/store/token_folder.h"
+#include "core/workbench/data/tokenizers/tokenizer_source.h"
 
 namespace switchyard::train {
 namespace {
@@ -54,6 +56,10 @@ DataFile data_file(const std::string& path) {
 std::vector<DataFile> data_files(const std::vector<std::string>& names) {
     std::vector<DataFile> files;
     for (const auto& named : names) {
+        if (data::is_token_folder(named)) {  // what it holds follows from the checksums in this file
+            files.push_back(data_file(named + "/store.json"));
+            continue;
+        }
         for (const auto& path : data::files_of(named)) files.push_back(data_file(path));
     }
     return files;
@@ -88,7 +94,18 @@ RunFacts facts_of(const config::Config& config, std::int64_t threads, const Host
                   {"data.target_train", data_files(data.target_train)},
                   {"data.target_eval", data_files(data.target_eval)},
                   {"data.vocabulary", {}}};
-    if (!data.vocabulary.empty()) facts.data["data.vocabulary"] = {data_file(data.vocabulary)};
+    if (!data.sources.empty()) {
+        auto& files = facts.data["data.source.files"];
+        for (const auto& source : data.sources) {
+            const auto of_source = data_files(source.files);
+            files.insert(files.end(), of_source.begin(), of_source.end());
+        }
+    }
+    // Of the folder of train.weights, too: a run that goes on has the same files in its own folder.
+    const auto tokenizer = data::find_tokenizer(data, config.train.weights);
+    for (const auto* files : {&tokenizer.files, &tokenizer.settings}) {
+        for (const auto& file : *files) facts.data["data.vocabulary"].push_back(data_file(file));
+    }
     return facts;
 }
 

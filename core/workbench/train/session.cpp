@@ -2,22 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
-#include "core/kernel/base/joined.h"
-#include "core/kernel/base/limits.h"
-#include "core/kernel/config/table.h"
 #include "core/kernel/config/trainable.h"
 
 #include "core/kernel/runtime/operations/bind.h"
-#include "core/workbench/data/labelled_texts.h"
-#include "core/workbench/data/labelled_tokens.h"
-#include "core/workbench/data/language_data.h"
-#include "core/workbench/data/next_sentences.h"
-#include "core/workbench/data/pair_samples.h"
-#include "core/workbench/data/tokenizers/open_tokenizer.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
 #include "core/workbench/model/weights/huggingface_config.h"
@@ -28,29 +18,9 @@
 namespace switchyard::train {
 namespace {
 
-std::string joined_lines(const std::vector<std::string>& lines) {
-    constexpr std::size_t most = base::limits::listed_problems;
-    const auto text = base::joined(std::span(lines).first(std::min(lines.size(), most)), "\n");
-    if (lines.size() == most + 1) return text + "\n" + lines.back();
-    return lines.size() > most ? text + "\nand " + std::to_string(lines.size() - most) + " more" : text;
-}
-
-void throw_if(const std::string& problem) {
-    if (!problem.empty()) throw InputError({problem});
-}
-
-// Problems that name a key, "data.train: ...", with its place.
-std::vector<std::string> with_places(const config::Config& config, std::vector<std::string> problems) {
-    for (auto& problem : problems) {
-        const auto key = problem.substr(0, problem.find(": "));
-        if (config::find_field(key) != nullptr)
-            problem = config::told_at(config, key) + problem.substr(std::min(problem.size(), key.size() + 2));
-    }
-    return problems;
-}
-
 config::Config checked(config::Config config) {
-    throw_if(config::labels_problem(config));
+    if (auto problem = config::labels_problem(config); !problem.empty())
+        throw InputError({std::move(problem)});
     return config;
 }
 
@@ -89,8 +59,6 @@ std::string describe_order(const config::Config& config, std::int64_t samples) {
 
 }  // namespace
 
-InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
-
 Session::Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
                  const HostInfo& host)
     : config_(checked(model::with_precision_of(std::move(config), plan))),
@@ -125,71 +93,19 @@ void Session::load_initial_weights() {
     weights_.notes = std::move(notes);
 }
 
-void Session::load_tokenizer() {
-    const auto& data = config_.data;
-    throw_if(config::vocabulary_problem(config_));
-    auto opened = data::open_tokenizer(data);
-    if (!opened.tokenizer && !data.vocabulary.empty() && !opened.problems.empty())
-        opened.problems.front() = config::told_at(config_, "data.vocabulary") + opened.problems.front();
-    if (!opened.tokenizer) throw InputError(with_places(config_, std::move(opened.problems)));
-    if (auto problem = config::vocabulary_size_problem(config_, opened.tokenizer->size()); !problem.empty())
-        throw InputError({std::move(problem)});
-    tokenizer_ = std::move(opened.tokenizer);
-}
-
-data::Splits Session::read_data() const {
-    using Kind = config::TaskKind;
-    const auto& data = config_.data;
-    const auto length = config_.batch.max_length;
-    const auto language = [&](data::LanguageTask task) {
-        return data::read_language_data(
-            data, {task, length, config_.model.vocab_size, static_cast<std::uint64_t>(config_.run.seed)},
-            tokenizer_);
-    };
-    switch (config_.task.kind) {
-        case Kind::classification:
-        case Kind::regression:
-        case Kind::multi_label:
-            return data::read_labelled_texts(config_, *tokenizer_);
-        case Kind::masked_lm:
-            return language(data::LanguageTask::masked);
-        case Kind::causal_lm:
-            return language(data::LanguageTask::causal);
-        case Kind::seq2seq:
-            return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
-                                                          : data::read_pairs(data, length, *tokenizer_);
-        case Kind::token_classification:
-            return data::read_labelled_tokens(config_, *tokenizer_);
-        case Kind::next_sentence:
-            return data::read_next_sentences(config_, *tokenizer_);
-    }
-    throw std::logic_error("a task without a reader");
-}
+void Session::load_tokenizer() { tokenizer_ = open_tokenizer(config_); }
 
 void Session::load_data() {
-    throw_if(config::files_problem(config_));
-    data_ = read_data();
-    if (!data_.problems.empty()) throw InputError(with_places(config_, std::move(data_.problems)));
+    data_ = read_data(config_, tokenizer_);
     plan_text_ += describe_order(config_, data_.train->size());
 }
 
-LoaderParams Session::loader_params(bool training) const {
-    LoaderParams params;
-    params.batch_size = config_.batch.size;
-    params.token_budget = config_.batch.tokens;
-    params.max_length = config_.batch.max_length;
-    params.pad_multiple = config_.batch.pad_multiple;
-    params.pinned = config_.run.device == Device::cuda;
-    params.pad_id = tokenizer_ ? tokenizer_->specials().pad : 0;
-    params.layout = config_.batch.planned_layout();
-    params.shuffle = training && config_.data_loader.shuffle;
-    params.drop_last = training && config_.data_loader.drop_last;
-    params.seed = static_cast<std::uint64_t>(config_.run.seed);
-    return params;
+LoaderParams Session::params(bool training) const {
+    return loader_params(config_, tokenizer_ ? tokenizer_->filling() : 0, training);
 }
 
 const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
-    eval_loader_.start(samples, loader_params(false));
+    eval_loader_.start(samples, params(false));
     return eval_loader_;
 }
 
@@ -205,7 +121,7 @@ GraphMaker* Session::graphs() {
 }
 
 Trainer Session::make_trainer() {
-    train_loader_.start(*data_.train, loader_params(true));
+    train_loader_.start(*data_.train, params(true));
     if (train_loader_.batches(0) == 0) {
         throw InputError({config::told_at(config_, "batch.size") +
                           "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
@@ -216,7 +132,7 @@ Trainer Session::make_trainer() {
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
-    train_loader_.start(samples, loader_params(true));
+    train_loader_.start(samples, params(true));
     return Trainer(
         {config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_, graphs(), {}});
 }

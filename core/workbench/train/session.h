@@ -21,15 +21,10 @@
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/train/job_data.h"
 #include "core/workbench/train/trainer.h"
 
 namespace switchyard::train {
-
-// Something that the user gave cannot be used: every line is one problem with its place.
-class InputError : public base::InputError {
-public:
-    explicit InputError(const std::vector<std::string>& problems);
-};
 
 class Session {
 public:
@@ -73,8 +68,7 @@ public:
 
 private:
     GraphMaker* graphs();
-    data::Splits read_data() const;
-    LoaderParams loader_params(bool training) const;
+    LoaderParams params(bool training) const;
 
     config::Config config_;
     std::string plan_text_;

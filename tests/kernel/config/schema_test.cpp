@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/config/schema.h"
+#include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
 
 #include "config_test.h"
@@ -144,6 +145,7 @@ TEST_CASE("the JSON form has every key") {
     const auto json = schema_json();
     std::size_t keys = 0;
     for (const auto& section : sections()) keys += section.fields.size();
+    keys += source_fields().size();
     REQUIRE(json.size() == keys);
     const auto entry = [&](const std::string& key) {
         for (const auto& row : json) {

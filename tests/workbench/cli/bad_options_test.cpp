@@ -144,6 +144,9 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
                                                    {"model"},
                                                    {"diagnose"},
                                                    {"precision"},
+                                                   {"data", "prepare"},
+                                                   {"data", "stats"},
+                                                   {"data", "show"},
                                                    {"tune"},
                                                    {"train"},
                                                    {"compare"}})

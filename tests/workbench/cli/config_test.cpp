@@ -151,6 +151,7 @@ backend = "naive"
     write("other.tsv", "text\tlabel\na film\tfine\na plot\n");
     write("other.csv", "text;label\n");
     write("a.bin", "PK\x03\x04");
+    fs::create_directory(at("empty"));
     write("header.tsv", "text\tlabel\n");
     write("blank.tsv", "text\tlabel\n \tgood\n");
     write("latin.tsv", "text\tlabel\na film\tgood\na caf\xe9\tgood\n");
@@ -174,17 +175,17 @@ backend = "naive"
         {"data.train=[\"" + at("none.tsv") + "\"]",
          {"--set #1: error: data.train: " + at("none.tsv") + ": cannot be opened"}},
         {"data.train=[\"" + at("other.tsv") + "\"]",
-         {at("other.tsv") + ":2: error: label 'fine' is none of 'bad', 'good' (task.labels)",
-          at("other.tsv") + ":3: error: the row has 1 column, expected 2", "2 errors"}},
+         {at("other.tsv") + ":2:8: error: label 'fine' is none of 'bad', 'good' (task.labels)",
+          at("other.tsv") + ":3:7: error: the row has 1 column, expected 2", "2 errors"}},
         {"data.eval=[\"" + at("other.csv") + "\"]",
          {"--set #1: error: data.eval: ", "separated by semicolons"}},
         {train("header.tsv"), {"data.train: no row can be used for training (0 read)"}},
         {train("blank.tsv"), {"data.train: no row can be used for training (1 read)"}},
-        {train("latin.tsv"), {at("latin.tsv") + ":3: error: is not valid UTF-8 at byte 6"}},
+        {train("latin.tsv"), {at("latin.tsv") + ":3:6: error: is not valid UTF-8 at byte 6"}},
         {train("twice.tsv"),
-         {at("twice.tsv") + ":1: has 2 columns 'text'; expected one, or a number such as \"#0\""}},
-        {train("utf16.tsv"), {at("utf16.tsv") + ":1: ", "it is UTF-16: expected UTF-8 (`iconv "}},
-        {train("mac.tsv"), {at("mac.tsv") + ":1: ", "its lines end with carriage returns"}},
+         {at("twice.tsv") + ":1:1: has 2 columns 'text'; expected one, or a number such as \"#0\""}},
+        {train("utf16.tsv"), {at("utf16.tsv") + ":1:1: ", "it is UTF-16: expected UTF-8 (`iconv "}},
+        {train("mac.tsv"), {at("mac.tsv") + ":1:1: ", "its lines end with carriage returns"}},
         {"data.train=[\"\"]", {"data.train: expected the name of a file, got an empty text"}},
         {"data.train=[\"/dev/null\"]", {"/dev/null: cannot tell its format from its name"}},
         {words("odd.txt"), {"data.vocabulary: " + at("odd.txt") + ":6: is not valid UTF-8; expected a"}},
@@ -196,7 +197,7 @@ backend = "naive"
          {"data.vocabulary: " + at("vocab.txt") + ":1: expected <pad>, got '[PAD]'"}},
         {"data.text_column=body", {job + ":5:1: error: data.train: ", "has no column 'body'"}},
         {"data.vocabulary=" + at("none.txt"), {"--set #1: error: data.vocabulary: " + at("none.txt")}},
-        {"data.vocabulary=" + at(""), {"is a folder; expected a vocabulary"}},
+        {"data.vocabulary=" + at("empty"), {"is a folder without a tokenizer; expected "}},
         {"train.weights=" + at("a.bin"), {"--set #1: error: train.weights: ", "(pickle)"}},
         {"task.labels=[\"good\"]",
          {"--set #1: error: task.labels: expected the names of at least two classes"}},

@@ -62,7 +62,7 @@ TEST_CASE("an unknown label is an error with its place, or skipped and counted")
     const auto refused = job.read();
     REQUIRE(refused.problems.size() == 2);  // the file is read for training and for evaluation
     CHECK(refused.problems[0] ==
-          job.data.train[0] + ":3: label 'maybe' is none of 'no', 'yes' (task.labels)");
+          job.data.train[0] + ":3:1: label 'maybe' is none of 'no', 'yes' (task.labels)");
     job.data.other_label = config::BadRow::skip;
     const auto skipped = job.read();
     CHECK(skipped.problems.empty());
@@ -73,7 +73,7 @@ TEST_CASE("an unknown label is an error with its place, or skipped and counted")
 
 TEST_CASE("a malformed row is an error with its place, or skipped") {
     LabelledJob job("label\ttext\nyes\nno\ta\n");
-    CHECK(job.read().problems[0] == job.data.train[0] + ":2: the row has 1 column, expected 2");
+    CHECK(job.read().problems[0] == job.data.train[0] + ":2:4: the row has 1 column, expected 2");
     job.data.bad_row = config::BadRow::skip;
     CHECK(job.read().problems.empty());
     CHECK(job.read().train_rows.skipped == 1);
@@ -130,7 +130,7 @@ TEST_CASE("texts that are empty, hold NUL bytes or are no UTF-8 are told and cou
     job.data.eval = {job.folder + "/eval.tsv"};
     std::ofstream(job.data.eval[0]) << good;
     CHECK(job.read().problems ==
-          std::vector<std::string>{job.data.train[0] + ":7: is not valid UTF-8 at byte 2"});
+          std::vector<std::string>{job.data.train[0] + ":7:5: is not valid UTF-8 at byte 2"});
     job.data.bad_row = config::BadRow::skip;
     const auto read = job.read();
     CHECK(read.problems.empty());
@@ -196,9 +196,9 @@ TEST_CASE("a label that is no number is an error with file, line and column, or 
     job.task = {config::TaskKind::regression, {}};
     const auto refused = job.read();
     REQUIRE(refused.problems.size() == 4);
-    CHECK(refused.problems[0] == job.data.train[0] + ":3: column 'label': 'heavy' is no number");
+    CHECK(refused.problems[0] == job.data.train[0] + ":3:1: column 'label': 'heavy' is no number");
     CHECK(refused.problems[1] ==
-          job.data.train[0] + ":4: column 'label': 'inf' is not finite; expected a number");
+          job.data.train[0] + ":4:1: column 'label': 'inf' is not finite; expected a number");
     job.data.bad_row = config::BadRow::skip;
     const auto skipped = job.read();
     CHECK(skipped.problems.empty());

@@ -58,12 +58,12 @@ TEST_CASE("a sentence is cut to the length with both marks") {
 TEST_CASE("what is wrong with a line is said with its place") {
     const auto fault = [](const std::string& sentence, const config::Config& config = job()) {
         const auto made = read(sentence, config);
-        return std::to_string(made.line) + ": " + made.fault;
+        return std::to_string(made.byte) + ": " + made.fault;
     };
-    CHECK(fault("Anna X B-PER\nin O") == "1: has 2 columns, expected 3 as the first of the sentence");
+    CHECK(fault("Anna X B-PER\nin O") == "13: has 2 columns, expected 3 as the first of the sentence");
     CHECK(fault("Anna") == "0: has 1 columns, expected a word and its label");
     CHECK(fault("in O\nAnna B-ORG") ==
-          "1: label 'B-ORG' is none of 'O', 'B-PER', 'B-LOC', 'I-LOC' (task.labels)");
+          "10: label 'B-ORG' is none of 'O', 'B-PER', 'B-LOC', 'I-LOC' (task.labels)");
     auto config = job();
     config.data.label_column = "#7";
     CHECK(fault("in O", config) == "0: has 2 columns, the last is \"#1\"");
@@ -94,7 +94,7 @@ TEST_CASE("files of sentences become samples, counted, with the line of what is 
     std::ofstream(folder + "/train.conll") << "Anna B-PER\nin O\n\nBerlin B-LOC\n. WHERE\n";
     const auto refused = data::read_labelled_tokens(config, *tokenizer);
     REQUIRE_FALSE(refused.problems.empty());
-    CHECK_THAT(refused.problems[0], test::contains("/train.conll:5: label 'WHERE' is none of"));
+    CHECK_THAT(refused.problems[0], test::contains("/train.conll:5:3: label 'WHERE' is none of"));
     config.data.other_label = config::BadRow::skip;
     const auto skipped = data::read_labelled_tokens(config, *tokenizer);
     CHECK(skipped.problems.empty());

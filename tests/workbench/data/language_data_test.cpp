@@ -188,19 +188,21 @@ TEST_CASE("bad input gets its place") {
     LanguageJob job("fine\nb\xc3 x\n");
     job.tokenizer = data::WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nfine\n", "v").tokenizer;
     REQUIRE(job.read().problems.size() == 2);  // the file is read for training and for evaluation
-    CHECK(job.read().problems[0] == job.data.train[0] + ":2: is not valid UTF-8 at byte 2");
+    CHECK(job.read().problems[0] == job.data.train[0] + ":2:2: is not valid UTF-8 at byte 2");
     job.data.bad_row = config::BadRow::skip;
     CHECK(job.read().problems.empty());
     CHECK(job.read().train_rows.skipped == 1);
     job.settings.task = LanguageTask::masked;
     CHECK(job.read().problems.front() ==
-          "data.vocabulary: has no mask token ([MASK]), which task.kind = \"masked_lm\" needs");
+          "data.vocabulary: the tokenizer has no mask token ([MASK], <mask>), which task.kind = "
+          "\"masked_lm\" needs");
     job.data.train = {job.folder + "/train.parquet"};
     job.settings.task = LanguageTask::causal;
     CHECK_THAT(job.read().problems.front(), test::contains("cannot tell its format from its name"));
     std::filesystem::create_directories(job.folder + "/empty");
     job.data.train = {job.folder + "/empty"};
-    CHECK(job.read().problems.front() == "data.train: " + job.folder + "/empty: holds no file");
+    CHECK(job.read().problems.front() ==
+          "data.train: " + job.folder + "/empty: holds no file; expected a folder of files of text");
 }
 
 TEST_CASE("texts to evaluate on that are also learnt from are counted, whatever their white space and case") {

@@ -2,7 +2,10 @@
 // part in 10^9 of them.
 #include "core/workbench/data/masked_samples.h"
 #include "core/workbench/data/text_samples.h"
+#include "core/workbench/data/token_store.h"
 #include "core/workbench/data/tokenizers/byte_tokenizer.h"
+#include "core/workbench/data/tokenizers/wordpiece.h"
+#include "core/workbench/data/whole_words.h"
 
 #include <cmath>
 
@@ -22,7 +25,7 @@ std::shared_ptr<const SampleSource> source() {
         ids.push_back(2);
         store->add(ids);
     }
-    return std::make_shared<data::TextSamples>(store, data::NextToken{});
+    return std::make_shared<data::TextSamples>(store, data::Marks{}, data::TextRoom{}, data::NextToken{});
 }
 
 // Whether `count` of n draws with chance p is neither in the lowest nor in the highest 10^-9 of the binomial
@@ -92,4 +95,45 @@ TEST_CASE("shares may be other, and one word at least is told") {
     const data::MaskedSamples none(source(), tokenizer, {0.0, 0.8, 0.1}, 1);
     const auto labels = none.get(0, 0).labels;
     CHECK(std::count_if(labels.begin(), labels.end(), [](std::int64_t label) { return label != -100; }) == 1);
+}
+
+TEST_CASE("whole words are told: all pieces of one or none, as often as single tokens would be") {
+    const auto tokenizer =
+        data::WordPiece::from_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nfilm\n,\n", "v")
+            .tokenizer;
+    REQUIRE(tokenizer);
+    // By hand: "##" belongs to what stands before it.
+    CHECK(data::word_continuations(*tokenizer) ==
+          std::vector<bool>{false, false, false, false, false, false, true, true, false, false});
+    const auto store = std::make_shared<data::TokenStore>();
+    for (int i = 0; i < 2000; ++i) store->add(tokenizer->encode("film unaffable, film unaffable unaff film"));
+    const auto plain =
+        std::make_shared<data::TextSamples>(store, data::Marks{2, 3}, data::TextRoom{}, data::NextToken{});
+    const data::MaskedSamples masked(plain, *tokenizer, {0.15, 0.8, 0.1, true}, 11);
+    const std::vector<int> words{-1, 0, 1, 1, 1, 2, 3, 4, 4, 4, 5, 5, 6, -1};  // of each token
+    std::int64_t chosen = 0;
+    bool whole = true;
+    for (std::int64_t i = 0; i < plain->size(); ++i) {
+        const auto labels = masked.get(i, 0).labels;
+        REQUIRE(labels.size() == words.size());
+        for (std::size_t t = 0; t < labels.size(); ++t) {
+            whole = whole && (words[t] >= 0 || labels[t] == -100);
+            if (t > 0 && words[t] == words[t - 1])
+                whole = whole && (labels[t] == -100) == (labels[t - 1] == -100);
+        }
+        chosen += labels[1] != -100 ? 1 : 0;
+    }
+    CHECK(whole);
+    // A word is chosen by itself, or, where none was, one of seven is.
+    const double alone = std::pow(0.85, 7) / 7.0;
+    CHECK(likely(chosen, plain->size(), 0.15 + alone));
+}
+
+TEST_CASE("words of bytes begin at white space") {
+    const auto continues = data::word_continuations(data::ByteTokenizer());
+    for (int byte = 0; byte < 256; ++byte) {
+        INFO(byte);
+        const bool space = byte == ' ' || (byte >= '\t' && byte <= '\r');
+        CHECK(continues[static_cast<std::size_t>(byte) + 5] == !space);
+    }
 }

@@ -101,7 +101,7 @@ TEST_CASE("documents are read from files, and those of one sentence refused or s
     config.batch.max_length = 16;
     const auto refused = data::read_next_sentences(config, *tokenizer);
     REQUIRE_FALSE(refused.problems.empty());
-    CHECK_THAT(refused.problems[0], test::contains("train.txt:8: the document has one sentence"));
+    CHECK_THAT(refused.problems[0], test::contains("train.txt:8:1: the document has one sentence"));
     config.data.bad_row = config::BadRow::skip;
     const auto splits = data::read_next_sentences(config, *tokenizer);
     CHECK(splits.problems.empty());

@@ -7,6 +7,7 @@
 
 #include <boost/iostreams/filter/bzip2.hpp>
 #include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filter/zstd.hpp>
 #include <boost/iostreams/filtering_stream.hpp>
 
 #include "core/kernel/base/limits.h"
@@ -43,7 +44,8 @@ Read read(const std::string& bytes, RowFormat format, std::vector<std::string> c
         return true;
     };
     request.on_problem = [&](const data::RowProblem& problem) {
-        result.problems.push_back(std::to_string(problem.line) + ":" + problem.message);
+        result.problems.push_back(std::to_string(problem.line) + ":" + std::to_string(problem.column) + ":" +
+                                  problem.message);
         return true;
     };
     result.error = data::read_rows(request).error;
@@ -97,18 +99,18 @@ TEST_CASE("jsonl takes keys; numbers and booleans as text") {
 
 TEST_CASE("malformed rows are told with their line and the others are read") {
     CHECK(read("a,b\n1\n2,3\n4,5,6\n", RowFormat::csv, {"b"}).problems ==
-          Texts{"2:has 1 column, expected 2", "4:has 3 columns, expected 2"});
+          Texts{"2:2:has 1 column, expected 2", "4:5:has 3 columns, expected 2"});
     CHECK(read("a\tb\n1\n2\t3\n", RowFormat::tsv, {"b"}).rows == Texts{"3:3"});
     CHECK(read("a\n\"never closed\n", RowFormat::csv, {"a"}).problems ==
-          Texts{"2:has a quoted field that is never closed"});
+          Texts{"2:1:has a quoted field that is never closed; expected a quotation mark at its end"});
     CHECK(read("{\"x\":1}\n[1]\n{\"t\":{}}\n", RowFormat::jsonl, {"t"}).problems ==
-          Texts{"1:has no key 't'", "2:is a list; expected a JSON object",
-                "3:has no text, number or boolean for 't'"});
+          Texts{"1:1:has no key 't'", "2:1:is a list; expected a JSON object",
+                "3:6:has no text, number or boolean for 't'"});
 }
 
 TEST_CASE("a column that is not there is an error with those that are") {
     CHECK(read("a,b\n1,2\n", RowFormat::csv, {"c"}).error ==
-          ":1: has no column 'c'; its columns are 'a', 'b'");
+          ":1:1: has no column 'c'; its columns are 'a', 'b'");
     CHECK(read("a\n", RowFormat::text, {"body"}).error ==
           ": a text file has the one column 'text', not 'body'");
 }
@@ -123,6 +125,60 @@ TEST_CASE("gzip and bzip2 are told by their bytes, and damage is an error") {
           ": its packed data is damaged or cut off");
 }
 
+TEST_CASE("zstd is told by its bytes, in one frame or several, and data that was cut off is an error") {
+    std::string text = "n\n";
+    for (int i = 0; i < 60'000; ++i) text += std::to_string(i * 7919LL % 100'003) + "\n";
+    const auto frame = packed(text, boost::iostreams::zstd_compressor());
+    REQUIRE(frame.size() > 30'000);
+    const auto rows = [](const std::string& bytes) { return read(bytes, RowFormat::tsv, {"n"}); };
+    CHECK(rows(frame).rows == rows(text).rows);
+    CHECK(rows(frame + packed(text, boost::iostreams::zstd_compressor())).rows.size() == 120'001);
+    const std::string skippable("\x50\x2a\x4d\x18\x03\x00\x00\x00xyz", 11);
+    CHECK(rows(frame + skippable).rows == rows(text).rows);
+    for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, frame.size() / 2, frame.size() - 5}) {
+        INFO(cut);
+        CHECK(rows(frame.substr(0, frame.size() - cut)).error == ": its packed data is damaged or cut off");
+    }
+    const auto bomb = packed(std::string(std::size_t{80} << 20, '\n'), boost::iostreams::zstd_compressor());
+    CHECK_THAT(read(bomb, RowFormat::text, {"text"}).error,
+               test::contains("unpacks to more than 67108864 bytes"));
+    CHECK(data::format_of("a/b.csv.zst") == RowFormat::csv);
+}
+
+TEST_CASE("the place of a value is found again in the row, whatever stands before it") {
+    struct Case {
+        std::string text;
+        RowFormat format;
+        std::vector<std::string> columns;
+        std::string places;  // of the second byte of the last column, in each row
+    };
+    const auto c = GENERATE(values<Case>({
+        {"a\tb\nxy\tz!\n", RowFormat::tsv, {"a", "b"}, "2:5 "},
+        {"a,b\n\"x, y\",z!\n", RowFormat::csv, {"a", "b"}, "2:9 "},
+        {"a,b\n\"two\nlines\",\"z!\"\n", RowFormat::csv, {"a", "b"}, "3:10 "},
+        {"a,b\n\"say \"\"hi\"\"\",\"\"\"!\"\nq,r!\n", RowFormat::csv, {"a", "b"}, "2:17 3:4 "},
+        {"{\"a\": {\"b\": 1}, \"b\" : \"z!\"}\n", RowFormat::jsonl, {"b"}, "1:23 "},
+        {"some words\n", RowFormat::text, {"text"}, "1:2 "},
+    }));
+    data::RowRequest request;
+    request.path = file_with(c.text, "places");
+    request.format = c.format;
+    request.columns = c.columns;
+    std::string places;
+    request.on_row = [&](data::Row& row) {
+        places += to_string(row.place(row.values.size() - 1, 1)) + " ";
+        return true;
+    };
+    CHECK(data::read_rows(request).error.empty());
+    INFO(c.text);
+    CHECK(places == c.places);
+}
+
+TEST_CASE("a quotation mark that is not closed is told where it opens") {
+    CHECK(read("a,b\n1,2\n3,\"4\n5,6\n", RowFormat::csv, {"b"}).problems ==
+          Texts{"3:3:has a quoted field that is never closed; expected a quotation mark at its end"});
+}
+
 TEST_CASE("files that cannot be read say why") {
     data::RowRequest request;
     request.path = "/nowhere/x.tsv";
@@ -133,6 +189,7 @@ TEST_CASE("files that cannot be read say why") {
 
 TEST_CASE("a line is read up to its limit, and a longer one is told and passed over") {
     const std::string most(base::limits::line_bytes, 'x'), more = most + "x";
+    const auto border = ":" + std::to_string(base::limits::line_bytes + 1) + ":";
     const auto too_long = "is longer than " + std::to_string(base::limits::line_bytes) + " bytes";
     const auto lengths = [](const Read& read) {
         Texts all = read.problems;
@@ -141,12 +198,14 @@ TEST_CASE("a line is read up to its limit, and a longer one is told and passed o
     };
     const auto size = std::to_string(most.size() + 2);  // with "1:"
     CHECK(lengths(read(most + "\nb\n", RowFormat::text, {"text"})) == Texts{size, "3"});
-    CHECK(lengths(read(more + "\nb\n", RowFormat::text, {"text"})) == Texts{"1:" + too_long, "3"});
-    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::tsv, {"a"})) == Texts{"2:" + too_long, "3"});
-    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::csv, {"a"})) == Texts{"2:" + too_long, "3"});
-    CHECK(read(more + "\n1\n", RowFormat::csv, {"a"}).error == ":1: " + too_long);
+    CHECK(lengths(read(more + "\nb\n", RowFormat::text, {"text"})) == Texts{"1" + border + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::tsv, {"a"})) ==
+          Texts{"2" + border + too_long, "3"});
+    CHECK(lengths(read("a\n" + more + "\nb\n", RowFormat::csv, {"a"})) ==
+          Texts{"2" + border + too_long, "3"});
+    CHECK(read(more + "\n1\n", RowFormat::csv, {"a"}).error == ":1" + border + " " + too_long);
     CHECK(lengths(read("{\"a\":\"" + more + "\"}\n{\"a\":1}\n", RowFormat::jsonl, {"a"})) ==
-          Texts{"1:" + too_long, "3"});
+          Texts{"1" + border + too_long, "3"});
 }
 
 TEST_CASE("a quoted field that runs over lines is read up to the limit of a line") {
@@ -156,7 +215,7 @@ TEST_CASE("a quoted field that runs over lines is read up to the limit of a line
         text += line + "\n";
     const auto result = read(text, RowFormat::csv, {"a"});
     REQUIRE_FALSE(result.problems.empty());
-    CHECK_THAT(result.problems.front(), test::contains("2:is longer than "));
+    CHECK_THAT(result.problems.front(), test::contains("2:1:is longer than "));
     CHECK_THAT(result.problems.front(), test::contains("is a quotation mark not closed?"));
 }
 
@@ -178,7 +237,7 @@ TEST_CASE("packed data that unpack to more than any text does are refused where 
 
 TEST_CASE("a file that is something else than its name says is told as what it is") {
     CHECK(read("text;label\na;b\n", RowFormat::csv, {"text"}).error ==
-          ":1: has no column 'text'; its columns are 'text;label'; it is separated by semicolons: expected "
+          ":1:1: has no column 'text'; its columns are 'text;label'; it is separated by semicolons: expected "
           "commas "
           "between columns, or tabs in a file named .tsv");
     CHECK_THAT(read("text\tlabel\n", RowFormat::csv, {"text"}).error,
@@ -186,14 +245,14 @@ TEST_CASE("a file that is something else than its name says is told as what it i
     CHECK_THAT(read("text,label\n", RowFormat::tsv, {"text"}).error,
                test::contains("it is separated by commas: name it .csv"));
     CHECK(read("\n [\n{\"t\": 1}]\n", RowFormat::jsonl, {"t"}).error ==
-          ":2: is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)");
+          ":2:2: is a JSON array; expected one JSON object a line (`jq -c '.[]'` makes them)");
 }
 
 TEST_CASE("a row that is not JSON says where in it and why") {
     CHECK_THAT(read("{\"t\": \"a\"}\n{\"t\": nan}\n", RowFormat::jsonl, {"t"}).problems.at(0),
-               test::contains("2:is not valid JSON at column 8: "));
+               test::contains("2:8:is not valid JSON at column 8: "));
     CHECK_THAT(read(std::string(60'000, '{'), RowFormat::jsonl, {"t"}).problems.at(0),
-               test::contains("1:is not valid JSON at column 2: "));
+               test::contains("1:2:is not valid JSON at column 2: "));
     CHECK_THAT(read("{\"t\":" + std::string(60'000, '['), RowFormat::jsonl, {"t"}).problems.at(0),
                test::contains("lists and objects inside each other"));
 }

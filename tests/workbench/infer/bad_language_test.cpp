@@ -18,10 +18,10 @@ TEST_CASE("a language job that cannot be run says what to change") {
     };
     const auto c = GENERATE_COPY(values<Case>({
         {"gpt", {"data.train=[\"empty.smi\"]"}, "empty.smi: is empty; expected text"},
-        {"gpt", {"data.train=[\"salt.smi\"]"}, "salt.smi:2: is no SMILES: '[' at column 1 begins no token"},
+        {"gpt", {"data.train=[\"salt.smi\"]"}, "salt.smi:2:1: is no SMILES: '[' at column 1 begins no token"},
         {"gpt",
          {"data.vocabulary=v.txt"},
-         "mol.smi:1: has the token '(' at column 3, which is not in the vocabulary"},
+         "mol.smi:1:1: has the token '(' at column 3, which is not in the vocabulary"},
         {"gpt",
          {"model.vocab_size=12"},
          "error: model.vocab_size: smiles has 13 pieces, but model.vocab_size is 12"},

@@ -41,7 +41,7 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
 
 train::Trainer ArmServer::make_trainer(const ArmServerOptions& options) {
     const auto& config = session_.config();
-    if (!config.data.train.empty()) {
+    if (config.data.given()) {
         session_.load_tokenizer();
         session_.load_data();
         session_.load_initial_weights();

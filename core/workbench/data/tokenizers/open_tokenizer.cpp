@@ -1,10 +1,18 @@
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
 
+#include <filesystem>
 #include <set>
 #include <utility>
 
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/read_text.h"
 #include "core/workbench/data/splits.h"
 #include "core/workbench/data/tokenizers/byte_tokenizer.h"
+#include "core/workbench/data/tokenizers/gpt2_files.h"
+#include "core/workbench/data/tokenizers/model_settings.h"
+#include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
+#include "core/workbench/data/tokenizers/sentencepiece_tokenizer.h"
 #include "core/workbench/data/tokenizers/smiles_tokenizer.h"
 #include "core/workbench/data/tokenizers/wordpiece.h"
 
@@ -25,11 +33,12 @@ OpenedTokenizer from_molecules(config::DataConfig data) {
     request.parallel = !data.target_train.empty();
     request.documents = !request.parallel && request.columns.size() == 1;
     std::set<std::string> tokens;
-    const auto use = [&](const std::string&, const Row& row, bool) {
-        for (const auto& text : row.values) {
+    const auto use = [&](const RowWay&, const Row& row) {
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
             std::set<std::string> here;
-            if (auto fault = collect_smiles_tokens(text, here); !fault.empty())
-                return RowUse{false, false, std::move(fault), data.bad_row};
+            std::size_t at = 0;
+            if (auto fault = collect_smiles_tokens(row.values[i], here, at); !fault.empty())
+                return RowUse{false, false, std::move(fault), data.bad_row, i, at};
             tokens.merge(here);
         }
         return RowUse{};
@@ -42,15 +51,109 @@ OpenedTokenizer from_molecules(config::DataConfig data) {
     return {SmilesTokenizer::from_tokens(tokens), {}};
 }
 
+// "FILE: error: what" without "error: ": the message that it becomes a part of says that already.
+std::string without_error(std::string text) {
+    if (const auto word = text.find(": error: "); word != std::string::npos) text.erase(word + 2, 7);
+    return text;
+}
+
+TokenizerFile read_file(const std::string& path) {
+    auto bytes = base::read_text(path, base::limits::vocabulary_bytes);
+    if (!bytes) throw base::InputError(path + ": cannot be opened; expected the file of a tokenizer");
+    return {path, std::move(*bytes)};
+}
+
+// BERT's words from a folder's vocab.txt, as the settings beside it say.
+OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSettings& settings,
+                                std::vector<TokenizerFile> kept, const config::DataConfig& data) {
+    const bool lower = settings.lower_case.value_or(data.lower_case);
+    const bool plain =
+        settings.split_ideographs.value_or(true) && settings.strip_accents.value_or(lower) == lower;
+    if (!plain)
+        return {nullptr,
+                {vocabulary.name +
+                 ": tokenize_chinese_chars and strip_accents of tokenizer_config.json are not taken with a "
+                 "vocab.txt; expected a tokenizer.json that says so"}};
+    auto made = WordPiece::from_text(vocabulary.bytes, vocabulary.name,
+                                     {.lower_case = lower, .files = std::move(kept)});
+    return opened(std::move(made));
+}
+
+OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource& source) {
+    using Kind = config::TokenizerKind;
+    if (source.kind == Kind::smiles) return opened(SmilesTokenizer::open(source.files.front()));
+    if (source.kind == Kind::wordpiece && source.settings.empty())
+        return opened(WordPiece::open(source.files.front(), {.lower_case = data.lower_case}));
+    std::vector<TokenizerFile> own, said, kept;
+    for (const auto& path : source.files) own.push_back(read_file(path));
+    for (const auto& path : source.settings) said.push_back(read_file(path));
+    for (const auto* files : {&own, &said}) {
+        for (const auto& file : *files)
+            kept.push_back({std::filesystem::path(file.name).filename().string(), file.bytes});
+    }
+    const auto settings = read_model_settings(said);
+    // By whatever names they were read, in a folder they are found by their own.
+    if (source.kind == Kind::huggingface) kept[0].name = "tokenizer.json";
+    if (source.kind == Kind::gpt2) kept[0].name = "vocab.json";
+    if (source.kind == Kind::sentencepiece) kept[0].name = "tokenizer.model";
+    switch (source.kind) {
+        case Kind::wordpiece:
+            return words_of_folder(own[0], settings, std::move(kept), data);
+        case Kind::gpt2:
+            return {read_gpt2_files(own[0], own[1], settings, std::move(kept)), {}};
+        case Kind::sentencepiece:
+            return {std::make_shared<SentencePieceTokenizer>(own[0], settings, std::move(kept)), {}};
+        default:
+            return {read_tokenizer_json(own[0].bytes, own[0].name, settings.names, std::move(kept)), {}};
+    }
+}
+
 }  // namespace
 
-OpenedTokenizer open_tokenizer(const config::DataConfig& data) {
+OpenedTokenizer open_tokenizer_files(const config::DataConfig& data, const TokenizerSource& source) {
+    OpenedTokenizer result;
+    try {
+        result = read_files(data, source);
+    } catch (const base::InputError& error) {
+        result.problems = {without_error(error.what())};
+    }
+    result.key = source.key;
+    return result;
+}
+
+OpenedTokenizer open_tokenizer(const config::DataConfig& data, const std::string& weights) {
     using Kind = config::TokenizerKind;
     if (data.tokenizer == Kind::bytes) return {std::make_shared<ByteTokenizer>(), {}};
-    if (data.tokenizer == Kind::smiles)
-        return data.vocabulary.empty() ? from_molecules(data)
-                                       : opened(SmilesTokenizer::open(data.vocabulary));
-    return opened(WordPiece::open(data.vocabulary, {.lower_case = data.lower_case}));
+    if (data.tokenizer == Kind::smiles && data.vocabulary.empty()) return from_molecules(data);
+    const auto source = find_tokenizer(data, weights);
+    if (!source.error.empty()) return {nullptr, {source.error}, source.key};
+    return open_tokenizer_files(data, source);
+}
+
+std::string missing_special(const Tokenizer& tokenizer, config::TaskKind task, const std::string& name) {
+    using Task = config::TaskKind;
+    const auto& ids = tokenizer.specials();
+    const auto lacks = [&](std::int64_t id, const char* what) {
+        return id >= 0 ? std::string()
+                       : name + " has no " + what + ", which task.kind = \"" +
+                             std::string(switchyard::name(task)) + "\" needs";
+    };
+    const std::string no_mask = lacks(ids.mask, "mask token ([MASK], <mask>)");
+    const std::string no_begin = lacks(ids.bos, "token that begins a text ([CLS], <s>)");
+    const std::string no_end = lacks(ids.eos, "token that ends a text ([SEP], </s>)");
+    const std::string no_padding = lacks(ids.pad, "padding token (<pad>), with which an answer begins");
+    switch (task) {
+        case Task::masked_lm:
+            return no_mask;
+        case Task::causal_lm:
+            return no_end;
+        case Task::seq2seq:
+            return no_end.empty() ? no_padding : no_end;
+        case Task::next_sentence:
+            return no_begin.empty() ? no_end : no_begin;
+        default:
+            return "";
+    }
 }
 
 }  // namespace switchyard::data

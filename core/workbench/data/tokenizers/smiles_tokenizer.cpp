@@ -91,8 +91,8 @@ std::string SmilesTokenizer::problem_in(std::string_view text) const {
     return "";
 }
 
-std::string collect_smiles_tokens(std::string_view text, std::set<std::string>& tokens) {
-    for (std::size_t at = 0; at < text.size();) {
+std::string collect_smiles_tokens(std::string_view text, std::set<std::string>& tokens, std::size_t& at) {
+    for (at = 0; at < text.size();) {
         const auto token = first_smiles_token(text.substr(at));
         if (token.empty()) return no_token(text, at);
         tokens.emplace(token);

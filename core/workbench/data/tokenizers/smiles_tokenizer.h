@@ -28,15 +28,20 @@ public:
     std::string decode(const std::vector<std::int64_t>& ids) const override;
     std::int64_t size() const override { return vocabulary_.size(); }
     std::string problem_in(std::string_view text) const override;
-    std::string vocabulary_text() const override { return vocabulary_.text(); }
+    // Of a file that makes the same tokenizer again.
+    std::string vocabulary_text() const { return vocabulary_.text(); }
+    std::vector<TokenizerFile> files() const override { return {{"vocab.txt", vocabulary_text()}}; }
 
 private:
-    SmilesTokenizer() { specials_ = {0, 1, 2, 3, 4}; }
+    SmilesTokenizer() {
+        specials_ = {0, 1, 2, 3, 4};
+        use_plain_frames();
+    }
 
     Vocabulary vocabulary_;
 };
 
-// Adds the tokens of `text` to `tokens`; says what is wrong where it is no SMILES.
-std::string collect_smiles_tokens(std::string_view text, std::set<std::string>& tokens);
+// Adds the tokens of `text` to `tokens`; says what is wrong where it is no SMILES, which is at byte `at`.
+std::string collect_smiles_tokens(std::string_view text, std::set<std::string>& tokens, std::size_t& at);
 
 }  // namespace switchyard::data

@@ -1,7 +1,9 @@
 // From text to numbers and back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,27 @@ struct SpecialIds {
     }
 };
 
+// What stands around the tokens of a text, or of two: "[CLS] first [SEP] second [SEP]", each with its
+// segment (token_type_ids).
+struct FramePart {
+    enum class What : std::uint8_t { token, first, second };
+    What what = What::token;
+    std::int64_t id = -1;  // of a token
+    std::int64_t segment = 0;
+};
+using TextFrame = std::vector<FramePart>;
+
+struct FramedTokens {
+    std::vector<std::int64_t> ids, token_type_ids;
+    bool cut = false;  // to the length that was allowed
+};
+
+// A file that a tokenizer is made of, or that makes it again.
+struct TokenizerFile {
+    std::string name;  // without its folder
+    std::string bytes;
+};
+
 class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
@@ -34,22 +57,40 @@ public:
     // Why encode() would lose something of this text: "has the byte 0xFF at 3, which is no UTF-8". Empty: it
     // would not.
     virtual std::string problem_in(std::string_view text) const = 0;
-    // The text of a vocabulary file that makes the same tokenizer again; empty where it needs none.
-    virtual std::string vocabulary_text() const = 0;
+    // Files that make the same tokenizer again, all in one folder; none where it needs none.
+    virtual std::vector<TokenizerFile> files() const = 0;
 
     const SpecialIds& specials() const { return specials_; }
+    // What batches are filled up with: pad, or where there is none a number that stands for another token.
+    std::int64_t filling() const;
+    const TextFrame& frame() const { return frame_; }
+    const TextFrame& pair_frame() const { return pair_frame_; }
+    // Tokens of frame() before and behind the text.
+    std::vector<std::int64_t> before_text() const;
+    std::vector<std::int64_t> behind_text() const;
 
-    // bos text eos, cut to `max_length` (0: never) by dropping the text's last pieces. `cut` is set to
-    // whether it was.
+    // encode() of each text, on so many threads; 0: as many as there are processors.
+    std::vector<std::vector<std::int64_t>> encode_batch(std::span<const std::string_view> texts,
+                                                        std::size_t threads = 0) const;
+
+    // The text in its frame, cut to `max_length` (0: never) by dropping the text's last pieces. `cut` is set
+    // to whether it was.
     std::vector<std::int64_t> encode_with_specials(std::string_view text, std::int64_t max_length,
                                                    bool* cut = nullptr) const;
+    // Two texts in their frame, the longer of the two cut first, as BERT does.
+    FramedTokens encode_pair(std::string_view first, std::string_view second, std::int64_t max_length) const;
 
 protected:
     Tokenizer() = default;
     Tokenizer(const Tokenizer&) = default;
     Tokenizer& operator=(const Tokenizer&) = default;
 
+    // Frames as BERT has them, of those specials that there are: bos text eos, bos first eos second eos.
+    void use_plain_frames();
+
     SpecialIds specials_;
+    TextFrame frame_{{FramePart::What::first, -1, 0}};
+    TextFrame pair_frame_{{FramePart::What::first, -1, 0}, {FramePart::What::second, -1, 1}};
 };
 
 // Where `text` stops being UTF-8 (RFC 3629), counted in bytes from 0; npos: nowhere.

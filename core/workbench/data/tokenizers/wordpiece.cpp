@@ -57,6 +57,7 @@ std::string WordPiece::find_specials() {
                    "; a BERT vocabulary holds [PAD], [UNK], [CLS], [SEP] and [MASK]";
         }
     }
+    use_plain_frames();
     return "";
 }
 

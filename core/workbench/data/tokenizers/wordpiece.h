@@ -26,6 +26,7 @@ namespace switchyard::data {
 struct WordPieceOptions {
     bool lower_case = true;
     std::int64_t max_word_characters = 100;
+    std::vector<TokenizerFile> files = {};  // what files() gives; empty: vocab.txt
 };
 
 class WordPiece final : public Tokenizer {
@@ -45,7 +46,12 @@ public:
     std::string decode(const std::vector<std::int64_t>& ids) const override;
     std::int64_t size() const override { return vocabulary_.size(); }
     std::string problem_in(std::string_view text) const override;
-    std::string vocabulary_text() const override { return vocabulary_.text(); }
+    // Of a file that makes the same tokenizer again, with the same options.
+    std::string vocabulary_text() const { return vocabulary_.text(); }
+    std::vector<TokenizerFile> files() const override {
+        return options_.files.empty() ? std::vector<TokenizerFile>{{"vocab.txt", vocabulary_text()}}
+                                      : options_.files;
+    }
 
     const std::string& piece(std::int64_t id) const { return vocabulary_.token(id); }
 

@@ -125,22 +125,24 @@ TEST_CASE("data that cannot be used is refused with file and line") {
         {"blank.tsv",
          "text\tlabel\n \tgood\n\tbad\n",
          {"data.train: no row can be used for training (2 read, 2 without any text)"}},
-        {"twice.tsv", "text\ttext\tlabel\na\tb\tgood\n", {"twice.tsv:1: has 2 columns 'text'"}},
+        {"twice.tsv", "text\ttext\tlabel\na\tb\tgood\n", {"twice.tsv:1:1: has 2 columns 'text'"}},
         {"nothing.tsv", "", {"nothing.tsv: is empty; expected text"}},
-        {"columns.tsv", rows_with("one\ttwo\tthree\n"), {"columns.tsv:4: the row has 3 columns, expected 2"}},
-        {"label.tsv", rows_with("a film\tgood\na scene\t2\n"), {"label.tsv:5: ", "'2'", "'bad', 'good'"}},
-        {"negative.tsv", rows_with("a scene\t-1\n"), {"negative.tsv:4: ", "'-1'"}},
+        {"columns.tsv",
+         rows_with("one\ttwo\tthree\n"),
+         {"columns.tsv:4:9: the row has 3 columns, expected 2"}},
+        {"label.tsv", rows_with("a film\tgood\na scene\t2\n"), {"label.tsv:5:9: ", "'2'", "'bad', 'good'"}},
+        {"negative.tsv", rows_with("a scene\t-1\n"), {"negative.tsv:4:9: ", "'-1'"}},
         {"unnamed.tsv",
          "words\tlabel\na film\tgood\n",
-         {"unnamed.tsv:1: has no column 'text'", "'words', 'label'"}},
+         {"unnamed.tsv:1:1: has no column 'text'", "'words', 'label'"}},
         {"cut.jsonl",
          "{\"text\": \"a film\", \"label\": \"good\"}\n{\"text\": \"a f",
-         {"cut.jsonl:2: the row is not valid JSON at column ", "expected one JSON object a line"}},
+         {"cut.jsonl:2:14: the row is not valid JSON at column ", "expected one JSON object a line"}},
         {"list.jsonl",
          "[{\"text\": \"a film\", \"label\": \"good\"}]",
-         {"list.jsonl:1: is a JSON array", "jq"}},
-        {"semicolons.csv", "text;label\na film;good\n", {"semicolons.csv:1: ", "separated by semicolons"}},
-        {"utf8.tsv", rows_with("a \xff film\tgood\n"), {"utf8.tsv:4: is not valid UTF-8 at byte 3"}},
+         {"list.jsonl:1:1: is a JSON array", "jq"}},
+        {"semicolons.csv", "text;label\na film;good\n", {"semicolons.csv:1:1: ", "separated by semicolons"}},
+        {"utf8.tsv", rows_with("a \xff film\tgood\n"), {"utf8.tsv:4:3: is not valid UTF-8 at byte 3"}},
         {"damaged.tsv.gz", "this is no gzip", {"damaged.tsv.gz"}},
         {"rows.xml", "<a/>", {"rows.xml: cannot tell its format from its name"}},
     };
@@ -159,12 +161,15 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         Words expected;
     };
     const TinyJob job;
+    fs::create_directory(job.file("empty"));
     const Bad cases[] = {
         {{"data.train=[\"" + job.file("none.tsv") + "\"]"},
          {"--set #1: error: data.train: " + job.file("none.tsv") + ": ", "No such file or directory"}},
         {{"data.vocabulary=" + job.file("none.txt")},
          {"--set #1: error: data.vocabulary: " + job.file("none.txt") + ": cannot be opened"}},
-        {{"data.vocabulary=" + job.file("")}, {"error: data.vocabulary: ", "is a folder", "vocab.txt"}},
+        {{"data.vocabulary=" + job.file("empty")},
+         {"error: data.vocabulary: ", "is a folder without a tokenizer; expected tokenizer.json",
+          "vocab.txt"}},
         {{"batch.max_length=33"}, {"--set #1: error: batch.max_length", "33", "32"}},
         {{"model.vocab_size=20"}, {job.file("vocab.txt") + ": has 49 pieces, but model.vocab_size is 20"}},
         {{"task.kind=regression"}, {"has no column 'bad'; its columns are"}},
@@ -228,7 +233,7 @@ TEST_CASE("a key that was left out is told with the place of its section") {
                   {train + ":24: error: data.train: is missing; expected at least one file"});
     const auto vocabulary = without("vocabulary = \"vocab.txt\"\n");
     check_refused(run({"train", vocabulary, "--run", job.run_folder("run")}),
-                  {vocabulary + ":24: error: data.vocabulary: is missing; expected the path of a vocab.txt"});
+                  {vocabulary + ":24: error: data.vocabulary: is missing; expected the path of a tokenizer"});
 }
 
 TEST_CASE("weights in a form that is not read are told as what they are, and what to do") {

@@ -61,6 +61,8 @@ TEST_CASE("no command runs a plugin that a run's configuration names, and says w
                                       {"plan", config},
                                       {"diagnose", config},
                                       {"precision", config},
+                                      {"data", "stats", config},
+                                      {"data", "show", config},
                                       {"tune", config},
                                       {"compare", config, "--vary", "attention.backend=naive,torch"},
                                       {"train", config, "--run", other},

@@ -60,7 +60,8 @@ std::vector<std::string> tokens_of(std::string_view text) {
 
 std::shared_ptr<const SmilesTokenizer> made_of(const std::vector<std::string>& texts) {
     std::set<std::string> tokens;
-    for (const auto& text : texts) REQUIRE(data::collect_smiles_tokens(text, tokens).empty());
+    std::size_t at = 0;
+    for (const auto& text : texts) REQUIRE(data::collect_smiles_tokens(text, tokens, at).empty());
     return SmilesTokenizer::from_tokens(tokens);
 }
 
@@ -163,11 +164,14 @@ TEST_CASE("the tokenizer that a configuration names is opened") {
     job.tokenizer = config::TokenizerKind::smiles;
     const auto made = data::open_tokenizer(job);
     REQUIRE(made.tokenizer);
-    CHECK(made.tokenizer->vocabulary_text() == "<pad>\n<bos>\n<eos>\n<unk>\n<mask>\nC\nO\n[nH]\n");
+    REQUIRE(made.tokenizer->files().size() == 1);
+    CHECK(made.tokenizer->files()[0].name == "vocab.txt");
+    CHECK(made.tokenizer->files()[0].bytes == "<pad>\n<bos>\n<eos>\n<unk>\n<mask>\nC\nO\n[nH]\n");
     std::ofstream(folder + "/b.smi") << "CCO\nC C\n";
     job.train = {folder + "/b.smi"};
     CHECK(data::open_tokenizer(job).problems ==
-          std::vector<std::string>{folder + "/b.smi:2: is no SMILES: ' ' at column 2 begins no token"});
+          std::vector<std::string>{folder + "/b.smi:2:2: is no SMILES: ' ' at column 2 begins no token"});
     job.tokenizer = config::TokenizerKind::bytes;
     CHECK(data::open_tokenizer(job).tokenizer->size() == 261);
+    CHECK(data::open_tokenizer(job).tokenizer->files().empty());
 }

@@ -1,0 +1,31 @@
+// What tokenizer_config.json and special_tokens_map.json beside a tokenizer say: names of special tokens, and
+// what SentencePiece and vocab.txt files do not say themselves.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/workbench/data/tokenizers/tokenizer.h"
+
+namespace switchyard::data {
+
+// Names of special tokens; empty: nothing is said of it.
+struct SpecialNames {
+    std::string pad, bos, eos, cls, sep, unk, mask;
+};
+
+struct ModelSettings {
+    SpecialNames names;
+    std::optional<bool> lower_case, split_ideographs, strip_accents;  // of vocab.txt
+    std::optional<bool> add_bos, add_eos, add_prefix_space;
+};
+
+// The names of these files.
+extern const std::vector<std::string> settings_files;
+
+// `file`: the folder and name of each, as errors call it, with its bytes; the first that says something of a
+// name is believed. Throws InputError where one is no JSON object.
+ModelSettings read_model_settings(const std::vector<TokenizerFile>& files);
+
+}  // namespace switchyard::data

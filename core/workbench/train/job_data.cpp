@@ -1,0 +1,122 @@
+#include "core/workbench/train/job_data.h"
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/config/source_table.h"
+#include "core/kernel/config/table.h"
+#include "core/kernel/config/trainable.h"
+#include "core/workbench/data/labelled_texts.h"
+#include "core/workbench/data/labelled_tokens.h"
+#include "core/workbench/data/language_data.h"
+#include "core/workbench/data/next_sentences.h"
+#include "core/workbench/data/pair_samples.h"
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
+
+namespace switchyard::train {
+namespace {
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+    constexpr std::size_t most = base::limits::listed_problems;
+    const auto text = base::joined(std::span(lines).first(std::min(lines.size(), most)), "\n");
+    if (lines.size() == most + 1) return text + "\n" + lines.back();
+    return lines.size() > most ? text + "\nand " + std::to_string(lines.size() - most) + " more" : text;
+}
+
+void throw_if(const std::string& problem) {
+    if (!problem.empty()) throw InputError({problem});
+}
+
+// Problems that name a key, "data.train: ...", with its place.
+std::vector<std::string> with_places(const config::Config& config, std::vector<std::string> problems) {
+    for (auto& problem : problems) {
+        const auto key = problem.substr(0, problem.find(": "));
+        if (key == config::source_path && !config.data.sources.empty())
+            problem = config::to_string(config.data.sources.front().origin) + ": error: " + problem;
+        if (config::find_field(key) != nullptr)
+            problem = config::told_at(config, key) + problem.substr(std::min(problem.size(), key.size() + 2));
+    }
+    return problems;
+}
+
+data::Splits read(const config::Config& config, const std::shared_ptr<const data::Tokenizer>& tokenizer) {
+    using Kind = config::TaskKind;
+    const auto& data = config.data;
+    const auto length = config.batch.max_length;
+    const auto language = [&](data::LanguageTask task) {
+        return data::read_language_data(
+            data, {task, length, config.model.vocab_size, static_cast<std::uint64_t>(config.run.seed)},
+            tokenizer);
+    };
+    switch (config.task.kind) {
+        case Kind::classification:
+        case Kind::regression:
+        case Kind::multi_label:
+            return data::read_labelled_texts(config, *tokenizer);
+        case Kind::masked_lm:
+            return language(data::LanguageTask::masked);
+        case Kind::causal_lm:
+            return language(data::LanguageTask::causal);
+        case Kind::seq2seq:
+            return data.targets == config::Targets::spans ? language(data::LanguageTask::spans)
+                                                          : data::read_pairs(data, length, *tokenizer);
+        case Kind::token_classification:
+            return data::read_labelled_tokens(config, *tokenizer);
+        case Kind::next_sentence:
+            return data::read_next_sentences(config, *tokenizer);
+    }
+    throw std::logic_error("a task without a reader");
+}
+
+}  // namespace
+
+InputError::InputError(const std::vector<std::string>& problems) : base::InputError(joined_lines(problems)) {}
+
+void throw_problems(const config::Config& config, std::vector<std::string> problems) {
+    if (!problems.empty()) throw InputError(with_places(config, std::move(problems)));
+}
+
+std::shared_ptr<const data::Tokenizer> open_tokenizer(const config::Config& config) {
+    const auto& data = config.data;
+    throw_if(config::vocabulary_problem(config));
+    auto opened = data::open_tokenizer(data, config.train.weights);
+    if (!opened.tokenizer && *opened.key != '\0' && !opened.problems.empty())
+        opened.problems.front() = config::told_at(config, opened.key) + opened.problems.front();
+    if (!opened.tokenizer) throw InputError(with_places(config, std::move(opened.problems)));
+    if (auto problem = config::vocabulary_size_problem(config, opened.tokenizer->size()); !problem.empty())
+        throw InputError({std::move(problem)});
+    const auto* const key = *opened.key != '\0' ? opened.key : "data.tokenizer";
+    if (auto lack = data::missing_special(*opened.tokenizer, config.task.kind, "the tokenizer");
+        !lack.empty())
+        throw InputError({config::told_at(config, key) + lack});
+    return std::move(opened.tokenizer);
+}
+
+data::Splits read_data(const config::Config& config,
+                       const std::shared_ptr<const data::Tokenizer>& tokenizer) {
+    throw_if(config::files_problem(config));
+    auto splits = read(config, tokenizer);
+    throw_problems(config, std::move(splits.problems));
+    return splits;
+}
+
+LoaderParams loader_params(const config::Config& config, std::int64_t pad, bool training) {
+    LoaderParams params;
+    params.batch_size = config.batch.size;
+    params.token_budget = config.batch.tokens;
+    params.max_length = config.batch.max_length;
+    params.pad_multiple = config.batch.pad_multiple;
+    params.pinned = config.run.device == Device::cuda;
+    params.pad_id = pad;
+    params.layout = config.batch.planned_layout();
+    params.shuffle = training && config.data_loader.shuffle;
+    params.drop_last = training && config.data_loader.drop_last;
+    params.seed = static_cast<std::uint64_t>(config.run.seed);
+    return params;
+}
+
+}  // namespace switchyard::train

@@ -1,0 +1,211 @@
+// Tokenizers of model folders: which file is taken, GPT-2's two files and SentencePiece's models against
+// their peers, and that what a tokenizer keeps makes the same tokenizer again.
+#include <filesystem>
+
+#include "core/workbench/data/tokenizers/open_tokenizer.h"
+#include "tokenizer_fixtures.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using Ids = std::vector<std::int64_t>;
+using config::TokenizerKind;
+namespace fs = std::filesystem;
+
+namespace {
+
+void write(const fs::path& path, const std::string& bytes) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::vector<std::string> texts() {
+    return test::json_of_file(test::tokenizer_fixture("texts.json")).get<std::vector<std::string>>();
+}
+
+// vocab.json and merges.txt of the tokenizer of bytes.
+void write_gpt2(const fs::path& folder) {
+    const auto model = test::json_of_file(test::tokenizer_fixture("bytes.json"))["model"];
+    write(folder / "vocab.json", model["vocab"].dump());
+    std::string merges = "#version: 0.2\n";
+    for (const auto& pair : model["merges"])
+        merges += pair[0].get<std::string>() + " " + pair[1].get<std::string>() + "\n";
+    write(folder / "merges.txt", merges);
+}
+
+data::OpenedTokenizer opened(const std::string& vocabulary, const std::string& weights = "",
+                             TokenizerKind kind = TokenizerKind::automatic) {
+    config::DataConfig job;
+    job.tokenizer = kind;
+    job.vocabulary = vocabulary;
+    return data::open_tokenizer(job, weights);
+}
+
+// Writes what the tokenizer keeps into a folder of its own, and opens that.
+void check_kept(const data::Tokenizer& tokenizer, const fs::path& folder) {
+    for (const auto& file : tokenizer.files()) write(folder / file.name, file.bytes);
+    const auto again = opened(folder.string());
+    REQUIRE(again.tokenizer);
+    CHECK(again.tokenizer->size() == tokenizer.size());
+    for (const auto& text : texts()) CHECK(again.tokenizer->encode(text) == tokenizer.encode(text));
+    CHECK(again.tokenizer->encode_with_specials("a film", 0) == tokenizer.encode_with_specials("a film", 0));
+    CHECK(again.tokenizer->files().size() == tokenizer.files().size());
+}
+
+}  // namespace
+
+TEST_CASE("SentencePiece's models give what SentencePiece gives") {
+    const auto cases = test::json_of_file(test::tokenizer_fixture("cases.json"));
+    for (const auto& model : cases["models"]) {
+        const auto name = model["file"].get<std::string>();
+        const auto made = opened(test::tokenizer_fixture(name));
+        REQUIRE(made.tokenizer);
+        std::istringstream sums(model["sums"].get<std::string>());
+        for (const auto& text : texts()) {
+            if (text.find('\0') != std::string::npos) continue;
+            std::string sum;
+            sums >> sum;
+            INFO(name << " " << base::Json(text).dump());
+            const auto ids = made.tokenizer->encode(text);
+            CHECK(test::checksum_of(ids, made.tokenizer->decode(ids)) == sum);
+        }
+        check_kept(*made.tokenizer, test::temporary_dir("sentencepiece") / name);
+    }
+    const auto made = opened(test::tokenizer_fixture("unigram.model")).tokenizer;
+    CHECK(made->specials().pad == 0);
+    CHECK(made->specials().bos == 1);
+    CHECK(made->specials().eos == 2);
+    CHECK(made->specials().unk == 3);
+    CHECK(made->specials().mask == 4);
+    const auto framed = made->encode_with_specials("the film", 0);
+    CHECK(framed.front() == 1);
+    CHECK(framed.back() == 2);
+    CHECK(made->problem_in("a\xff") == "is not valid UTF-8 at byte 2");
+    const auto folder = test::temporary_dir("damaged");
+    write(folder / "tokenizer.model", "no model");
+    const auto damaged = opened(folder.string());
+    REQUIRE(damaged.problems.size() == 1);
+    CHECK_THAT(damaged.problems[0], test::contains("/tokenizer.model: is no model of SentencePiece"));
+}
+
+TEST_CASE("GPT-2's two files give what the same tokenizer.json gives") {
+    const auto folder = test::temporary_dir("gpt2");
+    write_gpt2(folder);
+    const auto whole = opened(test::tokenizer_fixture("bytes.json")).tokenizer;
+    const auto files = opened(folder.string()).tokenizer;
+    REQUIRE(whole);
+    REQUIRE(files);
+    std::size_t same = 0;
+    for (const auto& text : texts()) {
+        if (text.find('<') != std::string::npos) continue;  // written specials: here they are RoBERTa's
+        CHECK(files->encode(text) == whole->encode(text));
+        CHECK(files->decode(files->encode(text)) == whole->decode(whole->encode(text)));
+        ++same;
+    }
+    CHECK(same > 200);
+    CHECK(files->encode_with_specials("a", 0).size() == 3);
+    CHECK(files->encode("a <mask>") == Ids({files->encode("a")[0], files->specials().mask}));
+    check_kept(*files, test::temporary_dir("gpt2_kept"));
+    CHECK(opened((folder / "vocab.json").string()).tokenizer->size() == files->size());
+    CHECK(opened((folder / "merges.txt").string()).tokenizer->size() == files->size());
+    write(folder / "merges.txt", "#version: 0.2\na b c\n");
+    CHECK(opened(folder.string()).problems ==
+          std::vector<std::string>{(folder / "merges.txt").string() +
+                                   ":2: expected two tokens with a space between, got 'a b c'"});
+    write(folder / "merges.txt", "a nowhere\n");
+    CHECK_THAT(opened(folder.string()).problems.front(),
+               test::contains("merges.txt: merge 1: 'nowhere' is not in the vocabulary"));
+    write(folder / "merges.txt", "");
+    write(folder / "vocab.json", "{\"a\": 1.5}");
+    CHECK_THAT(opened(folder.string()).problems.front(), test::contains("the token 'a' has the number 1.5"));
+}
+
+TEST_CASE("a folder's tokenizer is taken in order: tokenizer.json, GPT-2's files, SentencePiece, vocab.txt") {
+    const auto folder = test::temporary_dir("order");
+    const auto find = [&](TokenizerKind kind = TokenizerKind::automatic) {
+        config::DataConfig job;
+        job.tokenizer = kind;
+        return data::find_tokenizer(job, folder.string());
+    };
+    CHECK_THAT(find().error,
+               test::contains("is a folder without a tokenizer; expected tokenizer.json, vocab.json "
+                              "with merges.txt, spiece.model, tokenizer.model, vocab.txt in it"));
+    const auto piece = [&](const char* name) { return (folder / name).string(); };
+    write(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nA\na\n");
+    CHECK(find().files == std::vector{piece("vocab.txt")});
+    CHECK(find().kind == TokenizerKind::wordpiece);
+    write(folder / "tokenizer.model", test::bytes_of_file(test::tokenizer_fixture("unigram.model")));
+    CHECK(find().files == std::vector{piece("tokenizer.model")});
+    write(folder / "spiece.model", "");
+    CHECK(find().files == std::vector{piece("spiece.model")});
+    write(folder / "vocab.json", "{}");
+    CHECK(find().kind == TokenizerKind::sentencepiece);
+    write(folder / "merges.txt", "");
+    CHECK(find().files == std::vector{piece("vocab.json"), piece("merges.txt")});
+    write(folder / "tokenizer.json", test::bytes_of_file(test::tokenizer_fixture("wordpiece.json")));
+    CHECK(find().files == std::vector{piece("tokenizer.json")});
+    CHECK(data::tokenizer_line(find()) == piece("tokenizer.json") + ", the tokenizer of train.weights");
+    CHECK(find(TokenizerKind::wordpiece).files == std::vector{piece("vocab.txt")});
+    // What [data] names goes before the weights.
+    CHECK(opened(piece("vocab.txt"), folder.string()).tokenizer->size() == 7);
+    const auto taken = opened("", folder.string());
+    REQUIRE(taken.tokenizer);
+    CHECK(taken.tokenizer->size() > 500);
+    CHECK(std::string(taken.key) == "train.weights");
+    check_kept(*taken.tokenizer, test::temporary_dir("order_kept"));
+    CHECK_THAT(opened("").problems.front(), test::contains("expected the path of tokenizer.json"));
+}
+
+TEST_CASE("a folder's vocab.txt is read as its tokenizer_config.json says") {
+    const auto folder = test::temporary_dir("cased");
+    write(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nA\na\n");
+    CHECK(opened(folder.string()).tokenizer->encode("A") == Ids{6});
+    write(folder / "tokenizer_config.json", R"({"do_lower_case": false})");
+    const auto cased = opened(folder.string()).tokenizer;
+    CHECK(cased->encode("A a") == Ids{5, 6});
+    check_kept(*cased, test::temporary_dir("cased_kept"));
+    write(folder / "tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
+    CHECK_THAT(opened(folder.string()).problems.front(),
+               test::contains("strip_accents of tokenizer_config.json"));
+    write(folder / "tokenizer_config.json", "[");
+    CHECK_THAT(opened(folder.string()).problems.front(),
+               test::contains("tokenizer_config.json:1:2: not valid JSON"));
+}
+
+TEST_CASE("special tokens are those that a folder names, else those of the frame, else the usual ones") {
+    const auto folder = test::temporary_dir("specials");
+    const auto copy = [&](const std::string& name) {
+        write(folder / "tokenizer.json", test::bytes_of_file(test::tokenizer_fixture(name)));
+        return opened(folder.string()).tokenizer;
+    };
+    auto ids = copy("wordpiece.json")->specials();
+    CHECK(ids.pad == 0);
+    CHECK(ids.unk == 1);
+    CHECK(ids.bos == 2);
+    CHECK(ids.eos == 3);
+    CHECK(ids.mask == 4);
+    write(folder / "tokenizer_config.json", R"({"bos_token": {"content": "[MASK]"}, "eos_token": "[PAD]"})");
+    write(folder / "special_tokens_map.json", R"({"eos_token": "[UNK]", "pad_token": "[SEP]"})");
+    ids = copy("wordpiece.json")->specials();
+    CHECK(ids.bos == 4);
+    CHECK(ids.eos == 0);
+    CHECK(ids.pad == 3);
+}
+
+TEST_CASE("a task that needs a token which the tokenizer has not is told which") {
+    const auto folder = test::temporary_dir("missing");
+    const auto change = base::parse_json(R"({"model": {"vocab": [["a", -1], ["b", -2]], "unk_id": null},
+                                            "added_tokens": []})");
+    write(folder / "tokenizer.json", test::changed_tokenizer("unigram", change.value));
+    const auto bare = opened(folder.string()).tokenizer;
+    using Task = config::TaskKind;
+    const auto missing = [&](Task task) { return data::missing_special(*bare, task, "it"); };
+    CHECK(missing(Task::masked_lm) ==
+          "it has no mask token ([MASK], <mask>), which task.kind = \"masked_lm\" needs");
+    CHECK(missing(Task::causal_lm) ==
+          "it has no token that ends a text ([SEP], </s>), which task.kind = \"causal_lm\" needs");
+    CHECK_THAT(missing(Task::next_sentence), test::contains("begins a text"));
+    CHECK(missing(Task::classification) == "");
+    CHECK(bare->frame().size() == 1);
+    CHECK(bare->filling() == 0);
+}

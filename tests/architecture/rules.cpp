@@ -389,7 +389,8 @@ Problems check_namespaces(const fs::path& root) {
     static const std::map<std::string, std::string> elsewhere{{"probe", "loader"}, {"log", "base"}};
     Problems problems;
     for (const auto& path : sources_below(root, {"core/kernel", "core/reference", "core/workbench"})) {
-        auto place = fs::path(relative_to(root, path)).begin();
+        const fs::path from_root = relative_to(root, path);
+        auto place = from_root.begin();
         std::string folder = (++place)->string();
         if (folder != "reference") folder = (++place)->string();
         if (elsewhere.contains(folder)) folder = elsewhere.at(folder);

@@ -59,7 +59,9 @@ std::vector<std::string> histogram_lines(const LengthStatistics& lengths) {
     std::int64_t most = 1;
     std::size_t label_width = 0, count_width = 0;
     const auto label = [](const LengthBin& bin) {
-        return std::to_string(bin.from) + (bin.to == bin.from ? "" : "-" + std::to_string(bin.to));
+        auto text = std::to_string(bin.from);
+        if (bin.to != bin.from) text.append("-").append(std::to_string(bin.to));
+        return text;
     };
     for (const auto& bin : lengths.bins) {
         most = std::max(most, bin.samples);

@@ -80,7 +80,7 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
     const Spread& reference = yardstick.reference;
 
     const Spread& natural = yardstick.natural;
-    const double as_wide = candidate.scalar_type() == at::kDouble ? 8.0 : 1.0;
+    const double as_wide = candidate.scalar_type() == at::kDouble ? 32.0 : 1.0;
     const double u = as_wide * std::max(unit_roundoff(candidate.scalar_type()), yardstick.roundoff);
     Spread allowed{yardstick.factor * reference.rms + u * (2.0 * size.rms + 0.5 * natural.rms),
                    yardstick.factor * std::max(reference.largest, 4.0 * reference.rms) +

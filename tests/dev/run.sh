@@ -119,7 +119,7 @@ unknown_words_are_bad_input() {
     dev 2 fuzz rows --minutes 0
     expect_text "$TMPDIR/output" "--minutes is 0; expected a whole number from 1"
     dev 2 fuzz --hours 1
-    expect_text "$TMPDIR/output" "fuzz does not know --hours; it knows --minutes and --seconds"
+    expect_text "$TMPDIR/output" "fuzz does not know --hours; it knows --minutes, --seconds and --seed"
 }
 
 # sums_up STATUS CTEST_STATUS: runs the summary over $TMPDIR/sum, its output in $TMPDIR/output.

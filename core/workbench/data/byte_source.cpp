@@ -80,6 +80,13 @@ private:
 
 }  // namespace
 
+Packing packing_of(std::string_view start) {
+    if (start.starts_with("\x1f\x8b")) return Packing::gzip;
+    if (start.starts_with("BZh")) return Packing::bzip2;
+    if (start.starts_with("\x28\xb5\x2f\xfd")) return Packing::zstd;
+    return Packing::none;
+}
+
 ByteSource open_bytes(const std::string& path) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
@@ -93,14 +100,17 @@ ByteSource open_bytes(const std::string& path) {
     for (std::size_t i = 0; i < start.size(); ++i) file->rdbuf()->sungetc();  // a pipe cannot seek
     const auto size = std::filesystem::file_size(path, ignored);
     const Bounded bounded(path, ignored ? 0 : size);
-    if (start.substr(0, 2) == "\x1f\x8b")
-        return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
-    if (start.substr(0, 3) == "BZh")
-        return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
-    if (start == "\x28\xb5\x2f\xfd")
-        return {
-            std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(), WholeFrames()),
-            ""};
+    switch (packing_of(start)) {
+        case Packing::gzip:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
+        case Packing::bzip2:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
+        case Packing::zstd:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(),
+                                                   WholeFrames()),
+                    ""};
+        case Packing::none: break;
+    }
     return {std::move(file), ""};
 }
 

@@ -5,6 +5,7 @@
 #include <istream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace switchyard::data {
 
@@ -18,6 +19,12 @@ struct ByteSource {
 // What such a failure means: "cannot be read: Input/output error".
 std::string read_failure(const std::ios_base::failure& failure);
 
+enum class Packing { none, gzip, bzip2, zstd };
+
+// By the first bytes; four are enough.
+Packing packing_of(std::string_view start);
+
+// What is unpacked is not looked at again: a packed file within a packed file comes out packed.
 ByteSource open_bytes(const std::string& path);
 
 }  // namespace switchyard::data

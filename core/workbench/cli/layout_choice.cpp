@@ -1,12 +1,11 @@
 #include "core/workbench/cli/layout_choice.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -24,6 +23,7 @@
 #include "core/workbench/bench/measure/timing.h"
 #include "core/workbench/data/sample_list.h"
 #include "core/workbench/data/splitmix64.h"
+#include "core/workbench/data/splits.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/train/session.h"
 
@@ -39,13 +39,18 @@ struct Contender {
     resolver::Plan plan;
 };
 
-Contender planned(const config::Config& config, Layout layout, runtime::Registry& registry,
-                  const HostInfo& host, Missing missing) {
-    Contender made{config, {}};
-    made.config.batch.layout = layout;
-    made.plan =
-        model::make_plan(made.config, registry, host, auto_choice(made.config, registry, host, missing));
-    return made;
+// One for each of `layouts`, planned with the same measured times.
+std::vector<Contender> planned(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
+                               Missing missing) {
+    std::vector<config::Config> configs(layouts.size(), config);
+    for (std::size_t i = 0; i < layouts.size(); ++i) configs[i].batch.layout = layouts[i];
+    const auto choice = auto_choice(configs, registry, host, missing);
+    std::vector<Contender> contenders;
+    for (auto& one : configs) {
+        auto plan = model::make_plan(one, registry, host, choice);
+        contenders.push_back({std::move(one), std::move(plan)});
+    }
+    return contenders;
 }
 
 // Changes with whatever decides about the time of a step: not with learning rates, the steps to do, the seed.
@@ -58,13 +63,15 @@ std::string measured_class(const config::Config& config) {
     job.plugins = standard.plugins;
     job.run.seed = standard.run.seed;
     std::string text = config::canonical_text(job);
-    for (const auto* files : {&config.data.train, &config.data.target_train}) {
-        for (const auto& file : *files) {
+    const auto add_files = [&text](const std::vector<std::string>& files) {
+        for (const auto& file : files) {
             std::error_code none;
             const auto size = std::filesystem::file_size(file, none);
             if (!none) text += file + " " + std::to_string(size) + "\n";
         }
-    }
+    };
+    for (const auto& source : data::sources_of(config.data)) add_files(source.files);
+    add_files(config.data.target_train);
     return "batch.layout of " + std::string(name(config.model.type)) + ", " +
            std::string(name(config.task.kind)) + ", batch " + std::to_string(config.batch.size) + " (" +
            loader::text_hash(text).substr(0, 16) + ")";
@@ -95,16 +102,21 @@ bool same_candidates(const resolver::Measurement& measurement, const std::vector
 
 // Two batches' worth of the job's samples, drawn without repetition: every contender works on the same ones.
 data::SampleList drawn_samples(const SampleSource& all, const config::BatchConfig& batch) {
-    std::vector<std::int64_t> order(static_cast<std::size_t>(all.size()));
-    std::iota(order.begin(), order.end(), 0);
     data::SplitMix64 random(1, 0, 0);
-    for (std::size_t i = order.size(); i > 1; --i)
-        std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
     data::SampleList samples;
     std::int64_t tokens = 0;
-    for (const auto index : order) {
+    // The first steps of a Fisher-Yates shuffle, of which only what has moved is kept.
+    std::unordered_map<std::int64_t, std::int64_t> moved;
+    const auto at = [&moved](std::int64_t place) {
+        const auto found = moved.find(place);
+        return found == moved.end() ? place : found->second;
+    };
+    for (std::int64_t i = 0; i < all.size(); ++i) {
         const bool enough = batch.tokens > 0 ? tokens >= 2 * batch.tokens : samples.size() >= 2 * batch.size;
         if (enough) break;
+        const auto drawn = i + random.below(all.size() - i);
+        const auto index = at(drawn);
+        moved[drawn] = at(i);
         samples.add(all.get(index, 0));
         tokens += all.length(index);
     }
@@ -192,9 +204,7 @@ LayoutChoice judged(const resolver::Measurement& measurement) {
 
 LayoutChoice choose_layout(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
                            Missing missing) {
-    std::vector<Contender> contenders;
-    for (const Layout layout : layouts)
-        contenders.push_back(planned(config, layout, registry, host, missing));
+    const auto contenders = planned(config, registry, host, missing);
     const auto &padded = contenders.front(), &packed = contenders.back();
     if (!padded.plan.ok() && packed.plan.ok())
         return {Layout::packed, "packed (auto: the padded layout is not served)"};
@@ -202,8 +212,8 @@ LayoutChoice choose_layout(const config::Config& config, runtime::Registry& regi
     if (const auto why = rank_because(config, host); !why.empty())
         return fallen_back("not measured, because of " + why);
 
-    if (config.data.train.empty())
-        return fallen_back("not measured: data.train names no samples to measure with");
+    if (!config.data.given())
+        return fallen_back("not measured: [data] names no samples to measure with");
     const auto cache = measurement_cache(config, host);
     const auto wanted = measured_class(config);
     std::vector<std::string> notes;

@@ -9,6 +9,7 @@
 
 #include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/runtime/operations/check.h"
+#include "core/kernel/runtime/plugin_library.h"
 
 namespace switchyard::runtime {
 

@@ -8,7 +8,7 @@
 
 namespace switchyard::base {
 
-std::string executed_text(const Json& executed) {
+std::string executed_text(const Json& executed, Called when) {
     std::string text;
     if (!executed.is_object()) return text;
     std::vector<std::pair<std::string, std::set<std::string>>> slots;
@@ -19,7 +19,8 @@ std::string executed_text(const Json& executed) {
         auto& names = slots.back().second;
         for (const auto& row : rows.is_array() ? rows : Json::array()) {
             const auto phase = text_of(row, "phase");
-            if (!row.is_object() || (row.contains("phase") && phase != "train")) continue;
+            const bool other = when == Called::in_training && row.contains("phase") && phase != "train";
+            if (!row.is_object() || other) continue;
             const auto component = text_of(row, "component"), plugin = text_of(row, "plugin"),
                        variant = text_of(row, "variant");
             std::string name = plugin.empty() || plugin == component ? component : plugin + "/" + component;

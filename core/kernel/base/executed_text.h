@@ -7,9 +7,11 @@
 
 namespace switchyard::base {
 
-// "attention torch@math, optimizer torch": who was called in training, slot by slot, from what was counted
+enum class Called { in_training, at_all };
+
+// "attention torch@math, optimizer torch": who was called, slot by slot, from what was counted
 // ({"attention": [{"component": ..., "plugin": ..., "variant": ..., "phase": ...}, ...], ...}). What is not
 // so formed is passed over: other programs write it too.
-std::string executed_text(const Json& executed);
+std::string executed_text(const Json& executed, Called when = Called::in_training);
 
 }  // namespace switchyard::base

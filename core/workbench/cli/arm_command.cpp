@@ -35,6 +35,10 @@ Prepared prepare(const Json& message) {
     options.trust = message.contains("trust") && base::needed_flag(message, "trust");
     prepared.job = plan_job(options);
     compare::ArmServerOptions arm;
+    const auto operation = parse<compare::Operation>(base::needed_text(message, "operation"));
+    if (!operation) throw Failure("\"operation\" is " + base::text_of(message, "operation"));
+    arm.operation = *operation;
+    arm.samples = base::needed_integer(message, "samples");
     arm.first_step_file = base::needed_text(message, "first_step_file");
     arm.export_folder = base::text_of(message, "export_folder");
     arm.cycle = message.contains("cycle") ? base::needed_integer(message, "cycle") : 0;
@@ -44,7 +48,7 @@ Prepared prepare(const Json& message) {
             throw Failure(error);
     }
     auto& job = *prepared.job;
-    prepared.arm = std::make_unique<compare::ArmServer>(job.config, job.plan, *job.registry, job.host, arm);
+    prepared.arm = compare::make_arm_server(job.config, job.plan, *job.registry, job.host, arm);
     return prepared;
 }
 

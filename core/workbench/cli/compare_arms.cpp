@@ -114,7 +114,7 @@ private:
             checked_.config = std::move(*config);
             return "";
         }
-        arm.differs = compare::unfair_differences(checked_.config, *config);
+        arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation);
         if (arm.differs.empty() || request_.force) return "";
         return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
                joined(arm.differs, "\n    ") +

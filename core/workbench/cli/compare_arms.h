@@ -13,6 +13,7 @@ namespace switchyard::cli {
 struct ArmsRequest {
     JobOptions job;  // the configuration, with what is set for all arms
     compare::WrittenArms written;
+    compare::Operation operation = compare::Operation::step;
     bool force = false;  // compare arms that are no fair comparison too, and mark them
 };
 

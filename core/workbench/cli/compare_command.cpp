@@ -19,7 +19,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/compare/arms/arm_process.h"
-#include "core/workbench/compare/arms/arm_server.h"
+#include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
@@ -31,6 +31,8 @@ namespace {
 
 struct CompareOptions {
     ArmsRequest arms;
+    std::string operation{name(compare::Operation::step)};
+    std::int64_t samples = 0;  // 0: not said
     int blocks = 0;
     std::int64_t steps_per_block = 0;
     double seconds = 60.0;
@@ -67,13 +69,40 @@ private:
     std::string path_;
 };
 
+constexpr std::int64_t default_samples = 1024;
+
+std::int64_t samples_of_pass(const CompareOptions& options) {
+    return options.samples > 0 ? options.samples : default_samples;
+}
+
+// Options that mean nothing for the operation.
+void check_operation(const CompareOptions& options) {
+    if (options.arms.operation == compare::Operation::step) {
+        if (options.samples > 0)
+            throw Failure("--samples is for --operation forward; batch.size says how many a step has");
+        return;
+    }
+    const std::pair<const char*, bool> of_training[] = {
+        {"--seeds", options.seeds > 0},
+        {"--steps", options.steps > 0},
+        {"--loss-equivalence", !options.loss_equivalence.empty()}};
+    for (const auto& [option, given] : of_training) {
+        if (given)
+            throw Failure(std::string(option) + " trains to the end; --operation forward trains nothing");
+    }
+}
+
 std::string describe(const CompareOptions& options, const CheckedArms& checked) {
     const auto& config = checked.config;
     const auto& m = config.model;
     std::string text = std::string(name(m.type)) + ", " + std::to_string(m.layers) + " layers, hidden " +
-                       std::to_string(m.hidden_size) + "; " +
-                       std::to_string(config.batch.size * config.train.grad_accumulation_steps) +
-                       " samples a step, ";
+                       std::to_string(m.hidden_size) + "; ";
+    if (options.arms.operation == compare::Operation::forward)
+        text += "forwards only, " + std::to_string(samples_of_pass(options)) +
+                (config.data.given() ? " samples at most" : " samples") + " a pass, ";
+    else
+        text +=
+            std::to_string(config.batch.size * config.train.grad_accumulation_steps) + " samples a step, ";
     if (config.data.given()) return text + "the job's own data";
     return text + "random tokens, " +
            (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +
@@ -116,6 +145,7 @@ private:
 
     compare::ExperimentSettings read_settings() {
         compare::ExperimentSettings settings;
+        settings.operation = options_.arms.operation;
         settings.blocks = options_.blocks;
         settings.steps_per_block = options_.steps_per_block;
         settings.time_ms = options_.seconds * 1e3;
@@ -136,8 +166,9 @@ private:
             throw Failure(
                 "--seeds: the configuration has no train.steps; --steps N says how many steps to train");
         messages_ = std::make_unique<ArmMessages>(
-            checked_, MessageOptions{options_.arms.job, folder_.path(), options_.lengths, settings.loss_steps,
-                                     settings.seeds});
+            checked_,
+            MessageOptions{options_.arms.job, folder_.path(), settings.operation, samples_of_pass(options_),
+                           options_.lengths, settings.loss_steps, settings.seeds});
         settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
         settings.shared_steps = [this](int seed) { return messages_->shared_steps(seed); };
         settings.drift = [this](std::size_t arm, std::size_t base) {
@@ -253,6 +284,19 @@ Action setup_compare(CLI::App& command) {
     add_job_options(command, options->arms.job);
     add_arm_options(command, *options);
     add_timing_options(command, *options);
+    command
+        .add_option(
+            "--operation", options->operation,
+            "step: training steps; forward: passes over the same samples without gradients, in batches of "
+            "each arm's own")
+        ->check(CLI::IsMember(
+            std::vector<std::string>(names<compare::Operation>.begin(), names<compare::Operation>.end())))
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_number(
+        command, "--samples", options->samples,
+        "forward: samples of a pass, drawn from the job's; default: " + std::to_string(default_samples), "N",
+        whole_number(1, 100000000));
     add_number(command, "--seeds", options->seeds,
                "train each arm to the end with this many seeds and compare final losses", "K",
                whole_number(1, 1000));
@@ -269,7 +313,11 @@ Action setup_compare(CLI::App& command) {
     command.add_option("--fastest", options->fastest, "write the values for --set that give the fastest arm")
         ->check(output_file())
         ->type_name("FILE");
-    return [options] { return CompareRun(*options).run(); };
+    return [options] {
+        options->arms.operation = *parse<compare::Operation>(options->operation);
+        check_operation(*options);
+        return CompareRun(*options).run();
+    };
 }
 
 }  // namespace switchyard::cli

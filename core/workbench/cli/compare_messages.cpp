@@ -76,7 +76,7 @@ std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
 
 // Where external arms load the batches from a file, all arms train on the batches of that file.
 std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
-    if (!external_) return 0;
+    if (!external_ || options_.operation == compare::Operation::forward) return 0;
     return what.seed < 0 ? kept_steps : std::min(most_kept, options_.loss_steps);
 }
 
@@ -87,6 +87,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     const auto steps = what.seed < 0 ? config.train.steps : options_.loss_steps;
     Json message{{"type", "prepare"},
                  {"protocol", compare::arm_protocol},
+                 {"operation", name(options_.operation)},
                  {"name", arm.name},
                  {"seed", seed},
                  {"first_step_file", what.seed < 0 ? first_step_file(what.arm) : ""}};
@@ -115,6 +116,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["trust"] = options_.job.trust;
     message["overrides"] = overrides;
     message["cycle"] = cycle(what);
+    message["samples"] = options_.samples;
     message["lengths"] = options_.lengths;
     if (what.arm == arms_.reference_arm) {
         message["amplification"] = what.seed < 0;

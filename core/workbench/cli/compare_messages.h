@@ -13,8 +13,10 @@ namespace switchyard::cli {
 
 struct MessageOptions {
     JobOptions job;
-    std::string folder;   // for files between arms
-    std::string lengths;  // of random samples
+    std::string folder;  // for files between arms
+    compare::Operation operation = compare::Operation::step;
+    std::int64_t samples = 0;  // of a pass
+    std::string lengths;       // of random samples
     std::int64_t loss_steps = 0;
     int seeds = 0;
 };

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -21,8 +20,8 @@
 #include "core/kernel/runtime/random_state.h"
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/timing.h"
+#include "core/workbench/data/drawing.h"
 #include "core/workbench/data/sample_list.h"
-#include "core/workbench/data/splitmix64.h"
 #include "core/workbench/data/splits.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/train/session.h"
@@ -40,8 +39,8 @@ struct Contender {
 };
 
 // One for each of `layouts`, planned with the same measured times.
-std::vector<Contender> planned(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
-                               Missing missing) {
+std::vector<Contender> planned(const config::Config& config, runtime::Registry& registry,
+                               const HostInfo& host, Missing missing) {
     std::vector<config::Config> configs(layouts.size(), config);
     for (std::size_t i = 0; i < layouts.size(); ++i) configs[i].batch.layout = layouts[i];
     const auto choice = auto_choice(configs, registry, host, missing);
@@ -102,21 +101,13 @@ bool same_candidates(const resolver::Measurement& measurement, const std::vector
 
 // Two batches' worth of the job's samples, drawn without repetition: every contender works on the same ones.
 data::SampleList drawn_samples(const SampleSource& all, const config::BatchConfig& batch) {
-    data::SplitMix64 random(1, 0, 0);
+    data::Drawing drawing(all.size(), 1);
     data::SampleList samples;
     std::int64_t tokens = 0;
-    // The first steps of a Fisher-Yates shuffle, of which only what has moved is kept.
-    std::unordered_map<std::int64_t, std::int64_t> moved;
-    const auto at = [&moved](std::int64_t place) {
-        const auto found = moved.find(place);
-        return found == moved.end() ? place : found->second;
-    };
-    for (std::int64_t i = 0; i < all.size(); ++i) {
+    while (drawing.left() > 0) {
         const bool enough = batch.tokens > 0 ? tokens >= 2 * batch.tokens : samples.size() >= 2 * batch.size;
         if (enough) break;
-        const auto drawn = i + random.below(all.size() - i);
-        const auto index = at(drawn);
-        moved[drawn] = at(i);
+        const auto index = drawing.next();
         samples.add(all.get(index, 0));
         tokens += all.length(index);
     }
@@ -212,8 +203,7 @@ LayoutChoice choose_layout(const config::Config& config, runtime::Registry& regi
     if (const auto why = rank_because(config, host); !why.empty())
         return fallen_back("not measured, because of " + why);
 
-    if (!config.data.given())
-        return fallen_back("not measured: [data] names no samples to measure with");
+    if (!config.data.given()) return fallen_back("not measured: [data] names no samples to measure with");
     const auto cache = measurement_cache(config, host);
     const auto wanted = measured_class(config);
     std::vector<std::string> notes;

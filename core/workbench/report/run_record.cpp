@@ -247,13 +247,15 @@ StackTimes times_of_arms(const Json& json) {
     const Json &arms = member(json, "arms"), &pairs = member(json, "pairs");
     StackTimes times;
     times.whole_runs = true;
+    const auto called =
+        text_of(json, "operation") == "forward" ? base::Called::at_all : base::Called::in_training;
     times.what = text_of(json, "title");
     times.base = pairs.empty() ? text_of(arms.front(), "name") : text_of(pairs.front(), "base");
     for (const auto& arm : arms) {
         StackRow row;
         row.name = text_of(arm, "name");
         row.details = text_of(arm, "dtype");
-        row.ran = base::executed_text(member(arm, "executed"));
+        row.ran = base::executed_text(member(arm, "executed"), called);
         if (row.ran.empty()) row.ran = text_of(arm, "description");
         row.message = text_of(arm, "reason");
         row.is_base = row.name == times.base;

@@ -85,7 +85,7 @@ std::string stacks_section(const StackTimes& stacks) {
         html += "<p class=\"muted\">Timed: " + escape(shortened(stacks.what, 400)) + ".</p>\n";
     html += "<figure>\n" + bar_plot_for_all(plot_of(stacks, count)) +
             "<figcaption>Shorter is faster. The speedup is over the base; memory is " +
-            (stacks.whole_runs ? "the most live tensor bytes within a step."
+            (stacks.whole_runs ? "the most live tensor bytes within a turn."
                                : "what a call takes beyond its inputs.") +
             "</figcaption>\n</figure>\n" + table_of(stacks, count);
     if (count < stacks.rows.size())

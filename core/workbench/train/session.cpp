@@ -104,6 +104,13 @@ LoaderParams Session::params(bool training) const {
     return loader_params(config_, tokenizer_ ? tokenizer_->filling() : 0, training);
 }
 
+const runtime::DataLoaderOp& Session::start_train_loader(const SampleSource& samples) {
+    auto all = params(true);
+    all.drop_last = false;
+    train_loader_.start(samples, all);
+    return train_loader_;
+}
+
 const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
     eval_loader_.start(samples, params(false));
     return eval_loader_;

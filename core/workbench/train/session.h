@@ -47,6 +47,8 @@ public:
     // The same on other samples, which outlive the trainer, with nothing to evaluate on: for benchmarks.
     // Needs no load_data.
     Trainer make_trainer(const SampleSource& samples);
+    // Begins batches of `samples` as training has them, but leaves none out; `samples` outlives them.
+    const runtime::DataLoaderOp& start_train_loader(const SampleSource& samples);
     // Begins batches of `samples` in order, for evaluation; `samples` outlives them.
     const runtime::DataLoaderOp& start_eval_loader(const SampleSource& samples);
 

@@ -135,6 +135,13 @@ TEST_CASE(
     CHECK(unfair_differences(base, loaded({"model.layers=3", "run.seed=7"})) ==
           Words{"run.seed: 7, the base has 0", "model.layers: 3, the base has 12"});
     CHECK(unfair_differences(base, loaded({"batch.size=8"})) == Words{"batch.size: 8, the base has 32"});
+    // Without training it does not matter how samples are put into batches, only what is cut off them.
+    const auto in_batches = [&](const Words& words) {
+        return unfair_differences(base, loaded(words), Operation::forward);
+    };
+    CHECK(in_batches({"batch.size=8", "batch.pad_multiple=8", "batch.layout=packed"}).empty());
+    CHECK(in_batches({"batch.max_length=64"}) == Words{"batch.max_length: 64, the base has 512"});
+    CHECK(in_batches({"run.seed=7"}) == Words{"run.seed: 7, the base has 0"});
 }
 
 TEST_CASE("[[arm]] tables are read with their folder, and mistakes in them told") {

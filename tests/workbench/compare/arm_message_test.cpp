@@ -52,8 +52,20 @@ TEST_CASE("an arm needs to say little") {
     CHECK(std::get<Turn>(answer).peak_memory_bytes == -1);
     const auto ready = read_ready(R"({"type":"report","loss":null})");
     REQUIRE(std::holds_alternative<Ready>(ready));
+    CHECK(std::get<Ready>(ready).operation == Operation::step);
     CHECK(std::isnan(std::get<Ready>(ready).loss));
     CHECK_FALSE(std::get<Ready>(ready).first_step_written);
+}
+
+TEST_CASE("what an arm is ready for goes through its message and back") {
+    Ready ready;
+    ready.operation = Operation::forward;
+    const auto answer = read_ready(to_message(ready).dump());
+    REQUIRE(std::holds_alternative<Ready>(answer));
+    CHECK(std::get<Ready>(answer).operation == Operation::forward);
+    const auto other = read_ready(R"({"type":"report","loss":null,"operation":"sing"})");
+    REQUIRE(std::holds_alternative<ProtocolError>(other));
+    CHECK_THAT(std::get<ProtocolError>(other).text, contains("has an \"operation\" that was not asked for"));
 }
 
 TEST_CASE("an error is the arm's own word") {

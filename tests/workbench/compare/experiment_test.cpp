@@ -278,3 +278,32 @@ TEST_CASE("an arm's counts are those of the batches that all arms share") {
     CHECK(wrong_counts({{1, 1}, {2, 2}, {3, 3}}, 2, 4, 3 + 1 + 2 + 3, 9)
               .empty());  // the first comes after the last
 }
+
+TEST_CASE("passes of forwards are compared by their samples, and nothing is said of training") {
+    auto settings = quick_settings();
+    settings.operation = Operation::forward;
+    auto slow = steady(200), fast = steady(50);
+    slow.operation = fast.operation = Operation::forward;
+    const auto result = compared({{"slow", slow}, {"fast", fast}}, settings);
+    REQUIRE(result.pairs.size() == 1);
+    CHECK(result.operation == Operation::forward);
+    CHECK(result.pairs[0].speedup.median == Approx(4.0));
+    CHECK_FALSE(result.arms[0].stability.stable.has_value());
+    CHECK(result.arms[0].stability.reason.empty());
+}
+
+TEST_CASE("an arm that passes over fewer samples is told, and one that would train instead") {
+    auto settings = quick_settings();
+    settings.operation = Operation::forward;
+    auto whole = steady(100), less = steady(50), trains = steady(50);
+    whole.operation = less.operation = Operation::forward;
+    less.samples = 3;
+    const auto result = compared({{"whole", whole}, {"less", less}, {"trains", trains}}, settings);
+    CHECK(result.arms[0].ok());
+    CHECK(result.arms[1].status == ArmStatus::protocol_error);
+    CHECK(result.arms[1].reason == "it reports 3 samples for 1 pass; each is over 4");
+    CHECK(result.arms[2].status == ArmStatus::failed);
+    CHECK(result.arms[2].reason ==
+          "does not do the operation forward: its answer to prepare has no \"operation\": \"forward\"");
+    CHECK(result.exit_code() == 1);
+}

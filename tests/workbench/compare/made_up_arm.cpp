@@ -27,6 +27,7 @@ private:
         seed_ = message["seed"];
         log_.push_back(name_ + " prepares");
         compare::Ready ready;
+        ready.operation = arm_.operation;
         ready.dtype = arm_.dtype;
         ready.loss = arm_.first_loss;
         ready.first_step_written = true;
@@ -50,7 +51,7 @@ private:
             turn.step_ms.push_back(arm_.claims * ms);
             turn.loss.push_back(arm_.loss(step_) + arm_.seed_shift(seed_));
         }
-        turn.samples = 4 * steps;
+        turn.samples = arm_.samples * steps;
         turn.tokens = 100 * steps;
         turn.peak_memory_bytes = 1'000'000;
         turn.involuntary_switches = arm_.involuntary_switches;

@@ -22,6 +22,8 @@ struct MadeUp {
     double claims = 1.0;  // of its time
     double first_loss = 2.0;
     std::string dtype = "float32";
+    compare::Operation operation = compare::Operation::step;  // that it is ready for
+    std::int64_t samples = 4;                                 // of a step, or of a pass
 };
 
 // What went on, in order: "a prepares", "b runs 3", "a ends".

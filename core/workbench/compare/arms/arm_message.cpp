@@ -105,6 +105,11 @@ Answer answer(const std::string& line, Read&& read) {
 ReadyAnswer read_ready(const std::string& line) {
     return answer<ReadyAnswer>(line, [](const Json& object) {
         Ready ready;
+        if (const auto operation = text(object, "operation"); !operation.empty()) {
+            const auto known = parse<Operation>(operation);
+            if (!known) throw InvalidMessage("has an \"operation\" that was not asked for");
+            ready.operation = *known;
+        }
         ready.description = text(object, "description");
         ready.dtype = text(object, "dtype");
         ready.loss = number(member(object, "loss"), "loss");
@@ -151,6 +156,7 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
 
 Json to_message(const Ready& ready) {
     Json json{{"type", "report"},
+              {"operation", name(ready.operation)},
               {"description", ready.description},
               {"dtype", ready.dtype},
               {"loss", base::number_or_null(ready.loss)},

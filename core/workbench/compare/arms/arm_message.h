@@ -3,7 +3,8 @@
 //
 //     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may
 //                    come again
-//                    {"type": "run", "steps": 5}   train that many steps, answer with their times and losses
+//                    {"type": "run", "steps": 5}   do that many steps (or passes), answer with their times
+//                    and losses
 //                    {"type": "quit"}              end
 //     from the arm   {"type": "report", ...}       the answer to prepare and to run
 //                    {"type": "error", "text": ""} it cannot go on
@@ -23,6 +24,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/workbench/compare/arms/operation.h"
+
 namespace switchyard::compare {
 
 inline constexpr int arm_protocol = 2;
@@ -36,6 +39,7 @@ struct Drift {
 
 // The answer to prepare.
 struct Ready {
+    Operation operation = Operation::step;                   // that it is ready for
     std::string description;                                 // "PyTorch 2.11.0, torch.compile"
     std::string dtype;                                       // of the matrix products
     double loss = std::numeric_limits<double>::quiet_NaN();  // of the first step's batches, dropout off

@@ -169,9 +169,11 @@ private:
     std::set<std::string> names_;
 };
 
-// The layout of batches is how the same samples stand in memory: that is compared.
-bool should_be_equal(const std::string& key) {
+// The layout of batches is how the same samples stand in memory: that is compared. Where nothing is trained,
+// samples may be put into any batches, but for what is cut off them.
+bool should_be_equal(const std::string& key, Operation operation) {
     if (key == "batch.layout") return false;
+    if (operation == Operation::forward && key.starts_with("batch.")) return key == "batch.max_length";
     for (const char* section : {"model.", "data.", "batch.", "task."}) {
         if (key.starts_with(section)) return true;
     }
@@ -189,11 +191,12 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
     return lister.finish();
 }
 
-std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm) {
+std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
+                                            Operation operation) {
     std::vector<std::string> list;
     for (const auto& section : config::sections()) {
         for (const auto& field : section.fields) {
-            if (!should_be_equal(field.key)) continue;
+            if (!should_be_equal(field.key, operation)) continue;
             const auto theirs = config::value_text(field, field.get(arm));
             const auto ours = config::value_text(field, field.get(base));
             if (theirs != ours) list.push_back(field.key + ": " + theirs + ", the base has " + ours);

@@ -34,6 +34,7 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
 // In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout,
 // [task], run.seed, train.weights.
 // "model.layers: 6, the base has 12".
-std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm);
+std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
+                                            Operation operation = Operation::step);
 
 }  // namespace switchyard::compare

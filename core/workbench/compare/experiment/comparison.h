@@ -82,10 +82,11 @@ struct PairResult {
 };
 
 struct Comparison {
+    Operation operation = Operation::step;
     std::vector<ArmResult> arms;
     std::vector<PairResult> pairs;
     int blocks = 0;
-    std::int64_t steps_per_block = 0;  // that are timed
+    std::int64_t steps_per_block = 0;  // that are timed; passes of Operation::forward
     std::int64_t lead_in = 0;          // steps before them in each turn, not timed
     std::int64_t warm_up_steps = 0;
     std::uint64_t seed = 0;

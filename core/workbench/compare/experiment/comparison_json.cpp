@@ -98,7 +98,8 @@ Json to_json(const Comparison& comparison) {
     Json margin = nullptr;
     if (comparison.margin)
         margin = {{"size", comparison.margin->size}, {"relative", comparison.margin->relative}};
-    return {{"arms", arms},
+    return {{"operation", name(comparison.operation)},
+            {"arms", arms},
             {"pairs", pairs},
             {"blocks", comparison.blocks},
             {"steps_per_block", comparison.steps_per_block},

@@ -132,7 +132,7 @@ double peak_bytes(const ArmResult& arm) { return static_cast<double>(arm.peak_me
 std::string speeds(const Comparison& comparison) {
     HtmlTable table({{"Arm"},
                      {"dtype"},
-                     {"ms a step [95 %]", true},
+                     {"ms a " + std::string(unit_of(comparison.operation)) + " [95 %]", true},
                      {"Samples/s", true},
                      {"Tokens/s", true},
                      {"Peak memory", true}});
@@ -246,7 +246,12 @@ std::string memory(const Comparison& comparison) {
 }
 
 std::string blocks(const Comparison& comparison) {
-    LinePlot plot{"Time of every block", "One point for each arm and block.", "ms a step", {}, true, "block"};
+    LinePlot plot{"Time of every block",
+                  "One point for each arm and block.",
+                  "ms a " + std::string(unit_of(comparison.operation)),
+                  {},
+                  true,
+                  "block"};
     int outliers = 0;
     for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
         const auto& result = comparison.arms[arm];
@@ -263,7 +268,10 @@ std::string blocks(const Comparison& comparison) {
             plot.curves.push_back({result.spec.name, hue_of(arm), Curve::Look::points, points});
     }
     if (plot.curves.empty()) return "";
-    std::string caption = "In each block every arm trained on the same batches, in an order drawn anew.";
+    std::string caption = comparison.operation == Operation::step
+                              ? "In each block every arm trained on the same batches"
+                              : "In each block every arm passed over the same samples";
+    caption += ", in an order drawn anew.";
     if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
     return "<figure>\n" + report::legend(plot.curves) + report::line_plot_for_all(plot) + "<figcaption>" +
            escape(caption) + "</figcaption>\n</figure>\n";
@@ -283,8 +291,11 @@ std::string drift(const Comparison& comparison) {
                    number(arm.drift.gradient, 2),
                    number(arm.allowed.output, 2) + ", " + number(arm.allowed.gradient, 2)});
     }
-    return any ? note("Relative distance of the first step from that of " + base_of(comparison) +
-                      ": equal weights, the same batches, dropout off.") +
+    const bool steps = comparison.operation == Operation::step;
+    return any ? note("Relative distance of the " +
+                      std::string(steps ? "first step" : "first samples' outputs") + " from " +
+                      (steps ? "that of " : "those of ") + base_of(comparison) +
+                      ": equal weights, the same " + (steps ? "batches" : "samples") + ", dropout off.") +
                      table.html()
                : "";
 }
@@ -293,7 +304,7 @@ std::string what_ran(const Comparison& comparison) {
     HtmlTable table({{"Arm"}, {"What ran, counted"}});
     bool any = false;
     for (const auto& arm : comparison.arms) {
-        const auto ran = base::executed_text(arm.executed);
+        const auto ran = base::executed_text(arm.executed, called(comparison));
         if (ran.empty() && arm.description.empty()) continue;
         any = true;
         table.row({escape(arm.spec.name), escape(shortened(ran.empty() ? arm.description : ran, 600))});
@@ -310,9 +321,11 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
     add("Configuration", facts.config);
     add("Its fingerprint", facts.config_fingerprint);
     add("Blocks", std::to_string(comparison.blocks));
-    add("Timed steps in a block", std::to_string(comparison.steps_per_block));
-    add("Steps before them, not timed", std::to_string(comparison.lead_in));
-    add("Steps of warm-up", std::to_string(comparison.warm_up_steps));
+    const std::string units(units_of(comparison.operation));
+    add("Operation", std::string(name(comparison.operation)));
+    add("Timed " + units + " in a block", std::to_string(comparison.steps_per_block));
+    add("Of these " + units + " before, not timed", std::to_string(comparison.lead_in));
+    add("Of these " + units + " to warm up", std::to_string(comparison.warm_up_steps));
     add("Seed of the order", std::to_string(comparison.seed));
     for (const auto& [fact, value] : facts.host) add(fact, value);
     if (!facts.command.empty())
@@ -326,11 +339,14 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
 std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts) {
     std::string body = head(comparison, facts);
     body += section("Speed", ratios(comparison) + speeds(comparison));
-    body += section("Loss", losses(comparison));
-    body += section("Stability", stability(comparison));
+    if (comparison.operation == Operation::step) {
+        body += section("Loss", losses(comparison));
+        body += section("Stability", stability(comparison));
+    }
     body += section("Memory", memory(comparison));
     body += section("Blocks", blocks(comparison));
-    body += section("First step", drift(comparison));
+    body +=
+        section(comparison.operation == Operation::step ? "First step" : "First samples", drift(comparison));
     body += section("What ran", what_ran(comparison));
     body += section("How", how(comparison, facts));
     if (comparison.arms.size() > shown_arms)

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/kernel/base/executed_text.h"
 #include "core/workbench/compare/experiment/comparison.h"
 
 namespace switchyard::compare {
@@ -14,6 +15,9 @@ namespace switchyard::compare {
 // Lines of at most 100 columns where names allow it.
 std::string to_text(const Comparison& comparison);
 nlohmann::ordered_json to_json(const Comparison& comparison);
+
+// Whose calls are told: those in training, where something was trained.
+base::Called called(const Comparison& comparison);
 
 // "torch is FASTER than naive: 1.85 [1.82, 1.88] times as fast".
 std::string sentence(const Comparison& comparison, const PairResult& pair);

@@ -49,7 +49,7 @@ std::string status_text(ArmStatus status) {
 std::string speeds(const Comparison& comparison) {
     bench::TextTable table({{"arm", Align::left},
                             {"dtype", Align::left},
-                            {"ms a step [95 %]", Align::left},
+                            {"ms a " + std::string(unit_of(comparison.operation)) + " [95 %]", Align::left},
                             {"samples/s"},
                             {"tokens/s"},
                             {"memory"}});
@@ -94,8 +94,12 @@ std::string stability(const Comparison& comparison) {
 }
 
 std::string drifts(const Comparison& comparison) {
-    bench::TextTable table(
-        {{"first step, from the base", Align::left}, {"loss"}, {"outputs"}, {"gradients"}});
+    bench::TextTable table({{comparison.operation == Operation::step ? "first step, from the base"
+                                                                     : "first samples, from the base",
+                             Align::left},
+                            {"loss"},
+                            {"outputs"},
+                            {"gradients"}});
     bool any = false;
     for (const auto& pair : comparison.pairs) {
         const auto& arm = comparison.arms[pair.arm];
@@ -109,7 +113,7 @@ std::string drifts(const Comparison& comparison) {
 std::string what_ran(const Comparison& comparison) {
     std::string text;
     for (const auto& arm : comparison.arms) {
-        const auto ran = base::executed_text(arm.executed);
+        const auto ran = base::executed_text(arm.executed, called(comparison));
         if (!ran.empty()) text += paragraph(arm.spec.name + ": " + ran);
     }
     return text.empty() ? "" : "\nwhat ran\n" + text;
@@ -174,6 +178,10 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
     }
 }
 
+base::Called called(const Comparison& comparison) {
+    return comparison.operation == Operation::step ? base::Called::in_training : base::Called::at_all;
+}
+
 std::string to_text(const Comparison& comparison) {
     int outliers = 0, samples = 0;
     for (const auto& arm : comparison.arms) {
@@ -183,15 +191,16 @@ std::string to_text(const Comparison& comparison) {
     }
     std::string text = speeds(comparison);
     text += "  " + std::to_string(comparison.blocks) + " blocks of " +
-            std::to_string(comparison.steps_per_block) +
-            (comparison.steps_per_block == 1 ? " step" : " steps") + " after " +
-            std::to_string(comparison.warm_up_steps) + " to warm up";
+            std::to_string(comparison.steps_per_block) + " " +
+            std::string(comparison.steps_per_block == 1 ? unit_of(comparison.operation)
+                                                        : units_of(comparison.operation)) +
+            " after " + std::to_string(comparison.warm_up_steps) + " to warm up";
     if (outliers > 0)
         text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
                 " samples left out as outliers";
     if (comparison.stopped) text += "; STOPPED before its end";
-    text += "\n" + stability(comparison) + drifts(comparison) + what_ran(comparison) + losses(comparison) +
-            verdicts(comparison);
+    text += "\n" + (comparison.operation == Operation::step ? stability(comparison) : "") +
+            drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
     return text;
 }
 

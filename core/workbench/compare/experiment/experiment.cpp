@@ -19,6 +19,7 @@ class Experiment {
 public:
     Experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings)
         : arms_(std::move(arms)), settings_(settings), random_(settings.seed) {
+        result_.operation = settings.operation;
         result_.seed = settings.seed;
         result_.seeds = settings.seeds;
         result_.loss_steps = settings.loss_steps;
@@ -40,6 +41,7 @@ public:
         prepare_all(-1);
         measure_drift();
         if (going()) warm_up();
+        compare_passes();
         if (going()) run_blocks();
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
@@ -141,6 +143,11 @@ private:
         if (const auto* error = std::get_if<ArmError>(&answer))
             return end(at, ArmStatus::failed, error->text);
         const auto& ready = std::get<Ready>(answer);
+        if (ready.operation != settings_.operation)
+            return end(at, ArmStatus::failed,
+                       "does not do the operation " + std::string(name(settings_.operation)) +
+                           ": its answer to prepare has no \"operation\": \"" +
+                           std::string(name(settings_.operation)) + "\"");
         auto& arm = result_.arms[at];
         arm.description = ready.description;
         arm.dtype = ready.dtype;
@@ -165,11 +172,27 @@ private:
             if (!arm.ok() || !arm.spec.differs.empty()) continue;
             if (settings_.drift && first_step_written_[at] && first_step_written_[from])
                 arm.drift = settings_.drift(at, from);
-            arm.drift.loss =
-                std::abs(first_loss_[at] - first_loss_[from]) / std::max(std::abs(first_loss_[from]), 1e-30);
+            arm.drift.loss = relative(first_loss_[at], first_loss_[from]);
             if (known != amplification_.end())
                 arm.allowed = allowed_drift(**known, result_.arms[from].dtype, arm.dtype);
         }
+    }
+
+    // The mean loss of a pass, which says more than that of the first samples, and which every arm tells.
+    void compare_passes() {
+        if (settings_.operation != Operation::forward) return;
+        const ArmResult* base = nullptr;
+        for (auto& arm : result_.arms) {
+            if (!arm.ok() || arm.losses.empty()) continue;
+            if (base == nullptr)
+                base = &arm;
+            else if (arm.spec.differs.empty())
+                arm.drift.loss = relative(arm.losses.front(), base->losses.front());
+        }
+    }
+
+    static double relative(double value, double base) {
+        return std::abs(value - base) / std::max(std::abs(base), 1e-30);
     }
 
     // Steps of one arm, their losses kept; nothing where it failed.
@@ -201,6 +224,10 @@ private:
             end(at, ArmStatus::protocol_error, wrong);
             return std::nullopt;
         }
+        if (const auto wrong = wrong_samples(turn, steps); !wrong.empty()) {
+            end(at, ArmStatus::protocol_error, wrong);
+            return std::nullopt;
+        }
         done_[at] += steps;
         for (const double loss : turn.loss) {
             losses.push_back(loss);
@@ -210,6 +237,16 @@ private:
         }
         result_.arms[at].skipped_steps += turn.skipped;
         return std::move(turn);
+    }
+
+    // Passes are over the same samples in all arms: what an arm left out would make it faster.
+    std::string wrong_samples(const Turn& turn, std::int64_t passes) {
+        if (settings_.operation != Operation::forward) return "";
+        if (pass_samples_ == 0) pass_samples_ = turn.samples / passes;
+        if (turn.samples == pass_samples_ * passes) return "";
+        return "it reports " + std::to_string(turn.samples) + " samples for " + std::to_string(passes) + " " +
+               std::string(passes == 1 ? unit_of(settings_.operation) : units_of(settings_.operation)) +
+               "; each is over " + std::to_string(pass_samples_);
     }
 
     // Where an arm reports only how many, the first steps of the turn count as skipped: a loss scale backs
@@ -362,6 +399,7 @@ private:
     std::vector<double> first_loss_;
     std::vector<std::vector<double>> unaccounted_;
     std::vector<StepCounts> shared_steps_;
+    std::int64_t pass_samples_ = 0;   // of Operation::forward, by the first turn
     std::vector<std::int64_t> done_;  // steps since each arm prepared
     int planned_blocks_ = 0;
     double elapsed_ms_ = 0.0;

@@ -4,6 +4,7 @@
 //     warm up   every arm a few steps, in turns; what they take decides how many steps a block has, and how
 //               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
+//               (forward: passes over the same samples instead of steps)
 //     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
 //               end
 //
@@ -40,6 +41,7 @@ struct StartedArm {
 };
 
 struct ExperimentSettings {
+    Operation operation = Operation::step;
     int blocks = 0;  // 0: as many as fit the time, within the bounds
     int min_blocks = 9;
     int max_blocks = 60;

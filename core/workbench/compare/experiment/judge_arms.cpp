@@ -103,6 +103,7 @@ void judge_pairs(Comparison& comparison, double margin) {
 }
 
 void judge_stabilities(Comparison& comparison) {
+    if (comparison.operation != Operation::step) return;  // nothing was trained
     const auto base = std::find_if(comparison.arms.begin(), comparison.arms.end(),
                                    [](const ArmResult& arm) { return arm.ok(); });
     for (auto& arm : comparison.arms) {

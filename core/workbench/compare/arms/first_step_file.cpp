@@ -1,0 +1,64 @@
+#include "core/workbench/compare/arms/first_step_file.h"
+
+#include <map>
+#include <stdexcept>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "core/workbench/bench/measure/relative_distance.h"
+#include "core/workbench/model/weights/huggingface_family.h"
+#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/tensors.h"
+
+namespace switchyard::compare {
+
+at::Tensor labelled_logits(const config::Config& config, const model::TaskResult& result) {
+    if (!result.logits.defined() || config.task.float_labels()) return result.logits;
+    const auto labelled = result.targets.ne(config.loss.ignore_index).nonzero().squeeze(1);
+    return result.logits.index_select(0, labelled);
+}
+
+void write_first_step(const std::string& path, const config::Config& config,
+                      const model::Parameters& parameters, const at::Tensor& logits,
+                      const std::vector<at::Tensor>& gradients) {
+    std::vector<model::NamedTensor> tensors;
+    if (logits.defined()) tensors.push_back({"logits", logits.to(at::kFloat)});
+    if (!gradients.empty()) {
+        std::map<std::string, at::Tensor> ours;
+        for (std::size_t i = 0; i < parameters.all().size(); ++i) {
+            const auto& parameter = parameters.all()[i];
+            ours[parameter.name] =
+                gradients[i].defined() ? gradients[i] : at::zeros_like(parameter.value, at::kFloat);
+        }
+        for (const auto& theirs : model::their_tensors(model::family_of(config), parameters)) {
+            tensors.push_back(
+                {"gradient." + theirs.name,
+                 model::in_their_form(theirs, [&](const std::string& name) { return ours.at(name); })});
+        }
+    }
+    if (const auto error = model::write_safetensors(path, tensors, {})) throw std::runtime_error(*error);
+}
+
+Drift drift_between(const std::string& base, const std::string& arm) {
+    const auto ours = model::SafetensorsFile::open(arm), theirs = model::SafetensorsFile::open(base);
+    Drift drift;
+    if (!ours.file || !theirs.file) return drift;
+    std::vector<at::Tensor> values, bases;
+    for (const auto& stored : theirs.file->tensors()) {
+        const auto* const same = ours.file->find(stored.name);
+        if (same == nullptr || same->shape != stored.shape) continue;
+        const auto value = model::view_stored(ours.file, *same),
+                   exact = model::view_stored(theirs.file, stored);
+        if (stored.name == "logits") {
+            drift.output = bench::relative_distance({value}, {exact});
+        } else {
+            values.push_back(value);
+            bases.push_back(exact);
+        }
+    }
+    if (!values.empty()) drift.gradient = bench::relative_distance(values, bases);
+    return drift;
+}
+
+}  // namespace switchyard::compare

@@ -1,0 +1,30 @@
+// The file in which an arm keeps what it computes first, from equal weights: how far apart arms are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/kernel/config/config.h"
+#include "core/workbench/compare/arms/arm_message.h"
+#include "core/workbench/model/model.h"
+#include "core/workbench/model/parameters.h"
+
+namespace switchyard::compare {
+
+// Rows of logits that have a label: a model may leave the others out, or not. Undefined where the loss
+// projects by itself.
+at::Tensor labelled_logits(const config::Config& config, const model::TaskResult& result);
+
+// `gradients`: of all parameters in their order, undefined where there is none; empty: there are none.
+// Throws std::runtime_error.
+void write_first_step(const std::string& path, const config::Config& config,
+                      const model::Parameters& parameters, const at::Tensor& logits,
+                      const std::vector<at::Tensor>& gradients);
+
+// How far the file of an arm is from the base's, with the root of summed squares; NaN where the files do not
+// hold the same tensors. The loss is not in it.
+Drift drift_between(const std::string& base, const std::string& arm);
+
+}  // namespace switchyard::compare

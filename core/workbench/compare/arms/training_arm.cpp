@@ -1,0 +1,83 @@
+#include "core/workbench/compare/arms/training_arm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <c10/core/GradMode.h>
+
+#include "core/workbench/compare/arms/first_step_file.h"
+#include "core/workbench/compare/arms/random_samples.h"
+
+namespace switchyard::compare {
+namespace {
+
+constexpr std::int64_t random_steps = 64;  // before the random samples come again
+
+}  // namespace
+
+TrainingArm::TrainingArm(const config::Config& config, const resolver::Plan& plan,
+                         runtime::Registry& registry, const HostInfo& host, const ArmServerOptions& options)
+    : ArmServer(config, plan, registry, host, options), trainer_(make_trainer()) {
+    do kept_.push_back(trainer_.next_group());
+    while (static_cast<std::int64_t>(kept_.size()) < options_.cycle);
+}
+
+train::Trainer TrainingArm::make_trainer() {
+    const auto& config = session_.config();
+    if (config.data.given()) return session_.make_trainer();
+    const auto& batch = config.batch;
+    const auto a_batch =
+        batch.tokens > 0 ? std::min(batch.size, batch.most_tokens() / batch.max_length * 2) : batch.size;
+    const auto a_step = a_batch * config.train.grad_accumulation_steps;
+    samples_ = random_samples(config, random_steps * a_step, options_.lengths,
+                              static_cast<std::uint64_t>(config.run.seed));
+    return session_.make_trainer(samples_);
+}
+
+ArmServer::Group TrainingArm::next_group() {
+    if (next_ < kept_.size() || options_.cycle > 0) return kept_[next_++ % kept_.size()];
+    ++next_;
+    return trainer_.next_group();
+}
+
+ArmServer::First TrainingArm::first() {
+    auto& group = kept_.front();
+    const auto& precision = session_.plan().precision();
+    First first;
+    trainer_.set_dropout(false);
+    precision.begin_step();
+    {
+        const c10::NoGradGuard no_gradients;
+        model::ForwardContext context;
+        context.phase = Phase::train;
+        context.dropout_on = false;
+        LossParams loss;
+        loss.loss = session_.config().task.loss();
+        loss.ignore_index = session_.config().loss.ignore_index;
+        first.logits =
+            labelled_logits(session_.config(), session_.model().task(context, group.front(), loss));
+    }
+    first.loss = trainer_.accumulate(group);
+    first.gradients = trainer_.unscaled_gradients();
+    precision.end_step();
+    session_.parameters().zero_gradients();
+    trainer_.set_dropout(true);
+    return first;
+}
+
+void TrainingArm::run_one(Turn& turn) {
+    auto group = next_group();
+    const auto report = trainer_.step(group);
+    turn.skipped += report.skipped ? 1 : 0;
+    turn.step_skipped.push_back(report.skipped ? 1 : 0);
+    // A step that was skipped has done what it should with what was not finite.
+    const double stopped = std::numeric_limits<double>::quiet_NaN();
+    turn.loss.push_back(report.skipped && !std::isfinite(report.loss)  ? 0.0
+                        : !report.skipped && !report.nonfinite.empty() ? stopped
+                                                                       : report.loss);
+    turn.step_samples.push_back(report.samples);
+    turn.step_tokens.push_back(report.tokens);
+}
+
+}  // namespace switchyard::compare

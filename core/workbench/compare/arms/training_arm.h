@@ -1,0 +1,32 @@
+// An arm that trains, for as many steps as the coordinator asks for.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/workbench/compare/arms/arm_server.h"
+#include "core/workbench/data/sample_list.h"
+
+namespace switchyard::compare {
+
+class TrainingArm final : public ArmServer {
+public:
+    // As make_arm_server.
+    TrainingArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
+                const HostInfo& host, const ArmServerOptions& options);
+
+private:
+    std::vector<Group> shared_batches() override { return kept_; }
+    First first() override;
+    void run_one(Turn& turn) override;
+
+    train::Trainer make_trainer();
+    Group next_group();
+
+    data::SampleList samples_;
+    train::Trainer trainer_;
+    std::vector<Group> kept_;
+    std::size_t next_ = 0;
+};
+
+}  // namespace switchyard::compare

@@ -105,6 +105,38 @@ TEST_CASE("saved models come back as they were") {
     }
 }
 
+TEST_CASE("config.json says what a head predicts, and how many of it: transformers make it by that") {
+    struct Head {
+        Shape task;
+        std::string problem_type;
+        nlohmann::json labels;
+    };
+    const std::vector<Head> heads{{{"task.kind=classification", "task.labels=[\"no\", \"yes\"]"},
+                                   "single_label_classification",
+                                   {{"0", "no"}, {"1", "yes"}}},
+                                  {{"task.kind=multi_label", "task.labels=[\"a\", \"b\", \"c\"]"},
+                                   "multi_label_classification",
+                                   {{"0", "a"}, {"1", "b"}, {"2", "c"}}},
+                                  {{"task.kind=regression"}, "regression", {{"0", "LABEL_0"}}},
+                                  {{"task.kind=regression", "task.labels=[\"logp\", \"weight\"]"},
+                                   "regression",
+                                   {{"0", "logp"}, {"1", "weight"}}}};
+    for (const auto& head : heads) {
+        auto overrides = test::tiny_bert();
+        overrides.insert(overrides.end(), head.task.begin(), head.task.end());
+        test::Model made(test::configured("naive", Layout::padded, overrides));
+        const auto folder = test::temporary_dir("head").string();
+        REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+        std::ifstream file(folder + "/config.json");
+        const auto saved = nlohmann::json::parse(file);
+        CHECK(saved["architectures"][0] == "BertForSequenceClassification");
+        CHECK(saved["problem_type"] == head.problem_type);
+        CHECK(saved["id2label"] == head.labels);
+        CHECK(made.parameters.find("classifier.weight")->value.size(0) ==
+              static_cast<std::int64_t>(head.labels.size()));
+    }
+}
+
 TEST_CASE("a model that transformers does not have is saved under our names, and comes back") {
     const std::vector<Shape> own{
         {"model.type=gpt", "model.positions=alibi", "model.window=7", "model.soft_cap=3.5"},

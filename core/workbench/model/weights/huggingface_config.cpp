@@ -101,6 +101,7 @@ std::string to_huggingface_config(const config::ModelConfig& model, Family famil
         object["decoder_start_token_id"] = facts.pad_id;
     }
     object["tie_word_embeddings"] = model.tie_embeddings;
+    if (!facts.problem_type.empty()) object["problem_type"] = facts.problem_type;
     for (std::size_t i = 0; i < facts.labels.size(); ++i) {
         object["id2label"][std::to_string(i)] = facts.labels[i];
         object["label2id"][facts.labels[i]] = i;

@@ -27,9 +27,10 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
 
 // What config.json says besides the model.
 struct HuggingFaceFacts {
-    std::string architecture;  // the class of transformers that the weights are of, "BertForMaskedLM"
-    std::vector<std::string> labels;
-    std::int64_t pad_id = 0;  // of a t5 also the decoder's first token
+    std::string architecture;         // the class of transformers that the weights are of, "BertForMaskedLM"
+    std::vector<std::string> labels;  // of a regression its numbers; transformers count the outputs by them
+    std::string problem_type;  // of a classifier of sequences, which loss it is trained with; empty: none
+    std::int64_t pad_id = 0;   // of a t5 also the decoder's first token
     std::optional<std::int64_t> bos_id, eos_id;
 };
 std::string to_huggingface_config(const config::ModelConfig& model, Family family,

@@ -21,6 +21,26 @@ std::string architecture_of(Family family, const Parameters& parameters) {
     return pooled ? "BertForSequenceClassification" : "BertForTokenClassification";
 }
 
+// As transformers call what BertForSequenceClassification is trained for.
+std::string problem_type_of(config::TaskKind kind) {
+    switch (kind) {
+        case config::TaskKind::classification:
+            return "single_label_classification";
+        case config::TaskKind::multi_label:
+            return "multi_label_classification";
+        case config::TaskKind::regression:
+            return "regression";
+        default:
+            return "";
+    }
+}
+
+// A regression's only number has no name of its own. Without labels transformers expect two outputs.
+std::vector<std::string> labels_of(const config::TaskConfig& task) {
+    if (task.kind == config::TaskKind::regression && task.labels.empty()) return {"LABEL_0"};
+    return task.labels;
+}
+
 }  // namespace
 
 base::FileError save_weights(const std::string& folder, const config::Config& config,
@@ -36,8 +56,12 @@ base::FileError save_weights(const std::string& folder, const config::Config& co
     }
     if (auto failed = write_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}}))
         return failed;
-    const HuggingFaceFacts facts{architecture_of(family, parameters), config.task.labels, tokens.pad,
-                                 tokens.bos, tokens.eos};
+    const HuggingFaceFacts facts{architecture_of(family, parameters),
+                                 labels_of(config.task),
+                                 problem_type_of(config.task.kind),
+                                 tokens.pad,
+                                 tokens.bos,
+                                 tokens.eos};
     return base::write_file_atomically(folder + "/config.json",
                                        to_huggingface_config(config.model, family, facts));
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/resolver/measured.h"
+#include "core/kernel/resolver/reasons_json.h"
 #include "core/kernel/resolver/request_fields.h"
 
 namespace switchyard::resolver {
@@ -31,14 +32,6 @@ Json json_of(Kind kind, const Request& request) {
     return object;
 }
 
-Json json_of(const Reason& reason) {
-    return {{"code", std::string(name(reason.code))},
-            {"field", reason.field},
-            {"expected", reason.expected},
-            {"got", reason.got},
-            {"hint", reason.hint}};
-}
-
 Json json_of(Kind kind, const Chosen& chosen) {
     return {{"component", chosen.component},
             {"plugin", chosen.plugin},
@@ -54,8 +47,6 @@ Json json_of(Kind kind, const Chosen& chosen) {
 }
 
 Json json_of(const CandidateOutcome& outcome) {
-    Json reasons = Json::array();
-    for (const auto& reason : outcome.reasons) reasons.push_back(json_of(reason));
     return {{"component", outcome.component},
             {"plugin", outcome.plugin},
             {"version", outcome.version},
@@ -63,7 +54,7 @@ Json json_of(const CandidateOutcome& outcome) {
             {"priority", outcome.priority},
             {"ok", outcome.ok},
             {"why_not", outcome.why_not},
-            {"reasons", reasons},
+            {"reasons", reasons_json(outcome.reasons)},
             {"nearest", outcome.nearest ? Json(*outcome.nearest) : Json(nullptr)},
             {"composed", outcome.composed}};
 }

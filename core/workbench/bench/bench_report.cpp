@@ -10,6 +10,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/number_text.h"
+#include "core/kernel/resolver/reasons_json.h"
 #include "core/workbench/bench/bench_sweep.h"
 #include "core/workbench/bench/measure/text_table.h"
 
@@ -176,18 +177,6 @@ json executed_json(const BenchRow& row) {
     return list;
 }
 
-json reasons_json(const std::vector<Reason>& reasons) {
-    json list = json::array();
-    for (const Reason& reason : reasons) {
-        list.push_back({{"code", name(reason.code)},
-                        {"field", reason.field},
-                        {"expected", reason.expected},
-                        {"got", reason.got},
-                        {"hint", reason.hint}});
-    }
-    return list;
-}
-
 json row_json(const BenchRow& row) {
     json masks = json::array();
     for (std::size_t kind = 0; kind < names<MaskKind>.size(); ++kind) {
@@ -207,7 +196,7 @@ json row_json(const BenchRow& row) {
                 {"settings", row.settings.describe()},
                 {"pass", name(row.pass)},
                 {"status", name(row.status)},
-                {"reasons", reasons_json(row.reasons)},
+                {"reasons", resolver::reasons_json(row.reasons)},
                 {"message", row.message},
                 {"base", row.base}};
     result["ms"] = row.timed() ? base::to_json(row.ms) : base::Json(nullptr);

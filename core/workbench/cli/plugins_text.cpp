@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/interfaces/reason_text.h>
+#include "core/kernel/resolver/reasons_json.h"
 #include "core/workbench/cli/output.h"
 
 namespace switchyard::cli {
@@ -16,20 +17,12 @@ using Json = nlohmann::ordered_json;
 Json json_of(const loader::ComponentProbe& component) {
     Json support = Json::array();
     for (const auto& cell : component.support) {
-        Json reasons = Json::array();
-        for (const auto& reason : cell.reasons) {
-            reasons.push_back({{"code", std::string(name(reason.code))},
-                               {"field", reason.field},
-                               {"expected", reason.expected},
-                               {"got", reason.got},
-                               {"hint", reason.hint}});
-        }
         support.push_back({{"device", std::string(name(cell.device))},
                            {"dtype", std::string(name(cell.dtype))},
                            {"ok", cell.ok},
                            {"host", cell.host},
                            {"serves", cell.serves},
-                           {"reasons", reasons}});
+                           {"reasons", resolver::reasons_json(cell.reasons)}});
     }
     return {{"kind", std::string(name(component.kind))},
             {"id", component.id},

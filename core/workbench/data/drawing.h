@@ -8,8 +8,8 @@
 
 namespace switchyard::data {
 
-// 0 ... count - 1 in random order, one by one, a function of the seed: the steps of a Fisher-Yates shuffle, of
-// which only what has moved is kept.
+// 0 ... count - 1 in random order, one by one, a function of the seed: the steps of a Fisher-Yates shuffle,
+// of which only what has moved is kept.
 class Drawing {
 public:
     Drawing(std::int64_t count, std::uint64_t seed) : count_(count), random_(seed, 0, 0) {}

@@ -7,9 +7,15 @@ else()
   set(cuda "left out: ${SWITCHYARD_CUDA_REASON}")
 endif()
 message(STATUS "CUDA parts: ${cuda}")
+if(SWITCHYARD_PARQUET_ENABLED)
+  set(parquet "read with Arrow ${SWITCHYARD_ARROW_VERSION} in ${SWITCHYARD_ARROW_LIB}")
+else()
+  set(parquet "left out: ${SWITCHYARD_PARQUET_REASON}")
+endif()
+message(STATUS "Parquet: ${parquet}")
 # `./dev build` shows these lines at its end, also when nothing had to be configured again.
 file(WRITE "${PROJECT_BINARY_DIR}/report.txt"
-  "LibTorch ${SWITCHYARD_LIBTORCH_VERSION} in ${SWITCHYARD_LIBTORCH_ROOT}\nCUDA parts ${cuda}\n")
+  "LibTorch ${SWITCHYARD_LIBTORCH_VERSION} in ${SWITCHYARD_LIBTORCH_ROOT}\nCUDA parts ${cuda}\nParquet ${parquet}\n")
 
 # For the test of the dependency rule: one line per target, NAME|SOURCE FILES|WHAT IT LINKS, each a list with ';'.
 get_property(targets GLOBAL PROPERTY SWITCHYARD_TARGETS)

@@ -6,6 +6,9 @@
 #       switchyard_config. SDK marks one that plugins link too: it sees only the SDK's headers, and is installed.
 #   switchyard_program(switchyard-probe SOURCES probe_main.cpp DEPS switchyard_runtime LIBEXEC)
 #       A program, in bin/ or (LIBEXEC) libexec/switchyard/; installed. The latter is also called switchyard::probe.
+#   switchyard_loaded_library(switchyard_parquet SOURCES arrow_table.cpp DEPS ... RUN_PATH folder)
+#       A shared library that a program loads only when it needs it, in lib/switchyard/; installed. It finds what it
+#       links in this folder alone.
 #   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
 #       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest.
 #   switchyard_test_library(switchyard_test_program SOURCES ... DEPS ...) for what several test programs share.
@@ -90,6 +93,17 @@ function(switchyard_program name)
   else()
     install(TARGETS ${name} RUNTIME DESTINATION ${folder})
   endif()
+  set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
+endfunction()
+
+function(switchyard_loaded_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RUN_PATH" "SOURCES;DEPS")
+  add_library(${name} MODULE ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${SWITCHYARD_CORE_INCLUDE})
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/switchyard" INSTALL_RPATH "${arg_RUN_PATH}")
+  install(TARGETS ${name} LIBRARY DESTINATION lib/switchyard)
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
 endfunction()
 

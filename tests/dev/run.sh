@@ -79,6 +79,15 @@ own_libtorch_is_not_downloaded() {
     [[ ! -e $TMPDIR/calls ]] || fail "$(cat "$TMPDIR/calls")"
 }
 
+a_set_is_brought_where_it_is_asked_for() {
+    make_project
+    sed 's/^cpu nice==1.0/parquet nice==1.0/' -i "$project/cmake/wheels.txt"
+    dev 0 setup
+    [[ ! -e $project/.deps/wheels/nice ]] || fail "unpacked without being asked for"
+    dev 0 setup --parquet
+    expect_text "$project/.deps/wheels/nice/lib/libnice.so" content
+}
+
 root_gets_missing_packages_installed() {
     make_project
     program dpkg-query 'printf "installed:g++ "'
@@ -202,6 +211,7 @@ check "a wheel whose pin has changed is fetched again" a_changed_pin_is_fetched_
 check "a wheel with the wrong hash is refused and leaves nothing behind" a_wrong_hash_leaves_nothing
 check "a download that fails is named" a_failed_download_says_what
 check "a LibTorch of the user's own is not downloaded again" own_libtorch_is_not_downloaded
+check "a set of wheels is brought where it is asked for" a_set_is_brought_where_it_is_asked_for
 check "missing packages are installed for root, and only those" root_gets_missing_packages_installed
 check "without root and sudo the command to type is printed" nobody_gets_the_command_to_type
 check "sudo is used where it asks for nothing" sudo_is_used_where_it_asks_nothing

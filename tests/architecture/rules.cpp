@@ -71,6 +71,8 @@ const std::vector<Confined>& confined_headers() {
          "LibTorch ships another fmt; log through core/kernel/base/log.h"},
         {std::regex("ATen/(?!core/Tensor\\.h).*"), std::regex("(?!core/include/switchyard/interfaces/).*"),
          "a contract header includes <ATen/core/Tensor.h> and nothing more of ATen"},
+        {std::regex("(arrow|parquet)/.*"), std::regex("core/workbench/data/parquet/arrow_table\\.cpp"),
+         "Arrow is optional and 60 MB; only the library that reads Parquet has it"},
         {std::regex("catch2/.*"), std::regex("tests/.*"), "only tests use Catch2"},
     };
     return list;

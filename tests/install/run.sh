@@ -17,6 +17,9 @@ installs() {
         include/switchyard/interfaces/attention.h share/switchyard/configs share/doc/switchyard/LICENSE; do
         [[ -e $prefix/$file ]] || fail "$file was not installed"
     done
+    # Where there is Arrow. Programs look for it there.
+    file=lib/switchyard/libswitchyard_parquet.so
+    [[ ! -e $SWITCHYARD_TEST_BUILD_DIR/$file || -e $prefix/$file ]] || fail "$file was not installed"
 }
 
 # Every installed header, each in turn the first one that a source includes.

@@ -3,6 +3,7 @@
 # CUDA toolkit. To add a case: write a function, and a `check` line at the end.
 source "$(dirname "$0")/../support/script.sh"
 libtorch=$1
+arrow=$2  # empty: this build has none, or the system's
 build=$SWITCHYARD_TEST_BUILD_DIR
 
 built() { find "$build/bin" "$build/libexec" "$build/lib/switchyard" -type f -perm -u+x 2>/dev/null; }
@@ -10,10 +11,23 @@ bare() { env -i PATH=/usr/bin:/bin HOME="$TMPDIR" "$@"; }
 
 only_libtorch_in_runpath() {
     local file entries
-    for file in $(built); do
+    for file in $(built | grep -v libswitchyard_parquet); do
         entries=$(readelf -d "$file" | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]/\1 \2/p')
         [[ $entries == "RUNPATH $libtorch/lib" ]] || fail "$file has '$entries'; expected 'RUNPATH $libtorch/lib'"
     done
+}
+
+# What reads Parquet needs no LibTorch, and no program links it: mapping Arrow takes time that only its files are worth.
+only_arrow_in_parquet() {
+    local library=$build/lib/switchyard/libswitchyard_parquet.so file entries
+    for file in $(built); do
+        if readelf -d "$file" | grep -E 'NEEDED.*(libarrow|libparquet|switchyard_parquet)' >"$TMPDIR/needed" &&
+            [[ $file != "$library" ]]; then fail "$file links $(cat "$TMPDIR/needed")"; fi
+    done
+    [[ -e $library && -n $arrow ]] || return 0
+    entries=$(readelf -d "$library" | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]/\1 \2/p')
+    [[ $entries == "RUNPATH $arrow" ]] || fail "$library has '$entries'; expected 'RUNPATH $arrow'"
+    ! bare ldd "$library" | grep -E 'not found|libtorch|libc10' || fail "$library would load these, or not find them"
 }
 
 # Every library comes from LibTorch's folder, from its neighbours among the wheels, or from the system. The CUDA runtime
@@ -25,7 +39,7 @@ nothing_from_a_toolkit() {
     local file strange
     for file in $(built); do
         strange=$(bare ldd "$file" | grep -vE "linux-vdso|ld-linux" | grep -vF "$(dirname "$libtorch")/" |
-            grep -vE "=> (/usr)?/lib/" | { [[ $file == *_cuda.so ]] && grep -v libcudart || cat; }) || true
+            grep -vF "${arrow:-$libtorch}/" | grep -vE "=> (/usr)?/lib/" | { [[ $file == *_cuda.so ]] && grep -v libcudart || cat; }) || true
         if [[ $file == *_cuda_graphs.so ]]; then
             strange=$(grep -vwF "$(needed_by_libtorch_cuda)" <<<"$strange") || true
         fi
@@ -47,6 +61,7 @@ front_program_is_free_of_libtorch() {
 
 [[ -n $(built) ]] || { check "something is built" false; finish; }
 check "the run path of programs and plugins names LibTorch's folder alone" only_libtorch_in_runpath
+check "Arrow is linked by what reads Parquet alone, and found by its path" only_arrow_in_parquet
 check "programs and plugins load nothing from a CUDA toolkit" nothing_from_a_toolkit
 check "the program plans in an empty environment" plans_without_environment
 check "bin/switchyard does not link LibTorch" front_program_is_free_of_libtorch

@@ -21,6 +21,9 @@ inline constexpr std::size_t line_bytes = std::size_t{16} << 20;   // of a line 
 inline constexpr std::size_t unpacked_ratio = 200;
 inline constexpr std::size_t unpacked_bytes = std::size_t{64} << 20;
 
+// That reading a Parquet file takes at once: a page of each column, packed and unpacked.
+inline constexpr std::int64_t parquet_bytes = std::int64_t{1} << 30;
+
 inline constexpr std::size_t vocabulary_bytes = std::size_t{64} << 20;
 inline constexpr std::size_t vocabulary_entries = std::size_t{1} << 22;
 inline constexpr std::size_t expression_bytes = std::size_t{1} << 14;  // of a tokenizer's regular expression

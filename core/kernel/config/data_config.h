@@ -51,8 +51,8 @@ enum class LongText : std::uint8_t { truncate, split, error };
 enum class Targets : std::uint8_t { texts, spans };
 
 struct DataConfig {
-    // Files: text, tsv, csv, jsonl or Orange's tab by their names, plain, gzip, bzip2 or zstd; a folder: all
-    // files in it; a pattern: all that match.
+    // Files: text, tsv, csv, jsonl or Orange's tab by their names, plain, gzip, bzip2 or zstd, or Parquet; a
+    // folder: all files in it; a pattern: all that match.
     std::vector<std::string> train;
     std::vector<SourceConfig> sources;  // [[data.source]], instead of `train`
     Stopping stopping = Stopping::first_exhausted;

@@ -34,7 +34,7 @@ Section data_section() {
     rows.add<&D::train>(
         "train",
         "training files, folders or patterns such as \"reviews/*.csv.gz\": .txt, .smi, .tsv, .csv, .jsonl or "
-        ".tab, plain, .gz, .bz2 or .zst; relative to the file that names them",
+        ".tab, plain, .gz, .bz2 or .zst, or .parquet; relative to the file that names them",
         {}, {.also = "files train_files", .path = true});
     rows.add<&D::eval>("eval", "evaluation files; none: a part of data.train, see eval_fraction", {},
                        {.also = "validation valid dev test", .path = true});

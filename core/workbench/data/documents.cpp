@@ -7,6 +7,7 @@
 
 #include "core/kernel/base/limits.h"
 #include "core/workbench/data/file_pattern.h"
+#include "core/workbench/data/parquet/parquet_rows.h"
 
 namespace switchyard::data {
 namespace {
@@ -23,6 +24,15 @@ std::string no_content(const std::string& path) {
                ": no file has a name that matches; expected the name of a file or folder, in which * ? "
                "and [...] may stand for parts of it, and ** for folders";
     return "";
+}
+
+// What can be said of a file that is to be read as lines.
+std::string no_lines(const std::string& path) {
+    if (is_parquet_file(path))
+        return path +
+               ": is a Parquet file; expected plain text, of which paragraphs, whole files and pairs of "
+               "lines are made";
+    return no_content(path);
 }
 
 // All files of a folder.
@@ -106,7 +116,7 @@ std::vector<std::string> files_of(const std::string& path) {
 RowsRead read_formatted_rows(RowRequest request) {
     if (request.path.empty()) return {0, "expected the name of a file, got an empty text"};
     if (auto error = no_content(request.path); !error.empty()) return {0, std::move(error)};
-    const auto format = format_of(request.path);
+    const auto format = is_parquet_file(request.path) ? RowFormat::parquet : format_of(request.path);
     std::error_code ignored;
     if (request.path.ends_with(".tokens"))
         return {0, request.path + ": is a part of a token store; expected the folder that it is in"};
@@ -116,7 +126,7 @@ RowsRead read_formatted_rows(RowRequest request) {
         return {
             0, request.path +
                    ": cannot tell its format from its name; expected .txt, .smi, .tsv, .csv, .jsonl or .tab, "
-                   "plain, .gz, .bz2 or .zst"};
+                   "plain, .gz, .bz2 or .zst, or .parquet"};
     }
     request.format = *format;
     return read_rows(request);
@@ -124,7 +134,7 @@ RowsRead read_formatted_rows(RowRequest request) {
 
 RowsRead read_documents(RowRequest request, config::Documents documents) {
     if (documents == config::Documents::rows) return read_formatted_rows(std::move(request));
-    if (auto error = no_content(request.path); !error.empty()) return {0, std::move(error)};
+    if (auto error = no_lines(request.path); !error.empty()) return {0, std::move(error)};
     Gatherer gatherer(request, documents == config::Documents::paragraphs);
     bool more = true;
     auto lines = lines_of(request.path);
@@ -140,7 +150,7 @@ RowsRead read_documents(RowRequest request, config::Documents documents) {
 
 RowsRead read_line_pairs(RowRequest request, const std::string& targets) {
     for (const auto& path : {request.path, targets}) {
-        if (auto error = no_content(path); !error.empty()) return {0, std::move(error)};
+        if (auto error = no_lines(path); !error.empty()) return {0, std::move(error)};
     }
     std::vector<std::string> answers;
     std::string fault;  // a line that is left out would shift all behind it

@@ -14,8 +14,8 @@ namespace switchyard::data {
 // pattern (file_pattern.h) all that match, folders likewise; otherwise `path` alone.
 std::vector<std::string> files_of(const std::string& path);
 
-// read_rows with the format that the file's name tells. The error says so where it tells none, or where the
-// file is empty.
+// read_rows with the format that the file's name tells, or Parquet where its first bytes do. The error says
+// so where they tell none, or where the file is empty.
 RowsRead read_formatted_rows(RowRequest request);
 
 // One row a text, with its first line. Paragraphs and files are of plain text, whose one column is "text";

@@ -93,6 +93,8 @@ std::string to_string(const RowPlace& place) {
 
 RowPlace place_in(const RowText& row, std::int64_t line, std::size_t value, std::string_view content,
                   std::size_t byte) {
+    if (row.format == RowFormat::parquet)
+        return {line, value < row.fields.size() ? static_cast<std::int64_t>(row.fields[value]) + 1 : 1};
     RowText whole = row;
     if (whole.text.empty()) whole = {RowFormat::text, content, {}, {}};
     const auto before = whole.text.substr(0, offset_in(whole, value, byte));

@@ -12,9 +12,9 @@
 
 namespace switchyard::data {
 
-enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl, tab };
+enum class RowFormat : std::uint8_t { text, tsv, csv, jsonl, tab, parquet };
 
-// Both from 1; columns are counted in bytes.
+// Both from 1; columns are counted in bytes. Of Parquet: the numbers of the row and of the column.
 struct RowPlace {
     std::int64_t line = 1;
     std::int64_t column = 1;
@@ -25,7 +25,7 @@ std::string to_string(const RowPlace& place);  // "3:17"
 struct RowText {
     RowFormat format = RowFormat::text;
     std::string_view text;                // its lines, joined with line ends; empty: the value is the row
-    std::span<const std::size_t> fields;  // tables: the number of each value's column
+    std::span<const std::size_t> fields;  // tables and Parquet: the number of each value's column
     std::span<const std::string> keys;    // jsonl: of each value
 };
 
@@ -38,5 +38,6 @@ RowPlace place_in(const RowText& row, std::int64_t line, std::size_t value, std:
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 5> names<data::RowFormat>{"text", "tsv", "csv", "jsonl", "tab"};
+inline constexpr std::array<std::string_view, 6> names<data::RowFormat>{"text",  "tsv", "csv",
+                                                                        "jsonl", "tab", "parquet"};
 }  // namespace switchyard

@@ -9,9 +9,9 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
-#include "core/kernel/base/printable.h"
 #include "core/workbench/data/byte_source.h"
-#include "core/workbench/data/labels.h"
+#include "core/workbench/data/column_names.h"
+#include "core/workbench/data/parquet/parquet_rows.h"
 
 namespace switchyard::data {
 namespace {
@@ -106,18 +106,6 @@ Fields split_csv(std::string& record, Lines& lines, Fault& fault) {
     }
 }
 
-// "#2" or a name of the header; nullopt if there is no such column.
-std::optional<std::size_t> index_of(const std::string& column, const Fields& header) {
-    const auto named = std::find(header.begin(), header.end(), column);
-    if (named != header.end()) return static_cast<std::size_t>(named - header.begin());
-    const bool number =
-        column.size() > 1 && column.size() < 6 && column[0] == '#' &&
-        std::all_of(column.begin() + 1, column.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
-    if (!number) return std::nullopt;
-    const auto index = static_cast<std::size_t>(std::stoul(column.substr(1)));
-    return index < header.size() ? std::optional(index) : std::nullopt;
-}
-
 // What a header without the wanted columns gives away of the file.
 std::string other_form(const Fields& header, RowFormat format) {
     const auto& start = header.front();
@@ -209,18 +197,12 @@ private:
 
     // The header names the columns unless every column is asked for by number; then the first line is a row.
     std::string find_columns(const Fields& first) {
-        for (const auto& column : request_.columns) {
-            const auto index = index_of(column, first);
-            if (!index)
-                return request_.path + ":1:1: has no column '" + base::quoted(column) +
-                       "'; its columns are " + quoted_list(first) + other_form(first, request_.format);
-            if (first[*index] == column && std::ranges::count(first, column) > 1)
-                return request_.path + ":1:1: has " + std::to_string(std::ranges::count(first, column)) +
-                       " columns '" + base::quoted(column) +
-                       "'; expected one, or a number such as \"#0\" that says which";
-            indices_.push_back(*index);
-            by_name_ = by_name_ || first[*index] == column;
-        }
+        auto found = data::find_columns(request_.columns, first);
+        if (!found.fault.empty())
+            return request_.path + ":1:1: " + found.fault +
+                   (found.missing ? other_form(first, request_.format) : "");
+        indices_ = std::move(found.indices);
+        by_name_ = found.by_name;
         return "";
     }
 
@@ -316,11 +298,13 @@ std::optional<RowFormat> format_of(std::string_view path) {
     if (path.ends_with(".csv")) return RowFormat::csv;
     if (path.ends_with(".tab")) return RowFormat::tab;
     if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return RowFormat::jsonl;
+    if (path.ends_with(".parquet")) return RowFormat::parquet;
     if (path.ends_with(".txt") || path.ends_with(".smi")) return RowFormat::text;
     return std::nullopt;
 }
 
 RowsRead read_rows(const RowRequest& request) {
+    if (request.format == RowFormat::parquet) return read_parquet_rows(request);
     auto source = open_bytes(request.path);
     if (!source.stream) return {0, std::move(source.error)};
     try {

@@ -1,10 +1,11 @@
-// Rows of a text file: one column or several, asked for by name.
+// Rows of a file: one column or several, asked for by name.
 //
 //   text   each line is a row with the one column "text"
 //   tsv    columns between tabs, no quoting; the first line names them, or columns are "#0", "#1", ...
 //   csv    RFC 4180: columns between commas, "quoted, with ""quotes"" and line ends"; header as above
 //   tab    Orange's tables: as tsv, with two more lines under the first (types and roles of the columns)
 //   jsonl  one JSON object a line; columns are its keys; numbers and booleans are taken as their text
+//   parquet  columns of the outermost level (parquet/parquet_rows.h)
 //
 // A line, and a row of several lines, has at most limits::line_bytes; a longer one is malformed, and is
 // passed over without being kept.
@@ -27,7 +28,7 @@ namespace switchyard::data {
 std::optional<RowFormat> format_of(std::string_view path);
 
 struct Row {
-    std::int64_t line = 0;            // 1-based, where the row starts
+    std::int64_t line = 0;            // 1-based, where the row starts; of Parquet: the number of the row
     std::vector<std::string> values;  // of the columns asked for, in that order
     RowText source = {};              // valid in RowRequest::on_row only
 
@@ -43,8 +44,8 @@ struct RowsRead {
 };
 
 struct RowProblem {
-    std::int64_t line = 0;
-    std::string message;  // "has 2 columns, expected 3"
+    std::int64_t line = 0;  // with `column`: a place as RowPlace is
+    std::string message;    // "has 2 columns, expected 3"
     std::int64_t column = 1;
 };
 

@@ -107,9 +107,8 @@ TEST_CASE("an empty data set is an error") {
 
 TEST_CASE("an unknown format is an error") {
     LabelledJob job("");
-    job.data.train = {"reviews.parquet"};
-    CHECK_THAT(job.read().problems[0],
-               test::contains("reviews.parquet: cannot tell its format from its name"));
+    job.data.train = {"reviews.orc"};
+    CHECK_THAT(job.read().problems[0], test::contains("reviews.orc: cannot tell its format from its name"));
 }
 
 TEST_CASE("one class only, and labels that no sample has, are told") {

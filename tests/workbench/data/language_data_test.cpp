@@ -196,7 +196,7 @@ TEST_CASE("bad input gets its place") {
     CHECK(job.read().problems.front() ==
           "data.vocabulary: the tokenizer has no mask token ([MASK], <mask>), which task.kind = "
           "\"masked_lm\" needs");
-    job.data.train = {job.folder + "/train.parquet"};
+    job.data.train = {job.folder + "/train.orc"};
     job.settings.task = LanguageTask::causal;
     CHECK_THAT(job.read().problems.front(), test::contains("cannot tell its format from its name"));
     std::filesystem::create_directories(job.folder + "/empty");

@@ -280,7 +280,8 @@ TEST_CASE("formats are told by name, packing left aside") {
     CHECK(data::format_of("b.tsv.gz") == RowFormat::tsv);
     CHECK(data::format_of("b.jsonl") == RowFormat::jsonl);
     CHECK(data::format_of("b.smi") == RowFormat::text);
-    CHECK_FALSE(data::format_of("b.parquet"));
+    CHECK(data::format_of("b.parquet") == RowFormat::parquet);
+    CHECK_FALSE(data::format_of("b.orc"));
 }
 
 TEST_CASE("a file whose reading fails is told with the system's reason, not as packed data") {

@@ -8,6 +8,7 @@
 
 #include "core/kernel/base/limits.h"
 #include "core/workbench/data/documents.h"
+#include "core/workbench/data/splits.h"
 
 #include <switchyard_test.h>
 
@@ -230,6 +231,40 @@ TEST_CASE("a value of Parquet is told by the numbers of its row and column") {
     };
     CHECK(data::read_formatted_rows(request).rows == 10);
     CHECK(places == Texts{"10:3", "10:2"});
+}
+
+TEST_CASE("Parquet is a source as other files are: by pattern, by weight, held out and skipped") {
+    if (built_without()) return test::skip(no_parquet);
+    config::DataConfig config;
+    config.bad_row = config::BadRow::skip;
+    config.sources.resize(2);
+    config.sources[0].name = "reviews";
+    config.sources[0].files = {fixture("reviews_[nsz]*.parquet")};
+    config.sources[1].name = "nulls";
+    config.sources[1].files = {fixture("nulls.parquet")};
+    config.eval_fraction = 0.5;
+    data::Splits splits;
+    std::int64_t held_out = 0;
+    data::read_splits(
+        {config, {"text"}},
+        [&](const data::RowWay& way, const data::Row&) {
+            held_out += way.eval ? 1 : 0;
+            return data::RowUse{};
+        },
+        splits);
+    CHECK(splits.problems.empty());
+    CHECK(splits.train_rows.used + splits.eval_rows.used == 30 + 3333);
+    CHECK(splits.eval_rows.used == held_out);
+    CHECK(splits.sources[0].rows.used % 3 == 0);
+    REQUIRE(splits.skipped.size() == 1667);
+    CHECK(splits.skipped[0].file == fixture("nulls.parquet"));
+    CHECK(to_string(splits.skipped[0].place) == "2:1");
+    config.bad_row = config::BadRow::error;
+    splits = {};
+    data::read_splits(
+        {config, {"text"}}, [](const data::RowWay&, const data::Row&) { return data::RowUse{}; }, splits);
+    CHECK(splits.problems.at(0) ==
+          fixture("nulls.parquet") + ":2:1: the row has no text, number or boolean for 'text'");
 }
 
 TEST_CASE("a row of Parquet is as long as a line may be") {

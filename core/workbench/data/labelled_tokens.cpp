@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/printable.h"
 #include "core/workbench/data/labels.h"
+#include "core/workbench/data/word_tokens.h"
 
 namespace switchyard::data {
 namespace {
@@ -39,11 +40,10 @@ std::size_t place_of(const std::string& column, const std::string& left_as, std:
 class SentenceReader {
 public:
     SentenceReader(const config::Config& config, const Tokenizer& tokenizer)
-        : config_(config), tokenizer_(tokenizer) {}
+        : config_(config), tokenizer_(tokenizer), words_(tokenizer) {}
 
     LabelledTokens read(const std::string& sentence) {
         std::string_view rest = sentence;
-        begin();
         while (made_.fault.empty() && !rest.empty()) {
             const auto end = rest.find('\n');
             sentence_ = sentence.data();
@@ -51,17 +51,11 @@ public:
             line(columns_of(line_));
             rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
         }
-        if (words_ == 0) return made_.ids.clear(), made_.labels.clear(), std::move(made_);
-        finish();
+        if (!labels_.empty()) finish();
         return std::move(made_);
     }
 
 private:
-    void begin() {
-        made_.ids = tokenizer_.before_text();
-        made_.labels.assign(made_.ids.size(), no_label);
-    }
-
     void line(const std::vector<std::string_view>& columns) {
         if (columns.empty() || columns[0] == "-DOCSTART-") return;
         const auto& data = config_.data;
@@ -86,31 +80,19 @@ private:
         add(columns[word], *number);
     }
 
-    // A word that the tokenizer makes nothing of is one that it does not know.
     void add(std::string_view word, std::int64_t label) {
-        auto pieces = tokenizer_.encode(word);
-        if (pieces.empty() && tokenizer_.specials().unk >= 0) pieces = {tokenizer_.specials().unk};
-        if (pieces.empty())
-            return fail("the tokenizer makes nothing of '" + base::quoted(word) + "'", config_.data.bad_row,
-                        word);
-        made_.ids.insert(made_.ids.end(), pieces.begin(), pieces.end());
-        made_.labels.push_back(label);
-        made_.labels.resize(made_.ids.size(), no_label);
-        ++words_;
+        if (auto fault = words_.add(word); !fault.empty())
+            return fail(std::move(fault), config_.data.bad_row, word);
+        labels_.push_back(label);
     }
 
     void finish() {
-        const auto behind = tokenizer_.behind_text();
-        const auto marks = static_cast<std::int64_t>(behind.size());
-        const auto most =
-            static_cast<std::size_t>(std::max<std::int64_t>(config_.batch.max_length - marks, 1));
-        made_.cut = config_.batch.max_length > 0 && made_.ids.size() > most;
-        if (made_.cut) {
-            made_.ids.resize(most);
-            made_.labels.resize(most);
-        }
-        made_.ids.insert(made_.ids.end(), behind.begin(), behind.end());
-        made_.labels.resize(made_.ids.size(), no_label);
+        auto framed = std::move(words_).framed(config_.batch.max_length);
+        made_.ids = std::move(framed.ids);
+        made_.cut = framed.cut;
+        made_.labels.assign(made_.ids.size(), no_label);
+        for (std::size_t i = 0; i < labels_.size(); ++i)
+            if (framed.places[i] >= 0) made_.labels[static_cast<std::size_t>(framed.places[i])] = labels_[i];
     }
 
     // `part` of the sentence is where it is.
@@ -125,7 +107,9 @@ private:
     LabelledTokens made_;
     const char* sentence_ = nullptr;
     std::string_view line_;  // of the sentence
-    std::size_t width_ = 0, words_ = 0;
+    std::size_t width_ = 0;
+    WordTokens words_;
+    std::vector<std::int64_t> labels_;  // of each word
 };
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <sstream>
 
+#include "core/kernel/base/input_error.h"
 #include "core/workbench/data/sample_list.h"
+#include "core/workbench/data/word_tokens.h"
 
 namespace switchyard::train {
 namespace {
@@ -42,34 +44,6 @@ data::SampleList samples_of(const Session& session, const std::vector<std::strin
         samples.add(std::move(sample));
     }
     return samples;
-}
-
-// The words of a text as a sample, and where each one's first piece stands; -1: it is cut off.
-struct WordSample {
-    Sample sample;
-    std::vector<std::string> words;
-    std::vector<std::int64_t> places;
-};
-
-WordSample words_of(const data::Tokenizer& tokenizer, const std::string& text, std::int64_t max_length) {
-    WordSample made;
-    auto& ids = made.sample.ids;
-    ids = tokenizer.before_text();
-    const auto behind = tokenizer.behind_text();
-    const auto most = static_cast<std::size_t>(
-        std::max<std::int64_t>(max_length - static_cast<std::int64_t>(behind.size()), 1));
-    std::istringstream stream(text);
-    for (std::string word; stream >> word;) {
-        auto pieces = tokenizer.encode(word);
-        if (pieces.empty()) pieces = {tokenizer.specials().unk};
-        made.places.push_back(ids.size() < most ? static_cast<std::int64_t>(ids.size()) : -1);
-        ids.insert(ids.end(), pieces.begin(), pieces.end());
-        made.words.push_back(std::move(word));
-    }
-    if (ids.size() > most) ids.resize(most);
-    ids.insert(ids.end(), behind.begin(), behind.end());
-    made.sample.labels.assign(ids.size(), 0);
-    return made;
 }
 
 // Calls `use(batch, values)` with what the model says of each batch of the samples.
@@ -110,15 +84,24 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
 std::vector<std::vector<LabelledWord>> predict_words(Session& session,
                                                      const std::vector<std::string>& texts) {
     const at::NoGradGuard no_grad;
-    std::vector<std::vector<std::int64_t>> places;
+    std::vector<std::vector<std::int64_t>> places;  // of each text's words, as FramedWords has them
     std::vector<std::vector<LabelledWord>> labelled;
     data::SampleList samples;
     for (const auto& text : texts) {
-        auto made = words_of(session.tokenizer(), text, session.config().batch.max_length);
         auto& words = labelled.emplace_back();
-        for (auto& word : made.words) words.push_back({std::move(word), {}});
-        places.push_back(std::move(made.places));
-        samples.add(std::move(made.sample));
+        data::WordTokens tokens(session.tokenizer());
+        std::istringstream stream(text);
+        for (std::string word; stream >> word;) {
+            if (const auto fault = tokens.add(word); !fault.empty())
+                throw base::InputError("text " + std::to_string(labelled.size()) + ": error: " + fault);
+            words.push_back({std::move(word), {}});
+        }
+        auto framed = std::move(tokens).framed(session.config().batch.max_length);
+        places.push_back(std::move(framed.places));
+        Sample sample;
+        sample.labels.assign(framed.ids.size(), 0);
+        sample.ids = std::move(framed.ids);
+        samples.add(std::move(sample));
     }
     for_each_batch(session, samples, [&](const Batch& batch, const at::Tensor& values) {
         const bool packed = batch.source.tokens.layout == Layout::packed;

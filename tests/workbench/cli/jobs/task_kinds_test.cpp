@@ -161,6 +161,12 @@ TEST_CASE("labels of words are learnt from columns, and entities counted") {
         run({"predict", folder, given[0] + " " + given[1] + " " + given[2], "--set", "batch.max_length=6"});
     CHECK_THAT(cut.err,
                contains("warning: 1 of 1 text longer than 6 tokens: the words beyond have no label"));
+
+    const auto letters =
+        job.write("letters.json", R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+    const auto nothing = run({"predict", folder, "a b", "a xyz", "--set", "data.vocabulary=\"" + letters + "\"",
+                              "--set", "data.tokenizer=\"huggingface\""});
+    check_refused(nothing, {"text 2: error: the tokenizer makes nothing of 'xyz'"});
 }
 
 TEST_CASE("whether a sentence follows another is learnt from documents") {

@@ -8,7 +8,6 @@
 #include "core/workbench/data/tokenizers/bert_normalizer.h"
 #include "core/workbench/data/tokenizers/pipeline/byte_alphabet.h"
 #include "core/workbench/data/tokenizers/pipeline/pre_tokenizer.h"
-#include "core/workbench/data/tokenizers/training/learn_merges.h"
 
 namespace switchyard::data {
 namespace {

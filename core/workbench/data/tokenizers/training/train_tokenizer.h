@@ -4,13 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <switchyard/interfaces/types.h>
 #include "core/workbench/data/tokenizers/tokenizer.h"
+#include "core/workbench/data/tokenizers/training/learn_merges.h"
 
 namespace switchyard::data {
 
@@ -39,8 +39,8 @@ public:
 private:
     TokenizerTraining settings_;
     std::int64_t texts_ = 0;
-    std::map<std::string, std::int64_t, std::less<>> words_;  // of bpe and wordpiece: how often each was seen
-    std::vector<std::string> sentences_;                      // of SentencePiece's
+    WordCounts words_;                    // of bpe and wordpiece
+    std::vector<std::string> sentences_;  // of SentencePiece's
 };
 
 }  // namespace switchyard::data

@@ -38,14 +38,9 @@ void refuse_job(const config::Config& config) {
 // The texts that the job learns from: none of those that are held out.
 data::Splits add_texts(const config::Config& config, data::TokenizerTrainer& trainer) {
     const auto& data = config.data;
-    data::SplitRequest request{data, {data.text_column}};
-    for (const auto& column : {data.pair_column, data.target_column})
-        if (!column.empty()) request.columns.push_back(column);
-    request.parallel = !data.target_train.empty();
-    request.documents = !request.parallel && request.columns.size() == 1;
     data::Splits counts;
     data::read_splits(
-        request,
+        data::text_request(data, {data.pair_column, data.target_column}),
         [&](const data::RowWay& way, const data::Row& row) {
             for (std::size_t i = 0; i < row.values.size(); ++i) {
                 const auto at = data::find_invalid_utf8(row.values[i]);

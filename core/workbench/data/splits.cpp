@@ -277,6 +277,15 @@ RowUse too_long(std::int64_t max_length, std::size_t value) {
             config::BadRow::error, value};
 }
 
+SplitRequest text_request(const config::DataConfig& data, const std::vector<std::string>& more) {
+    SplitRequest request{data, {data.text_column}};
+    for (const auto& column : more)
+        if (!column.empty()) request.columns.push_back(column);
+    request.parallel = !data.target_train.empty();
+    request.documents = !request.parallel && request.columns.size() == 1;
+    return request;
+}
+
 std::vector<config::SourceConfig> sources_of(const config::DataConfig& data) {
     if (!data.sources.empty()) return data.sources;
     config::SourceConfig only;

@@ -81,6 +81,10 @@ struct SplitRequest {
     bool stores_aside = false;  // token stores among the files are passed over: someone else reads them
 };
 
+// For all texts of a job, whatever its task: data.text_column, those of `more` that are not empty, and the
+// lines of data.target_train.
+SplitRequest text_request(const config::DataConfig& data, const std::vector<std::string>& more);
+
 // Where a row comes from and goes to.
 struct RowWay {
     const std::string& path;

@@ -28,10 +28,6 @@ OpenedTokenizer opened(Opened result) {
 OpenedTokenizer from_molecules(config::DataConfig data) {
     data.eval.clear();
     data.target_eval.clear();
-    SplitRequest request{data, {data.text_column}};
-    if (!data.target_column.empty()) request.columns.push_back(data.target_column);
-    request.parallel = !data.target_train.empty();
-    request.documents = !request.parallel && request.columns.size() == 1;
     std::set<std::string> tokens;
     const auto use = [&](const RowWay&, const Row& row) {
         for (std::size_t i = 0; i < row.values.size(); ++i) {
@@ -44,7 +40,7 @@ OpenedTokenizer from_molecules(config::DataConfig data) {
         return RowUse{};
     };
     Splits splits;
-    read_splits(request, use, splits);
+    read_splits(text_request(data, {data.target_column}), use, splits);
     if (splits.problems.empty() && tokens.empty())
         splits.problems.emplace_back("data.train: holds no molecule to make a vocabulary of");
     if (!splits.problems.empty()) return {nullptr, std::move(splits.problems)};

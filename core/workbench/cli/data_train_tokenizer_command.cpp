@@ -43,11 +43,8 @@ data::Splits add_texts(const config::Config& config, data::TokenizerTrainer& tra
         data::text_request(data, {data.pair_column, data.target_column}),
         [&](const data::RowWay& way, const data::Row& row) {
             for (std::size_t i = 0; i < row.values.size(); ++i) {
-                const auto at = data::find_invalid_utf8(row.values[i]);
-                if (at != std::string::npos)
-                    return data::RowUse{
-                        false,        false, "is not valid UTF-8 at byte " + std::to_string(at + 1),
-                        data.bad_row, i,     at};
+                if (auto fault = data::utf8_problem(row.values[i]); !fault.empty())
+                    return data::unusable_text(std::move(fault), row.values[i], data.bad_row, i);
             }
             for (const auto& text : row.values)
                 if (!way.eval) trainer.add(text);

@@ -44,10 +44,10 @@ std::vector<std::string> lines_of_stdin() {
 void check_texts(const std::vector<std::string>& texts, config::TokenizerKind tokenizer) {
     std::size_t empty = 0, with_nul = 0;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        const auto at = data::find_invalid_utf8(texts[i]);
-        if (tokenizer != config::TokenizerKind::bytes && at != std::string::npos)
-            throw Failure("text " + std::to_string(i + 1) + ": error: is not valid UTF-8 at byte " +
-                          std::to_string(at + 1));
+        if (tokenizer != config::TokenizerKind::bytes) {
+            const auto problem = data::utf8_problem(texts[i]);
+            if (!problem.empty()) throw Failure("text " + std::to_string(i + 1) + ": error: " + problem);
+        }
         empty += texts[i].find_first_not_of(" \t\r\n") == std::string::npos ? 1 : 0;
         with_nul += texts[i].find('\0') != std::string::npos ? 1 : 0;
     }

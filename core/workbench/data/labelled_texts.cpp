@@ -136,13 +136,9 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
         const auto labels = labels_of(config, std::span(row.values).first(first_text));
         if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule, labels.column};
         if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
-        for (std::size_t i = 0; i < texts.size(); ++i) {
-            const auto at = data.tokenizer == config::TokenizerKind::bytes ? std::string::npos
-                                                                           : find_invalid_utf8(texts[i]);
-            if (at != std::string::npos)
-                return RowUse{
-                    false,        false,          "is not valid UTF-8 at byte " + std::to_string(at + 1),
-                    data.bad_row, first_text + i, at};
+        for (std::size_t i = 0; data.tokenizer != config::TokenizerKind::bytes && i < texts.size(); ++i) {
+            if (auto fault = utf8_problem(texts[i]); !fault.empty())
+                return unusable_text(std::move(fault), texts[i], data.bad_row, first_text + i);
         }
         FramedTokens encoded;
         if (data.pair_column.empty()) {

@@ -29,10 +29,8 @@ public:
     }
 
     RowUse add(const std::string& text) {
-        if (auto fault = tokenizer_->problem_in(text); !fault.empty()) {
-            const auto at = find_invalid_utf8(text);
-            return {false, false, std::move(fault), data_.bad_row, 0, at == std::string::npos ? 0 : at};
-        }
+        if (auto fault = tokenizer_->problem_in(text); !fault.empty())
+            return unusable_text(std::move(fault), text, data_.bad_row, 0);
         auto ids = tokenizer_->encode(text);
         if (ids.empty()) return {false, false, "", {}};
         RowUse used;

@@ -112,11 +112,8 @@ Splits read_next_sentences(const config::Config& config, const Tokenizer& tokeni
     read_splits(
         request,
         [&](const RowWay& way, const Row& row) {
-            if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty()) {
-                const auto at = find_invalid_utf8(row.values[0]);
-                return RowUse{false,        false, std::move(fault),
-                              data.bad_row, 0,     at == std::string::npos ? 0 : at};
-            }
+            if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty())
+                return unusable_text(std::move(fault), row.values[0], data.bad_row, 0);
             std::vector<std::vector<std::int64_t>> sentences;
             std::string_view rest = row.values[0];
             while (!rest.empty()) {

@@ -46,11 +46,8 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
             const auto& text = row.values[i];
             if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
                 return RowUse{false, false, "", {}};
-            if (auto fault = tokenizer.problem_in(text); !fault.empty()) {
-                const auto at = find_invalid_utf8(text);
-                return RowUse{false,        false, std::move(fault),
-                              data.bad_row, i,     at == std::string::npos ? 0 : at};
-            }
+            if (auto fault = tokenizer.problem_in(text); !fault.empty())
+                return unusable_text(std::move(fault), text, data.bad_row, i);
         }
         RowUse used;
         const auto source = encoded(tokenizer, row.values[0], max_length, used.truncated);

@@ -269,6 +269,11 @@ std::shared_ptr<const SampleSource> mixed(const config::DataConfig& data, std::u
 
 }  // namespace
 
+RowUse unusable_text(std::string fault, const std::string& text, config::BadRow rule, std::size_t value) {
+    const auto at = find_invalid_utf8(text);
+    return {false, false, std::move(fault), rule, value, at == std::string::npos ? 0 : at};
+}
+
 RowUse too_long(std::int64_t max_length, std::size_t value) {
     return {false, false,
             "the row has more tokens than batch.max_length, " + std::to_string(max_length) +

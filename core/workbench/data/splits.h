@@ -67,6 +67,8 @@ struct RowUse {
     bool split = false;
 };
 
+// Of a row whose value `value`, `text`, cannot be used; where the text is no UTF-8, the fault is there.
+RowUse unusable_text(std::string fault, const std::string& text, config::BadRow rule, std::size_t value);
 // Of a row that would be cut where data.on_long allows no cutting.
 RowUse too_long(std::int64_t max_length, std::size_t value);
 

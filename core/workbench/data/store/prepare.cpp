@@ -197,11 +197,8 @@ private:
     }
 
     RowUse take(const RowWay& way, std::string& text) {
-        if (auto fault = request_.tokenizer->problem_in(text); !fault.empty()) {
-            const auto at = find_invalid_utf8(text);
-            return {
-                false, false, std::move(fault), request_.data.bad_row, 0, at == std::string::npos ? 0 : at};
-        }
+        if (auto fault = request_.tokenizer->problem_in(text); !fault.empty())
+            return unusable_text(std::move(fault), text, request_.data.bad_row, 0);
         ++rows_;
         follow(way.path, text.size());
         if (rows_ <= done_rows_ || !result_.counts.problems.empty()) return {};

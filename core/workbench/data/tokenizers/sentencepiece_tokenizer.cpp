@@ -69,9 +69,6 @@ std::string SentencePieceTokenizer::decode(const std::vector<std::int64_t>& ids)
     return text;
 }
 
-std::string SentencePieceTokenizer::problem_in(std::string_view text) const {
-    const auto at = find_invalid_utf8(text);
-    return at == std::string_view::npos ? "" : "is not valid UTF-8 at byte " + std::to_string(at + 1);
-}
+std::string SentencePieceTokenizer::problem_in(std::string_view text) const { return utf8_problem(text); }
 
 }  // namespace switchyard::data

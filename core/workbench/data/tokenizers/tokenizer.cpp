@@ -136,4 +136,9 @@ std::size_t find_invalid_utf8(std::string_view text) {
     return std::string_view::npos;
 }
 
+std::string utf8_problem(std::string_view text) {
+    const auto at = find_invalid_utf8(text);
+    return at == std::string_view::npos ? "" : "is not valid UTF-8 at byte " + std::to_string(at + 1);
+}
+
 }  // namespace switchyard::data

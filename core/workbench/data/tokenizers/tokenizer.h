@@ -95,5 +95,7 @@ protected:
 
 // Where `text` stops being UTF-8 (RFC 3629), counted in bytes from 0; npos: nowhere.
 std::size_t find_invalid_utf8(std::string_view text);
+// "is not valid UTF-8 at byte 3", counted from 1; empty: it is.
+std::string utf8_problem(std::string_view text);
 
 }  // namespace switchyard::data

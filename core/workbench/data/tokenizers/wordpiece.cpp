@@ -123,10 +123,6 @@ std::string WordPiece::decode(const std::vector<std::int64_t>& ids) const {
     return text;
 }
 
-std::string WordPiece::problem_in(std::string_view text) const {
-    const auto at = find_invalid_utf8(text);
-    if (at == std::string_view::npos) return "";
-    return "is not valid UTF-8 at byte " + std::to_string(at + 1);
-}
+std::string WordPiece::problem_in(std::string_view text) const { return utf8_problem(text); }
 
 }  // namespace switchyard::data

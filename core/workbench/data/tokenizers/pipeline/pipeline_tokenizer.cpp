@@ -107,8 +107,7 @@ std::string PipelineTokenizer::decode(const std::vector<std::int64_t>& ids) cons
 }
 
 std::string PipelineTokenizer::problem_in(std::string_view text) const {
-    const auto at = find_invalid_utf8(text);
-    if (at != std::string_view::npos) return "is not valid UTF-8 at byte " + std::to_string(at + 1);
+    if (auto problem = utf8_problem(text); !problem.empty()) return problem;
     if (!parts_.model->may_fail()) return "";
     try {
         encode(text);

@@ -308,13 +308,6 @@ void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
     warn(data.eval.empty() ? "data.train, held out" : "data.eval", splits.eval_rows, splits.warnings);
 }
 
-void read_splits(const SplitRequest& request,
-                 const std::function<RowUse(const std::string& path, Row& row, bool eval)>& use,
-                 Splits& splits) {
-    read_splits(
-        request, [&](const RowWay& way, Row& row) { return use(way.path, row, way.eval); }, splits);
-}
-
 void set_samples(const config::DataConfig& data, std::uint64_t seed,
                  std::vector<std::shared_ptr<const SampleSource>> train,
                  std::shared_ptr<const SampleSource> eval, Splits& splits) {

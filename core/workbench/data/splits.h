@@ -101,10 +101,6 @@ std::vector<config::SourceConfig> sources_of(const config::DataConfig& data);
 // what it counts and finds wrong to `splits`.
 void read_splits(const SplitRequest& request, const std::function<RowUse(const RowWay& way, Row& row)>& use,
                  Splits& splits);
-// For those that look at all rows alike.
-void read_splits(const SplitRequest& request,
-                 const std::function<RowUse(const std::string& path, Row& row, bool eval)>& use,
-                 Splits& splits);
 
 // After reading: samples of each source to train on, in order, which are drawn by weight (mixture.h), and all
 // to evaluate on. Says so where no sample came out.

@@ -164,12 +164,18 @@ OperationCase make_case(LossSpec spec, const Facts& facts, const VerifyOptions& 
     return one;
 }
 
+// What `change` makes of `base`, in that family.
+template <class Change>
+void add_changed(std::vector<LossSpec>& specs, const LossSpec& base, const std::string& family,
+                 const Change& change) {
+    auto& spec = specs.emplace_back(base);
+    spec.family = family;
+    change(spec);
+}
+
 void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
     const auto with = [&](const std::string& family, auto change) {
-        LossSpec spec = base;
-        spec.family = family;
-        change(spec);
-        specs.push_back(spec);
+        add_changed(specs, base, family, change);
     };
     for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
         for (const int ignored : {0, 1, 2}) {
@@ -226,11 +232,7 @@ void add_given_up(std::vector<LossSpec>& specs, LossSpec spec) {
     }
     spec.params.reduction = Reduction::mean;
     spec.ignored = 1;
-    const auto with = [&](auto change) {
-        LossSpec changed = spec;
-        change(changed);
-        specs.push_back(changed);
-    };
+    const auto with = [&](auto change) { add_changed(specs, spec, spec.family, change); };
     for (const std::int64_t classes : {2, 7, 1000, 4097}) with([&](LossSpec& s) { s.classes = classes; });
     for (const std::int64_t rows : {0, 1, 130}) with([&](LossSpec& s) { s.rows = rows; });
     with([](LossSpec& s) { s.params.label_smoothing = 0.2, s.params.z_loss = 1e-2; });
@@ -248,10 +250,7 @@ void add_values(std::vector<LossSpec>& specs, LossSpec base) {
     base.rows = 9;
     base.classes = 5;
     const auto with = [&](const std::string& family, auto change) {
-        LossSpec spec = base;
-        spec.family = family;
-        change(spec);
-        specs.push_back(spec);
+        add_changed(specs, base, family, change);
     };
     for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
         for (const int ignored : {0, 1, 2}) {

@@ -10,46 +10,17 @@
 #include <switchyard/reference/optimizer.h>
 
 #include "check.h"
-#include "fixture.h"
+#include "optimizer_fixture.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
+using test::algorithm_of;
 using test::difference;
+using test::groups_of;
+using test::set_gradients;
 
 namespace {
-
-HyperParameters hyper_of(const nlohmann::json& numbers) {
-    HyperParameters hyper;
-    hyper.lr = numbers.at("lr");
-    hyper.beta1 = numbers.at("beta1");
-    hyper.beta2 = numbers.at("beta2");
-    hyper.weight_decay = numbers.value("weight_decay", 0.0);
-    hyper.momentum = numbers.value("momentum", 0.0);
-    hyper.nesterov = numbers.value("nesterov", false);
-    return hyper;
-}
-
-// The fixture's two parameters, in two groups of their own.
-std::vector<ParameterGroup> groups_of(const test::FixtureCase& c, at::ScalarType type) {
-    const HyperParameters hyper = hyper_of(c.numbers);
-    std::vector<ParameterGroup> groups{{"first", hyper, {}}, {"second", hyper, {}}};
-    groups[0].parameters.push_back({"w0", c["start0"].to(type, false, true), {}, {}});
-    groups[1].parameters.push_back({"w1", c["start1"].to(type, false, true), {}, {}});
-    return groups;
-}
-
-void set_gradients(std::vector<ParameterGroup>& groups, const test::FixtureCase& c, std::int64_t t,
-                   double scale = 1.0) {
-    for (int i = 0; i < 2; ++i) {
-        Parameter& parameter = groups[i].parameters[0];
-        parameter.gradient = (c["grads" + std::to_string(i)][t] * scale).to(parameter.value.scalar_type());
-    }
-}
-
-OptimizerKind algorithm_of(const test::FixtureCase& c) {
-    return *parse<OptimizerKind>(c.numbers.at("algorithm").get<std::string>());
-}
 
 test::FixtureCase fixture(const std::string& name) {
     for (auto& c : test::load_fixture("optimizer")) {
@@ -67,22 +38,15 @@ TEST_CASE("100 steps agree with PyTorch") {
             if (type == at::kFloat && algorithm_of(c) == OptimizerKind::lion) continue;
             INFO(c.name << " " << type);
             reference::OptimizerSteps steps(algorithm_of(c));
-            auto groups = groups_of(c, type);
-            steps.bind(groups);
-            StepParams params;
-            params.max_grad_norm = c.numbers.at("max_grad_norm");
-            for (std::int64_t t = 1; t <= 100; ++t) {
-                set_gradients(groups, c, t - 1);
-                const StepResult result = steps.step(groups, params);
+            const auto look = [&, most = allowed](std::int64_t t, const auto& groups, const StepResult& result) {
                 if (t == 1 && c["grad_norm"].defined())
                     CHECK(difference(result.grad_norm, c["grad_norm"]) < 1e-6);
-                if (t != 1 && t != 10 && t != 100) continue;
-                for (int i = 0; i < 2; ++i) {
+                for (std::size_t i = 0; i < 2; ++i) {
                     INFO("step " << t << " parameter " << i);
-                    CHECK(difference(groups[i].parameters[0].value,
-                                     c["value" + std::to_string(i) + "_" + std::to_string(t)]) < allowed);
+                    CHECK(difference(groups[i].parameters[0].value, test::value_after(c, i, t)) < most);
                 }
-            }
+            };
+            test::run_steps(steps, c, type, look);
         }
     }
 }

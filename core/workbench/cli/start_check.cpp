@@ -209,7 +209,8 @@ private:
                     add(at(row.place(i, byte == std::string::npos ? 0 : byte)) + fault);
             }
             if (labelled) {
-                const auto labels = data::labels_of(config_, std::span(row.values).first(text));
+                const auto labels = data::labels_of(config_, std::span(row.values).first(text),
+                                                    std::span(request.columns).first(text));
                 if (!labels.fault.empty() && labels.rule == config::BadRow::error)
                     add(at(row.place(labels.column, 0)) + labels.fault);
             }

@@ -52,10 +52,10 @@ std::string take_flag(const std::string& column, std::string_view text, std::vec
 }
 
 // A column for each label. Among several, an empty one says nothing of its label.
-RowLabels by_columns(const config::Config& config, std::span<const std::string> texts) {
+RowLabels by_columns(const config::Config& config, std::span<const std::string> texts,
+                     std::span<const std::string> columns) {
     RowLabels labels;
     labels.rule = config.data.bad_row;
-    const auto columns = label_columns(config);
     bool any = false;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         const auto text = trimmed(texts[i]);
@@ -69,7 +69,9 @@ RowLabels by_columns(const config::Config& config, std::span<const std::string> 
                                                                 : take_flag(columns[i], text, labels.values);
         if (!labels.fault.empty()) return labels;
     }
-    if (!any) labels.fault = "no label: the columns " + quoted_list(columns) + " are all empty";
+    if (!any)
+        labels.fault =
+            "no label: the columns " + quoted_list({columns.begin(), columns.end()}) + " are all empty";
     return labels;
 }
 
@@ -114,7 +116,8 @@ std::vector<std::string> label_names(const config::Config& config) {
     return one ? std::vector{config.data.label_column} : config.task.labels;
 }
 
-RowLabels labels_of(const config::Config& config, std::span<const std::string> texts) {
+RowLabels labels_of(const config::Config& config, std::span<const std::string> texts,
+                    std::span<const std::string> columns) {
     if (config.task.kind == TaskKind::classification) {
         RowLabels labels;
         const auto number = label_number(config.task.labels, texts[0]);
@@ -126,7 +129,8 @@ RowLabels labels_of(const config::Config& config, std::span<const std::string> t
         return labels;
     }
     const bool names = config.task.kind == TaskKind::multi_label && !config.data.label_separator.empty();
-    return names ? by_names(config, texts[0]) : by_columns(config, texts);
+    if (names) return by_names(config, texts[0]);
+    return by_columns(config, texts, columns.empty() ? label_columns(config) : columns);
 }
 
 }  // namespace switchyard::data

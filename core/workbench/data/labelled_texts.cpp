@@ -61,31 +61,46 @@ void warn_unseen(const char* key, const Parts& parts, const config::Config& conf
                            " (task.labels)");
 }
 
+// What the labels of a regression are called in the files, for each: as [data] has it, or as sources do.
+std::vector<std::vector<std::string>> named_in_files(const config::Config& config) {
+    std::vector<std::vector<std::string>> names;
+    for (const auto& name : label_columns(config)) names.push_back({name});
+    if (names.size() > 1 || config.data.sources.empty()) return names;
+    std::vector<std::string> of_sources;
+    for (const auto& source : config.data.sources) {
+        const auto& name = source.label_column.empty() ? config.data.label_column : source.label_column;
+        if (std::ranges::find(of_sources, name) == of_sources.end()) of_sources.push_back(name);
+    }
+    return {std::move(of_sources)};
+}
+
 // Columns of a regression in which all values are one.
-void warn_constant(const std::vector<double>& values, const std::vector<std::string>& columns,
+void warn_constant(const std::vector<double>& values, const config::Config& config,
                    std::vector<std::string>& warnings) {
-    for (std::size_t column = 0; column < columns.size(); ++column) {
+    const auto names = named_in_files(config);
+    for (std::size_t column = 0; column < names.size(); ++column) {
         bool varies = false;
         double first = std::nan("");
-        for (std::size_t i = column; i < values.size(); i += columns.size()) {
+        for (std::size_t i = column; i < values.size(); i += names.size()) {
             if (std::isnan(values[i])) continue;
             if (std::isnan(first)) first = values[i];
             varies = varies || values[i] != first;
         }
         if (varies || values.empty()) continue;
-        warnings.push_back("data.train: the column '" + base::quoted(columns[column]) +
-                           "' has no two different values: there is nothing to learn");
+        const bool one = names[column].size() == 1;
+        warnings.push_back(std::string(train_key(config.data)) + ": the column" + (one ? " " : "s ") +
+                           quoted_list(names[column]) + (one ? " has" : " have") +
+                           " no two different values: there is nothing to learn");
     }
 }
 
 void scale(const Parts& train, LabelledTexts& eval, const config::Config& config, Splits& splits) {
-    const auto columns = label_names(config);
     std::vector<double> values;
     for (const auto& texts : train)
         values.insert(values.end(), texts->values().begin(), texts->values().end());
-    warn_constant(values, columns, splits.warnings);
+    warn_constant(values, config, splits.warnings);
     if (!config.task.standardize) return;
-    splits.scale = scale_of(values, columns.size());
+    splits.scale = scale_of(values, label_columns(config).size());
     for (const auto& texts : train) texts->set_scale(splits.scale);
     eval.set_scale(splits.scale);
 }
@@ -133,7 +148,8 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
     Splits splits;
     const auto use = [&](const RowWay& way, const Row& row) {
         const auto texts = std::span(row.values).subspan(first_text);
-        const auto labels = labels_of(config, std::span(row.values).first(first_text));
+        const auto labels = labels_of(config, std::span(row.values).first(first_text),
+                                      std::span(way.columns).first(first_text));
         if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule, labels.column};
         if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
         for (std::size_t i = 0; data.tokenizer != config::TokenizerKind::bytes && i < texts.size(); ++i) {
@@ -156,9 +172,8 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
     if (config.task.kind == config::TaskKind::regression) {
         scale(train, *eval, config, splits);
     } else {
-        warn_unseen(data.sources.empty() ? "data.train" : "data.source", train, config, splits.warnings);
-        warn_unseen(data.eval.empty() ? "data.train, held out" : "data.eval", {eval}, config,
-                    splits.warnings);
+        warn_unseen(train_key(data), train, config, splits.warnings);
+        warn_unseen(eval_key(data), {eval}, config, splits.warnings);
     }
     return splits;
 }

@@ -225,7 +225,7 @@ public:
 
 private:
     void take_stores() {
-        const std::string key = data_.sources.empty() ? "data.train" : "data.source";
+        const std::string key = train_key(data_);
         for (std::size_t i = 0; i < sources_.size(); ++i) {
             auto folder = stores_.open(key, sources_[i].files);
             if (!folder) continue;

@@ -45,8 +45,7 @@ public:
             columns_ = columns_of(source);
             if (!data_.sources.empty())
                 splits_.sources.push_back({source.shown_name(), source.weight, {}, 0, 0});
-            read(data_.sources.empty() ? "data.train" : "data.source", source.files, data_.target_train,
-                 "target_train", eval_fraction);
+            read(train_key(data_), source.files, data_.target_train, "target_train", eval_fraction);
         }
     }
     void read_evaluation() {
@@ -138,7 +137,7 @@ private:
         const bool eval = position < eval_fraction_;
         const auto holds = [&](auto&& what) { return std::ranges::any_of(row.values, what); };
         const bool nul = holds([](const auto& text) { return text.find('\0') != std::string::npos; });
-        const auto result = use_({path_, source_, eval}, row);
+        const auto result = use_({path_, source_, eval, columns_}, row);
         const bool empty = !result.used && result.fault.empty();
         const bool no_utf8 =
             !result.used && !empty && result.rule == config::BadRow::skip &&
@@ -291,6 +290,14 @@ SplitRequest text_request(const config::DataConfig& data, const std::vector<std:
     return request;
 }
 
+const char* train_key(const config::DataConfig& data) {
+    return data.sources.empty() ? "data.train" : "data.source";
+}
+
+const char* eval_key(const config::DataConfig& data) {
+    return data.eval.empty() ? "data.train, held out" : "data.eval";
+}
+
 std::vector<config::SourceConfig> sources_of(const config::DataConfig& data) {
     if (!data.sources.empty()) return data.sources;
     config::SourceConfig only;
@@ -304,8 +311,8 @@ void read_splits(const SplitRequest& request, const Use& use, Splits& splits) {
     reader.read_training(data.eval.empty() ? data.eval_fraction : 0.0);
     reader.read_evaluation();
     reader.tell_rest();
-    warn(data.sources.empty() ? "data.train" : "data.source", splits.train_rows, splits.warnings);
-    warn(data.eval.empty() ? "data.train, held out" : "data.eval", splits.eval_rows, splits.warnings);
+    warn(train_key(data), splits.train_rows, splits.warnings);
+    warn(eval_key(data), splits.eval_rows, splits.warnings);
 }
 
 void set_samples(const config::DataConfig& data, std::uint64_t seed,

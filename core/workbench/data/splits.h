@@ -92,7 +92,12 @@ struct RowWay {
     const std::string& path;
     std::size_t source = 0;  // the number of its [[data.source]]
     bool eval = false;
+    const std::vector<std::string>& columns;  // in which its values stand: those of its source
 };
+
+// Where [data] names the texts to learn from and those to evaluate on, for messages.
+const char* train_key(const config::DataConfig& data);  // "data.train" or "data.source"
+const char* eval_key(const config::DataConfig& data);   // "data.eval" or "data.train, held out"
 
 // Those of [[data.source]], or data.train as the only one.
 std::vector<config::SourceConfig> sources_of(const config::DataConfig& data);

@@ -201,6 +201,35 @@ TEST_CASE("a regression is scaled by the labels of all its sources") {
     CHECK(splits.eval->get(0, 0).float_labels == std::vector{0.0F});
 }
 
+TEST_CASE("what is wrong with a label names the column of its source") {
+    SourceJob job;
+    auto& config = job.config;
+    config.task = {config::TaskKind::regression, {}};
+    const auto add = [&](const std::string& name, const std::string& label_column, const std::string& text) {
+        config::SourceConfig source;
+        source.files = {job.file(name, text)};
+        source.label_column = label_column;
+        config.data.sources.push_back(source);
+    };
+    add("plain.tsv", "", "label\ttext\n2\tsome\nnone\tmore\n");
+    add("own.tsv", "price", "text\tprice\nsome\t2\nmore\tcheap\n");
+    config.data.eval = {job.file("eval.tsv", "label\ttext\ndear\tother\n")};
+    Texts told;
+    for (const auto& problem : data::read_labelled_texts(config, *job.tokenizer).problems)
+        told.push_back(problem.substr(job.folder.size() + 1));
+    CHECK(told == Texts{"plain.tsv:3:1: column 'label': 'none' is no number",
+                        "own.tsv:3:6: column 'price': 'cheap' is no number",
+                        "eval.tsv:2:1: column 'label': 'dear' is no number"});
+
+    config.data.sources.clear();
+    config.data.eval = {job.file("eval.tsv", "label\ttext\n2\tother\n")};
+    add("plain.tsv", "", "label\ttext\n2\tsome\n");
+    add("own.tsv", "price", "text\tprice\nsome\t2\n");
+    CHECK(data::read_labelled_texts(config, *job.tokenizer).warnings ==
+          Texts{"data.source: the columns 'label', 'price' have no two different values: there is nothing to "
+                "learn"});
+}
+
 TEST_CASE("rows that are skipped are listed with file, line, column and reason") {
     SourceJob job;
     auto& config = job.config;

@@ -41,7 +41,8 @@ std::string content_of(const std::vector<std::uint64_t>& sums, const std::vector
 
 std::string TokenFileWriter::aside(const std::string& target, const char* what) {
     const fs::path path(target);
-    return (path.parent_path() / ("." + path.filename().string() + "." + what)).string();
+    auto name = std::string(1, '.').append(path.filename().string()).append(1, '.').append(what);
+    return (path.parent_path() / std::move(name)).string();
 }
 
 TokenFileWriter::TokenFileWriter(std::string target, std::uint64_t width, const Json& saved)

@@ -7,21 +7,6 @@
 #include "core/workbench/data/tokenizers/bert_normalizer.h"
 
 namespace switchyard::data {
-namespace {
-
-std::int64_t count_characters(std::string_view word) {
-    return std::count_if(word.begin(), word.end(),
-                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-}
-
-// The last character boundary before `end`.
-std::size_t step_back(std::string_view word, std::size_t end) {
-    do --end;
-    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xC0U) == 0x80U);
-    return end;
-}
-
-}  // namespace
 
 WordPiece::Opened WordPiece::open(const std::string& path, const WordPieceOptions& options) {
     auto file = open_vocabulary(path);
@@ -33,11 +18,14 @@ WordPiece::Opened WordPiece::from_text(std::string_view vocabulary, const std::s
                                        const WordPieceOptions& options) {
     std::shared_ptr<WordPiece> tokenizer(new WordPiece);
     tokenizer->options_ = options;
-    Vocabulary& pieces = tokenizer->vocabulary_;
-    std::string error = for_each_token(vocabulary, [&](std::string_view line) { return pieces.add(line); });
-    if (error.empty() && pieces.size() == 0) error = "1: the vocabulary is empty";
+    Vocabulary& tokens = tokenizer->vocabulary_;
+    std::string error = for_each_token(vocabulary, [&](std::string_view line) { return tokens.add(line); });
+    if (error.empty() && tokens.size() == 0) error = "1: the vocabulary is empty";
     if (error.empty()) error = tokenizer->find_specials();
     if (!error.empty()) return {nullptr, name + ":" + error};
+    NumberedTokens numbered;
+    for (std::int64_t id = 0; id < tokens.size(); ++id) numbered.emplace_back(tokens.token(id), id);
+    tokenizer->pieces_ = std::make_unique<GreedyPieces>(numbered, GreedyPieces::Options{});
     return {std::move(tokenizer), ""};
 }
 
@@ -79,35 +67,8 @@ std::vector<std::int64_t> WordPiece::encode(std::string_view text) const {
 }
 
 void WordPiece::encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const {
-    for_each_bert_word(text, options_.lower_case, [&](std::string_view word) { encode_word(word, ids); });
-}
-
-void WordPiece::encode_word(std::string_view word, std::vector<std::int64_t>& ids) const {
-    if (count_characters(word) > options_.max_word_characters) return ids.push_back(specials_.unk);
-    const auto before = ids.size();
-    std::string continued;
-    std::size_t start = 0;
-    while (start < word.size()) {
-        std::size_t end = word.size();
-        std::int64_t found = -1;
-        while (end > start) {
-            const auto piece = word.substr(start, end - start);
-            if (start == 0) {
-                found = vocabulary_.find(piece);
-            } else {
-                continued.assign("##").append(piece);
-                found = vocabulary_.find(continued);
-            }
-            if (found >= 0) break;
-            end = step_back(word, end);
-        }
-        if (found < 0) {
-            ids.resize(before);
-            return ids.push_back(specials_.unk);
-        }
-        ids.push_back(found);
-        start = end;
-    }
+    for_each_bert_word(text, options_.lower_case,
+                       [&](std::string_view word) { pieces_->add_tokens(word, ids); });
 }
 
 std::string WordPiece::decode(const std::vector<std::int64_t>& ids) const {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/workbench/data/tokenizers/pipeline/greedy_pieces.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 #include "core/workbench/data/tokenizers/vocabulary_file.h"
 
@@ -25,7 +26,6 @@ namespace switchyard::data {
 
 struct WordPieceOptions {
     bool lower_case = true;
-    std::int64_t max_word_characters = 100;
     std::vector<TokenizerFile> files = {};  // what files() gives; empty: vocab.txt
 };
 
@@ -53,16 +53,14 @@ public:
                                       : options_.files;
     }
 
-    const std::string& piece(std::int64_t id) const { return vocabulary_.token(id); }
-
 private:
     WordPiece() = default;
     std::string find_specials();
     void encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const;
-    void encode_word(std::string_view word, std::vector<std::int64_t>& ids) const;
 
     WordPieceOptions options_;
     Vocabulary vocabulary_;
+    std::unique_ptr<const GreedyPieces> pieces_;  // of the vocabulary
     std::vector<std::pair<std::string, std::int64_t>> written_specials_;
 };
 

@@ -32,6 +32,13 @@ void warn(const char* key, const std::vector<std::int64_t>& counts, const std::v
                        " (task.labels)");
 }
 
+// What is wrong with a text. A molecule may have tokens that are not in the vocabulary.
+std::string problem_in(const std::string& text, const config::DataConfig& data, const Tokenizer& tokenizer) {
+    using Kind = config::TokenizerKind;
+    auto problem = data.tokenizer == Kind::bytes ? "" : utf8_problem(text);
+    return problem.empty() && data.tokenizer != Kind::smiles ? tokenizer.problem_in(text) : problem;
+}
+
 using Parts = std::vector<std::shared_ptr<LabelledTexts>>;  // of each source
 
 // How often each class is the label of a sample, or one of its labels.
@@ -146,25 +153,29 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
     request.columns.push_back(data.text_column);
     if (!data.pair_column.empty()) request.columns.push_back(data.pair_column);
     Splits splits;
-    const auto use = [&](const RowWay& way, const Row& row) {
+    request.tokenizer = &tokenizer;
+    const auto use = [&](const RowWay& way, const Row& row) -> RowWork {
         const auto texts = std::span(row.values).subspan(first_text);
         const auto labels = labels_of(config, std::span(row.values).first(first_text),
                                       std::span(way.columns).first(first_text));
         if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule, labels.column};
         if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
-        for (std::size_t i = 0; data.tokenizer != config::TokenizerKind::bytes && i < texts.size(); ++i) {
-            if (auto fault = utf8_problem(texts[i]); !fault.empty())
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            if (auto fault = problem_in(texts[i], data, tokenizer); !fault.empty())
                 return unusable_text(std::move(fault), texts[i], data.bad_row, first_text + i);
         }
-        FramedTokens encoded;
-        if (data.pair_column.empty()) {
-            encoded.ids = tokenizer.encode_with_specials(texts[0], max_length, &encoded.cut);
-        } else {
-            encoded = tokenizer.encode_pair(texts[0], texts[1], max_length);
-        }
-        if (encoded.cut && data.on_long == config::LongText::error) return too_long(max_length, first_text);
-        (way.eval ? eval : train[way.source])->add(encoded.ids, encoded.token_type_ids, labels);
-        return RowUse{true, encoded.cut, "", {}};
+        const auto take = [&, labels, to = way.eval ? eval : train[way.source]](TokenLists tokens) {
+            FramedTokens framed;
+            if (data.pair_column.empty())
+                framed.ids = tokenizer.with_specials(std::move(tokens[0]), max_length, &framed.cut);
+            else
+                framed = tokenizer.pair_of(std::move(tokens[0]), std::move(tokens[1]), max_length);
+            if (framed.cut && data.on_long == config::LongText::error)
+                return too_long(max_length, first_text);
+            to->add(framed.ids, framed.token_type_ids, labels);
+            return RowUse{true, framed.cut, "", {}};
+        };
+        return {{texts.begin(), texts.end()}, take};
     };
     read_splits(request, use, splits);
     set_samples(data, static_cast<std::uint64_t>(config.run.seed), {train.begin(), train.end()}, eval,

@@ -28,21 +28,10 @@ public:
                                                         : settings.max_length;
     }
 
-    RowUse add(const std::string& text) {
+    RowWork add(const std::string& text) {
         if (auto fault = tokenizer_->problem_in(text); !fault.empty())
             return unusable_text(std::move(fault), text, data_.bad_row, 0);
-        auto ids = tokenizer_->encode(text);
-        if (ids.empty()) return {false, false, "", {}};
-        RowUse used;
-        const auto room = static_cast<std::size_t>(room_for_text());
-        if (room > 0 && ids.size() > room) {
-            if (data_.on_long == config::LongText::error) return too_long(settings_.max_length, 0);
-            used.split = data_.on_long == config::LongText::split;
-            used.truncated = !used.split;
-            if (used.truncated) ids.resize(room);
-        }
-        texts_->add(ids);
-        return used;
+        return {{text}, [this](TokenLists tokens) { return add(std::move(tokens.front())); }};
     }
 
     std::shared_ptr<const SampleSource> samples(std::uint64_t seed) const {
@@ -108,6 +97,20 @@ public:
     }
 
 private:
+    RowUse add(std::vector<std::int64_t> ids) {
+        if (ids.empty()) return {false, false, "", {}};
+        RowUse used;
+        const auto room = static_cast<std::size_t>(room_for_text());
+        if (room > 0 && ids.size() > room) {
+            if (data_.on_long == config::LongText::error) return too_long(settings_.max_length, 0);
+            used.split = data_.on_long == config::LongText::split;
+            used.truncated = !used.split;
+            if (used.truncated) ids.resize(room);
+        }
+        texts_->add(ids);
+        return used;
+    }
+
     static std::int64_t only(const std::vector<std::int64_t>& ids) { return ids.empty() ? -1 : ids.front(); }
     Marks marks() const {
         const auto& special = tokenizer_->specials();
@@ -207,6 +210,7 @@ public:
         }
         SplitRequest request{data_, {data_.text_column}};
         request.documents = request.stores_aside = true;
+        request.tokenizer = tokenizer_.get();
         read_splits(
             request,
             [&](const RowWay& way, const Row& row) {

@@ -95,6 +95,30 @@ void require_documents(const config::DataConfig& data, const NextSentences& samp
                               (eval && !own ? " to be held out" : ""));
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        lines.push_back(text.substr(0, end));
+        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    }
+    return lines;
+}
+
+// Those of a document.
+RowUse add(const config::Config& config, const TokenLists& sentences, NextSentences& samples) {
+    if (sentences.empty()) return {false, false, "", {}};
+    if (sentences.size() == 1)
+        return {false, false,
+                "the document has one sentence, and none follows it; a sentence is a line, and "
+                "data.documents says what a document is",
+                config.data.bad_row};
+    const auto cut = samples.add(sentences);
+    if (cut > 0 && config.data.on_long == config::LongText::error)
+        return too_long(config.batch.max_length, 0);
+    return {true, cut > 0, "", {}};
+}
+
 }  // namespace
 
 Splits read_next_sentences(const config::Config& config, const Tokenizer& tokenizer) {
@@ -109,29 +133,17 @@ Splits read_next_sentences(const config::Config& config, const Tokenizer& tokeni
     Splits splits;
     SplitRequest request{data, {data.text_column}};
     request.documents = true;
+    request.tokenizer = &tokenizer;
     read_splits(
         request,
-        [&](const RowWay& way, const Row& row) {
+        [&](const RowWay& way, const Row& row) -> RowWork {
             if (auto fault = tokenizer.problem_in(row.values[0]); !fault.empty())
                 return unusable_text(std::move(fault), row.values[0], data.bad_row, 0);
-            std::vector<std::vector<std::int64_t>> sentences;
-            std::string_view rest = row.values[0];
-            while (!rest.empty()) {
-                const auto end = rest.find('\n');
-                auto ids = tokenizer.encode(rest.substr(0, end));
-                if (!ids.empty()) sentences.push_back(std::move(ids));
-                rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-            }
-            if (sentences.empty()) return RowUse{false, false, "", {}};
-            if (sentences.size() == 1)
-                return RowUse{false, false,
-                              "the document has one sentence, and none follows it; a sentence is a line, and "
-                              "data.documents says what a document is",
-                              data.bad_row};
-            const auto cut = (way.eval ? eval : train[way.source])->add(sentences);
-            if (cut > 0 && data.on_long == config::LongText::error)
-                return too_long(config.batch.max_length, 0);
-            return RowUse{true, cut > 0, "", {}};
+            return {lines_of(row.values[0]),
+                    [&, to = way.eval ? eval : train[way.source]](TokenLists sentences) {
+                        std::erase_if(sentences, [](const auto& ids) { return ids.empty(); });
+                        return add(config, sentences, *to);
+                    }};
         },
         splits);
     set_samples(data, seed, {train.begin(), train.end()}, eval, splits);

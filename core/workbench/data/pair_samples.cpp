@@ -3,15 +3,14 @@
 namespace switchyard::data {
 namespace {
 
-std::vector<std::int64_t> encoded(const Tokenizer& tokenizer, const std::string& text,
-                                  std::int64_t max_length, bool& cut) {
-    auto ids = tokenizer.encode(text);
+std::vector<std::int64_t> ended(std::vector<std::int64_t> ids, std::int64_t eos, std::int64_t max_length,
+                                bool& cut) {
     const auto room = static_cast<std::size_t>(max_length - 1);
     if (ids.size() > room) {
         ids.resize(room);
         cut = true;
     }
-    ids.push_back(tokenizer.specials().eos);
+    ids.push_back(eos);
     return ids;
 }
 
@@ -41,7 +40,8 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
     Splits splits;
     SplitRequest request{data, {data.text_column, data.target_column}};
     request.parallel = data.target_column.empty();
-    const auto use = [&](const RowWay& way, const Row& row) {
+    request.tokenizer = &tokenizer;
+    const auto use = [&](const RowWay& way, const Row& row) -> RowWork {
         for (std::size_t i = 0; i < row.values.size(); ++i) {
             const auto& text = row.values[i];
             if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
@@ -49,12 +49,16 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
             if (auto fault = tokenizer.problem_in(text); !fault.empty())
                 return unusable_text(std::move(fault), text, data.bad_row, i);
         }
-        RowUse used;
-        const auto source = encoded(tokenizer, row.values[0], max_length, used.truncated);
-        const auto target = encoded(tokenizer, row.values[1], max_length, used.truncated);
-        if (used.truncated && data.on_long == config::LongText::error) return too_long(max_length, 0);
-        (way.eval ? eval : train[way.source])->add(source, target);
-        return used;
+        const auto take = [&, to = way.eval ? eval : train[way.source]](TokenLists tokens) {
+            RowUse used;
+            const auto eos = tokenizer.specials().eos;
+            const auto source = ended(std::move(tokens[0]), eos, max_length, used.truncated);
+            const auto target = ended(std::move(tokens[1]), eos, max_length, used.truncated);
+            if (used.truncated && data.on_long == config::LongText::error) return too_long(max_length, 0);
+            to->add(source, target);
+            return used;
+        };
+        return {{row.values[0], row.values[1]}, take};
     };
     read_splits(request, use, splits);
     set_samples(data, 0, {train.begin(), train.end()}, eval, splits);

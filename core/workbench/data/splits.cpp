@@ -15,7 +15,7 @@
 namespace switchyard::data {
 namespace {
 
-using Use = std::function<RowUse(const RowWay& way, Row& row)>;
+using Use = std::function<RowWork(const RowWay& way, Row& row)>;
 using Paths = std::vector<std::string>;
 
 Paths files_of_all(const Paths& names) {
@@ -36,7 +36,7 @@ std::string unequal_lists(const std::string& key, std::size_t count, const char*
 class Reader {
 public:
     Reader(const SplitRequest& request, const Use& use, Splits& splits)
-        : request_(request), data_(request.data), use_(use), splits_(splits) {}
+        : request_(request), data_(request.data), use_(use), splits_(splits), held_(request.tokenizer) {}
 
     void read_training(double eval_fraction) {
         const auto sources = sources_of(data_);
@@ -97,10 +97,13 @@ private:
                 : request_.documents ? read_documents(rows_of(path_), data_.documents)
                                      : read_formatted_rows(rows_of(path_)));
         }
+        held_.flush();
     }
 
     void end(const RowsRead& read) {
-        if (!read.error.empty()) problem(key_ + ": " + read.error);
+        if (read.error.empty()) return;
+        held_.flush();
+        problem(key_ + ": " + read.error);
     }
 
     RowRequest rows_of(const std::string& path) {
@@ -112,8 +115,9 @@ private:
             return keep_reading();
         };
         request.on_problem = [this](const RowProblem& fault) {
+            held_.flush();
             count(eval_fraction_ >= 1.0, [](RowCounts& counts) { ++counts.read; });
-            unusable(data_.bad_row, eval_fraction_ >= 1.0, {fault.line, fault.column},
+            unusable(path_, data_.bad_row, eval_fraction_ >= 1.0, {fault.line, fault.column},
                      "the row " + fault.message);
             return keep_reading();
         };
@@ -135,9 +139,23 @@ private:
     void add(Row& row) {
         const double position = split_position(row.values[request_.key]);
         const bool eval = position < eval_fraction_;
+        auto work = use_({path_, source_, eval, columns_}, row);
+        // What the row is of is kept with it: reading goes on to other files meanwhile.
+        held_.add(row, columns_, std::move(work.texts),
+                  [this, position, eval, path = path_, target_path = target_path_, use = std::move(work.use),
+                   take = std::move(work.take)](Row& held, TokenLists tokens) {
+                      const auto result = take ? take(std::move(tokens)) : use;
+                      settle(held, result, position, eval);
+                      if (!result.used && !result.fault.empty())
+                          unusable(request_.parallel && result.value > 0 ? target_path : path, result.rule,
+                                   eval, place_of(held, result), result.fault);
+                  });
+    }
+
+    // Counts the row.
+    void settle(const Row& row, const RowUse& result, double position, bool eval) {
         const auto holds = [&](auto&& what) { return std::ranges::any_of(row.values, what); };
         const bool nul = holds([](const auto& text) { return text.find('\0') != std::string::npos; });
-        const auto result = use_({path_, source_, eval, columns_}, row);
         const bool empty = !result.used && result.fault.empty();
         const bool no_utf8 =
             !result.used && !empty && result.rule == config::BadRow::skip &&
@@ -153,9 +171,6 @@ private:
             counts.invalid_utf8 += no_utf8 ? 1 : 0;
         });
         if (result.used && !data_.eval.empty()) look_for_both(position, eval);
-        if (!result.used && !empty)
-            unusable(result.rule, eval, place_of(row, result), result.fault,
-                     request_.parallel && result.value > 0);
     }
 
     RowPlace place_of(const Row& row, const RowUse& result) const {
@@ -172,9 +187,8 @@ private:
             train_texts_.insert(position);
     }
 
-    void unusable(config::BadRow rule, bool eval, const RowPlace& place, const std::string& message,
-                  bool target = false) {
-        const auto& path = target ? target_path_ : path_;
+    void unusable(const std::string& path, config::BadRow rule, bool eval, const RowPlace& place,
+                  const std::string& message) {
         if (rule == config::BadRow::error) return problem(path + ":" + to_string(place) + ": " + message);
         count(eval, [](RowCounts& counts) { ++counts.skipped; });
         if (splits_.skipped.size() < most_listed_rows)
@@ -192,6 +206,7 @@ private:
     const config::DataConfig& data_;
     const Use& use_;
     Splits& splits_;
+    HeldRows held_;
     std::string key_, path_, target_path_;
     Paths columns_;
     std::size_t source_ = 0;

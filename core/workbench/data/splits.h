@@ -5,10 +5,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <switchyard/interfaces/data_loader.h>
 #include "core/kernel/config/data_config.h"
+#include "core/workbench/data/held_rows.h"
 #include "core/workbench/data/label_scale.h"
 #include "core/workbench/data/rows.h"
 
@@ -72,6 +75,20 @@ RowUse unusable_text(std::string fault, const std::string& text, config::BadRow 
 // Of a row that would be cut where data.on_long allows no cutting.
 RowUse too_long(std::int64_t max_length, std::size_t value);
 
+// What a reader makes of a row: a RowUse, or one that it says once it has the tokens of texts of the row.
+struct RowWork {
+    using Tokens = std::function<RowUse(TokenLists)>;
+
+    RowWork(RowUse use) : use(std::move(use)) {}  // NOLINT: what is made of it without tokens
+    // `texts`: parts of the row's values.
+    RowWork(std::vector<std::string_view> texts, Tokens take)
+        : texts(std::move(texts)), take(std::move(take)) {}
+
+    RowUse use;
+    std::vector<std::string_view> texts;
+    Tokens take;  // empty: `use` is what is made of it
+};
+
 struct SplitRequest {
     const config::DataConfig& data;
     std::vector<std::string> columns;  // of each row
@@ -81,6 +98,7 @@ struct SplitRequest {
     bool documents = false;     // rows are texts as data.documents has them
     bool label = false;         // the first column is data.label_column
     bool stores_aside = false;  // token stores among the files are passed over: someone else reads them
+    const Tokenizer* tokenizer = nullptr;  // of texts of which tokens are asked for
 };
 
 // For all texts of a job, whatever its task: data.text_column, those of `more` that are not empty, and the
@@ -103,8 +121,9 @@ const char* eval_key(const config::DataConfig& data);   // "data.eval" or "data.
 std::vector<config::SourceConfig> sources_of(const config::DataConfig& data);
 
 // Rows of training files whose key the hash holds out go to evaluation, unless there are `eval` files. Adds
-// what it counts and finds wrong to `splits`.
-void read_splits(const SplitRequest& request, const std::function<RowUse(const RowWay& way, Row& row)>& use,
+// what it counts and finds wrong to `splits`. Texts of many rows are tokenized together, on all cores; what is
+// made of rows stays in their order.
+void read_splits(const SplitRequest& request, const std::function<RowWork(const RowWay& way, Row& row)>& use,
                  Splits& splits);
 
 // After reading: samples of each source to train on, in order, which are drawn by weight (mixture.h), and all

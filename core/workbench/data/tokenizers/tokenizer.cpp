@@ -73,7 +73,9 @@ std::vector<std::int64_t> Tokenizer::behind_text() const {
 
 std::vector<std::vector<std::int64_t>> Tokenizer::encode_batch(std::span<const std::string_view> texts,
                                                                std::size_t threads) const {
-    constexpr std::size_t at_once = 64;  // texts that a thread takes
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    // Texts that a thread takes: some times more takes than threads, since texts differ in length.
+    const auto at_once = std::clamp<std::size_t>(texts.size() / (8 * threads), 1, 64);
     std::vector<Numbers> all(texts.size());
     std::atomic<std::size_t> next = 0;
     std::exception_ptr failure;
@@ -90,7 +92,6 @@ std::vector<std::vector<std::int64_t>> Tokenizer::encode_batch(std::span<const s
             }
         }
     };
-    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
     threads = std::min(threads, (texts.size() + at_once - 1) / at_once);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
@@ -102,7 +103,16 @@ std::vector<std::vector<std::int64_t>> Tokenizer::encode_batch(std::span<const s
 
 std::vector<std::int64_t> Tokenizer::encode_with_specials(std::string_view text, std::int64_t max_length,
                                                           bool* cut) const {
-    auto ids = encode(text);
+    return with_specials(encode(text), max_length, cut);
+}
+
+FramedTokens Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                    std::int64_t max_length) const {
+    return pair_of(encode(first), encode(second), max_length);
+}
+
+std::vector<std::int64_t> Tokenizer::with_specials(std::vector<std::int64_t> ids, std::int64_t max_length,
+                                                   bool* cut) const {
     const auto room = room_in(frame_, max_length);
     const bool too_long = max_length > 0 && ids.size() > room;
     if (too_long) ids.resize(room);
@@ -110,16 +120,15 @@ std::vector<std::int64_t> Tokenizer::encode_with_specials(std::string_view text,
     return in_frame(frame_, ids, {}).ids;
 }
 
-FramedTokens Tokenizer::encode_pair(std::string_view first, std::string_view second,
-                                    std::int64_t max_length) const {
-    auto a = encode(first), b = encode(second);
+FramedTokens Tokenizer::pair_of(std::vector<std::int64_t> first, std::vector<std::int64_t> second,
+                                std::int64_t max_length) const {
     const auto room = room_in(pair_frame_, max_length);
     bool cut = false;
-    while (max_length > 0 && a.size() + b.size() > room) {
-        (a.size() > b.size() ? a : b).pop_back();
+    while (max_length > 0 && first.size() + second.size() > room) {
+        (first.size() > second.size() ? first : second).pop_back();
         cut = true;
     }
-    auto framed = in_frame(pair_frame_, a, b);
+    auto framed = in_frame(pair_frame_, first, second);
     framed.cut = cut;
     return framed;
 }

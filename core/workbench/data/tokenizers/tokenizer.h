@@ -79,6 +79,11 @@ public:
                                                    bool* cut = nullptr) const;
     // Two texts in their frame, the longer of the two cut first, as BERT does.
     FramedTokens encode_pair(std::string_view first, std::string_view second, std::int64_t max_length) const;
+    // The same of what encode() gave.
+    std::vector<std::int64_t> with_specials(std::vector<std::int64_t> ids, std::int64_t max_length,
+                                            bool* cut = nullptr) const;
+    FramedTokens pair_of(std::vector<std::int64_t> first, std::vector<std::int64_t> second,
+                         std::int64_t max_length) const;
 
 protected:
     Tokenizer() = default;

@@ -38,7 +38,8 @@ TEST_CASE("100 steps agree with PyTorch") {
             if (type == at::kFloat && algorithm_of(c) == OptimizerKind::lion) continue;
             INFO(c.name << " " << type);
             reference::OptimizerSteps steps(algorithm_of(c));
-            const auto look = [&, most = allowed](std::int64_t t, const auto& groups, const StepResult& result) {
+            const auto look = [&, most = allowed](std::int64_t t, const auto& groups,
+                                                  const StepResult& result) {
                 if (t == 1 && c["grad_norm"].defined())
                     CHECK(difference(result.grad_norm, c["grad_norm"]) < 1e-6);
                 for (std::size_t i = 0; i < 2; ++i) {

@@ -1,7 +1,7 @@
 // Words that are tokenized one by one. To add a case: words, and what must come of them.
+#include "core/workbench/data/word_tokens.h"
 #include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 #include "core/workbench/data/tokenizers/wordpiece.h"
-#include "core/workbench/data/word_tokens.h"
 
 #include <switchyard_test.h>
 

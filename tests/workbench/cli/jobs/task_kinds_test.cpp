@@ -164,8 +164,9 @@ TEST_CASE("labels of words are learnt from columns, and entities counted") {
 
     const auto letters =
         job.write("letters.json", R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
-    const auto nothing = run({"predict", folder, "a b", "a xyz", "--set", "data.vocabulary=\"" + letters + "\"",
-                              "--set", "data.tokenizer=\"huggingface\""});
+    const auto nothing =
+        run({"predict", folder, "a b", "a xyz", "--set", "data.vocabulary=\"" + letters + "\"", "--set",
+             "data.tokenizer=\"huggingface\""});
     check_refused(nothing, {"text 2: error: the tokenizer makes nothing of 'xyz'"});
 }
 

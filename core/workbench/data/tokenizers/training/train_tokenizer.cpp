@@ -86,9 +86,8 @@ void TokenizerTrainer::add(std::string_view text) {
         case TokenizerModel::bpe:
             return add_byte_words(text, words_);
         case TokenizerModel::wordpiece:
-            return for_each_bert_word(text, settings_.lower_case, [&](std::string_view word) {
-                ++words_[std::string(word)];
-            });
+            return for_each_bert_word(text, settings_.lower_case,
+                                      [&](std::string_view word) { ++words_[std::string(word)]; });
         default:
             sentences_.emplace_back(text);
     }

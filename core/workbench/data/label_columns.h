@@ -25,8 +25,8 @@ std::vector<std::string> label_columns(const config::Config& config);
 // What the labels of a task are called, in their order; of a regression by data.label_column alone: that.
 std::vector<std::string> label_names(const config::Config& config);
 
-// `texts`: of label_columns, in that order. `columns`: where they really stand, if not there: a source may have
-// a column of its own.
+// `texts`: of label_columns, in that order. `columns`: where they really stand, if not there: a source may
+// have a column of its own.
 RowLabels labels_of(const config::Config& config, std::span<const std::string> texts,
                     std::span<const std::string> columns = {});
 

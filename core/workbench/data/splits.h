@@ -121,8 +121,8 @@ const char* eval_key(const config::DataConfig& data);   // "data.eval" or "data.
 std::vector<config::SourceConfig> sources_of(const config::DataConfig& data);
 
 // Rows of training files whose key the hash holds out go to evaluation, unless there are `eval` files. Adds
-// what it counts and finds wrong to `splits`. Texts of many rows are tokenized together, on all cores; what is
-// made of rows stays in their order.
+// what it counts and finds wrong to `splits`. Texts of many rows are tokenized together, on all cores; what
+// is made of rows stays in their order.
 void read_splits(const SplitRequest& request, const std::function<RowWork(const RowWay& way, Row& row)>& use,
                  Splits& splits);
 

@@ -21,8 +21,8 @@ public:
     explicit WordTokens(const Tokenizer& tokenizer)
         : tokenizer_(tokenizer), words_{tokenizer.before_text(), {}, false} {}
 
-    // Why the word cannot be added; empty: it was. One that the tokenizer makes nothing of is one that it does
-    // not know, and becomes its unknown token.
+    // Why the word cannot be added; empty: it was. One that the tokenizer makes nothing of is one that it
+    // does not know, and becomes its unknown token.
     std::string add(std::string_view word);
 
     // All words in the frame of a text, cut to `max_length` (0: never) by dropping the last pieces.

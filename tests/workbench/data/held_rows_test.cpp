@@ -5,6 +5,7 @@
 #include "core/workbench/data/language_data.h"
 #include "core/workbench/data/next_sentences.h"
 #include "core/workbench/data/pair_samples.h"
+#include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 #include "core/workbench/data/tokenizers/wordpiece.h"
 
 #include <switchyard_test.h>
@@ -160,4 +161,27 @@ TEST_CASE("what is wrong with rows is told in their order, whether they were hel
     CHECK(skipped.train_rows.used == 5);
     CHECK(skipped.train_rows.truncated == 3);
     CHECK(skipped.train_rows.invalid_utf8 == 1);
+}
+
+TEST_CASE("a word for which a tokenizer has no token is a fault of its row") {
+    const auto words = data::read_tokenizer_json(
+        R"({"model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"good": 0, "bad": 1}},
+            "pre_tokenizer": {"type": "Whitespace"}})",
+        "words.json");
+    config::Config config;
+    config.batch.max_length = 8;
+    config.task = {config::TaskKind::classification, {"no", "yes"}};
+    config.data.tokenizer = config::TokenizerKind::huggingface;
+    config.data.train =
+        config.data.eval = {written("words.csv", "label,text\nno,bad\nyes,very good\nyes,good good\n")};
+    const auto refused = data::read_labelled_texts(config, *words);
+    REQUIRE(refused.problems.size() == 2);
+    CHECK_THAT(refused.problems[0],
+               test::contains("words.csv:3:5: 'very' is not in the tokenizer's vocabulary"));
+    config.data.bad_row = config::BadRow::skip;
+    const auto skipped = data::read_labelled_texts(config, *words);
+    CHECK(skipped.problems.empty());
+    REQUIRE(skipped.train->size() == 2);
+    CHECK(skipped.train->get(1, 0).ids == Ids{0, 0});
+    CHECK(skipped.train_rows.skipped == 1);
 }

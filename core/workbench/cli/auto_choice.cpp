@@ -131,13 +131,17 @@ resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Regi
     return auto_choice(std::vector<config::Config>{config}, registry, host, missing);
 }
 
-resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise) {
+base::Json recorded_slots(const std::string& plan_json) {
     const auto text = base::read_text(plan_json, base::limits::json_bytes).value_or("");
     const auto plan = base::parse_json(text, plan_json).value;
-    if (!plan.is_object() || !plan.contains("slots")) return otherwise;
+    return plan.is_object() && plan.contains("slots") ? plan.at("slots") : base::Json::array();
+}
+
+resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser otherwise) {
+    const auto slots = recorded_slots(plan_json);
     std::map<std::string, std::string> chosen;  // by "attention encoder.0-5 train"
     try {
-        for (const auto& slot : plan.at("slots")) {
+        for (const auto& slot : slots) {
             if (slot.at("chosen").is_null()) continue;
             const auto text = [&](const char* key) { return slot.at(key).get<std::string>(); };
             chosen[text("slot") + " " + text("layers") + " " + text("phase")] =

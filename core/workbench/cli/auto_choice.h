@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
+#include "core/kernel/base/json_text.h"
 #include "core/kernel/config/config.h"
 #include "core/kernel/resolver/measured.h"
 #include "core/kernel/resolver/plan.h"
@@ -75,6 +76,9 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
                                      const HostInfo& host, Missing missing);
 resolver::ResolveOptions auto_choice(const config::Config& config, runtime::Registry& registry,
                                      const HostInfo& host, Missing missing);
+
+// The slots of a plan.json; an empty list for a file that is none.
+base::Json recorded_slots(const std::string& plan_json);
 
 // The choices of an earlier plan for the slots that are `auto`, from its plan.json; else as `otherwise` says.
 // A file that is no plan is not used.

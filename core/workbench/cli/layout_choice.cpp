@@ -10,9 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <switchyard/interfaces/torch_types.h>
-#include "core/kernel/base/json_text.h"
 #include "core/kernel/base/number_text.h"
-#include "core/kernel/base/read_text.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/kernel/machine/cpu_allocator.h"
@@ -225,10 +223,9 @@ LayoutChoice choose_layout(const config::Config& config, runtime::Registry& regi
 
 // The layout of an earlier plan.
 LayoutChoice recorded_layout(const std::string& plan_json) {
-    const auto text = base::read_text(plan_json, base::limits::json_bytes).value_or("");
-    const auto plan = base::parse_json(text, plan_json).value;
+    const auto slots = recorded_slots(plan_json);
     try {
-        for (const auto& slot : plan.at("slots")) {
+        for (const auto& slot : slots) {
             const auto layout = parse<Layout>(slot.at("request").at("layout").get<std::string>());
             if (layout) return {*layout, std::string(name(*layout)) + " (auto: as in " + plan_json + ")"};
         }

@@ -110,10 +110,8 @@ private:
             unpacked_ += text.size();
             if (state == ParquetValue::State::too_long || bytes > limits::line_bytes)
                 return {"is longer than " + std::to_string(limits::line_bytes) + " bytes", i};
-            if (const auto byte = find_invalid_utf8(text); byte != std::string::npos)
-                return {"has a text for '" + name_of(i) + "' that is not valid UTF-8 at byte " +
-                            std::to_string(byte + 1),
-                        i};
+            if (const auto problem = utf8_problem(text); !problem.empty())
+                return {"has a text for '" + name_of(i) + "' that " + problem, i};
         }
         return {};
     }

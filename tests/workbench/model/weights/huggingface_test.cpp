@@ -85,7 +85,8 @@ std::string write(const std::string& text) {
 
 model::HuggingFaceConfig there_and_back(const config::ModelConfig& model) {
     return model::read_huggingface_config(write(
-        model::to_huggingface_config(model, model::family_of(model), {"SomeModel", {"no", "yes"}, 0, 1, 2})));
+        model::to_huggingface_config(model, model::family_of(model),
+                                     {"SomeModel", {"no", "yes"}, "single_label_classification", 0, 1, 2})));
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 
 at::Tensor unscaled(const LinearOperand& operand) {
     if (!operand.scaled()) return operand.values;
-    return operand.values.to(at::kFloat) * spread(operand.inverse_scale, operand.group,
-                                                  operand.values.size(0), operand.values.size(1));
+    return operand.values.to(at::kFloat) *
+           spread(operand.inverse_scale, operand.group, operand.values.size(0), operand.values.size(1));
 }
 
 }  // namespace switchyard::reference

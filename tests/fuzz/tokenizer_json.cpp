@@ -1,9 +1,9 @@
 // A tokenizer.json, a text, and what else there is: merges.txt, to which the first is vocab.json. Whatever
 // they are: an error in words, or numbers that lie within the vocabulary, are the same again and on two
 // threads, and decode; and the same file makes the same tokenizer again.
+#include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/data/tokenizers/gpt2_files.h"
-#include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 
 #include "fuzz.h"
 

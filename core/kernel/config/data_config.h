@@ -69,8 +69,8 @@ struct DataConfig {
     Targets targets = Targets::texts;
     Documents documents = Documents::rows;
     Blocks blocks = Blocks::none;
-    BadRow bad_row = BadRow::error;      // malformed rows
-    BadRow other_label = BadRow::error;  // rows whose label is not one of task.labels
+    BadRow bad_row = BadRow::error;         // malformed rows
+    BadRow other_label = BadRow::error;     // rows whose label is not one of task.labels
     LongText on_long = LongText::truncate;  // a text that does not fit into batch.max_length tokens
     TokenizerKind tokenizer = TokenizerKind::automatic;
     std::string vocabulary;  // the tokenizer's file, or a folder with it

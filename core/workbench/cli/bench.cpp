@@ -165,7 +165,11 @@ void check_options(const CLI::App& command, const std::string& what) {
 
 template <class Value>
 CLI::Option* list(CLI::App& command, const char* flag, Value& value, const std::string& help) {
-    return command.add_option(flag, value, help)->delimiter(',')->expected(1)->allow_extra_args(false)->take_all();
+    return command.add_option(flag, value, help)
+        ->delimiter(',')
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all();
 }
 
 void add_common(CLI::App& command, BenchOptions& options) {

@@ -11,6 +11,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/text_lines.h"
 #include "core/workbench/data/tokenizers/smiles_text.h"
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/train/session.h"
@@ -22,6 +23,7 @@ struct WriteOptions {
     std::string run_or_config;
     std::string weights;
     std::string prompt;
+    std::string prompts;  // a file of them; empty: there is `prompt` alone
     JobOptions job;
     infer::GenerateOptions generate;
     bool check_smiles = false;
@@ -57,7 +59,67 @@ std::string continued(const data::Tokenizer& tokenizer, const std::string& promp
     return prompt + (whole.starts_with(before) ? whole.substr(before.size()) : tokenizer.decode(ids));
 }
 
+// What makes one text out of each prompt.
+class Writer {
+public:
+    Writer(const WriteOptions& options, const train::Session& session)
+        : options_(options), session_(session) {}
+
+    void write(const std::string& prompt) {
+        const auto& config = session_.config();
+        const auto& tokenizer = session_.tokenizer();
+        const bool goes_on = config.task.kind == config::TaskKind::causal_lm;
+        for (const auto& sample : infer::generate(config, session_.plan(), session_.model(), tokenizer,
+                                                  prompt, options_.generate)) {
+            const auto text =
+                goes_on ? continued(tokenizer, prompt, sample.ids) : tokenizer.decode(sample.ids);
+            nlohmann::ordered_json line{
+                {"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}};
+            if (!options_.prompts.empty()) line["prompt"] = prompt;
+            if (options_.check_smiles) add_fault(line, text, sample.ended);
+            samples_.push_back(std::move(line));
+            if (!options_.json.on_stdout()) base::print_data(text + '\n');
+        }
+    }
+
+    void finish() {
+        nlohmann::ordered_json all{{"samples", samples_}};
+        const auto count = static_cast<std::int64_t>(samples_.size());
+        if (options_.check_smiles && count > 0) {
+            all["well_bracketed_share"] = static_cast<double>(good_) / static_cast<double>(count);
+            if (!options_.json.on_stdout()) std::cout << share_text(good_, count) << '\n';
+        }
+        write_json(options_.json, all);
+    }
+
+private:
+    // A molecule that the limit cut off is none.
+    void add_fault(nlohmann::ordered_json& line, const std::string& text, bool ended) {
+        const auto fault = !ended ? "is not ended" : text.empty() ? "is empty" : data::bracket_fault(text);
+        good_ += fault.empty() ? 1 : 0;
+        line["well_bracketed"] = fault.empty();
+        if (!fault.empty()) line["fault"] = fault;
+    }
+
+    const WriteOptions& options_;
+    const train::Session& session_;
+    nlohmann::ordered_json samples_ = nlohmann::ordered_json::array();
+    std::int64_t good_ = 0;
+};
+
+// Each with what is said before an error of it.
+std::vector<std::pair<std::string, std::string>> prompts_of(const WriteOptions& options) {
+    if (options.prompts.empty()) return {{"", options.prompt}};
+    std::vector<std::pair<std::string, std::string>> prompts;
+    const auto file = options.prompts == "-" ? std::string("standard input") : options.prompts;
+    for (auto& line : text_lines(options.prompts))
+        prompts.emplace_back(file + ":" + std::to_string(prompts.size() + 1) + ": ", std::move(line));
+    if (prompts.empty()) throw Failure(file + ": error: is empty; expected a prompt a line");
+    return prompts;
+}
+
 int write(const WriteOptions& options) {
+    const auto prompts = prompts_of(options);
     const auto planned = plan_job(job_of(options));
     const auto& config = planned->config;
     if (config.train.weights.empty())
@@ -67,38 +129,13 @@ int write(const WriteOptions& options) {
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
-    const auto& tokenizer = session.tokenizer();
-    if (const auto problem = infer::generate_problem(config, tokenizer, options.prompt); !problem.empty())
-        throw Failure(problem);
-    const auto samples =
-        infer::generate(config, session.plan(), session.model(), tokenizer, options.prompt, options.generate);
-
-    const bool goes_on = config.task.kind == config::TaskKind::causal_lm;
-    auto json = nlohmann::ordered_json::array();
-    std::int64_t good = 0;
-    for (const auto& sample : samples) {
-        const auto text =
-            goes_on ? continued(tokenizer, options.prompt, sample.ids) : tokenizer.decode(sample.ids);
-        nlohmann::ordered_json line{{"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}};
-        if (options.check_smiles) {
-            // A molecule that the limit cut off is none.
-            const auto fault = !sample.ended  ? "is not ended"
-                               : text.empty() ? "is empty"
-                                              : data::bracket_fault(text);
-            good += fault.empty() ? 1 : 0;
-            line["well_bracketed"] = fault.empty();
-            if (!fault.empty()) line["fault"] = fault;
-        }
-        json.push_back(line);
-        if (!options.json.on_stdout()) base::print_data(text + '\n');
+    for (const auto& [place, prompt] : prompts) {
+        const auto problem = infer::generate_problem(config, session.tokenizer(), prompt);
+        if (!problem.empty()) throw Failure(place + problem);
     }
-    nlohmann::ordered_json all{{"samples", json}};
-    const auto count = static_cast<std::int64_t>(samples.size());
-    if (options.check_smiles) {
-        all["well_bracketed_share"] = static_cast<double>(good) / static_cast<double>(count);
-        if (!options.json.on_stdout()) std::cout << share_text(good, count) << '\n';
-    }
-    write_json(options.json, all);
+    Writer writer(options, session);
+    for (const auto& [place, prompt] : prompts) writer.write(prompt);
+    writer.finish();
     return Exit::fine;
 }
 
@@ -144,8 +181,14 @@ Action setup_generate(CLI::App& command) {
         ->type_name("");
     command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")
         ->type_name("PATH");
-    command.add_option("--prompt", options->prompt, "text to continue; for seq2seq: the source text")
-        ->type_name("TEXT");
+    auto* const prompt =
+        command.add_option("--prompt", options->prompt, "text to continue; for seq2seq: the source text")
+            ->type_name("TEXT");
+    command
+        .add_option("--prompts", options->prompts,
+                    "a file with a prompt a line, each of which is written after; -: the standard input")
+        ->excludes(prompt)
+        ->type_name("FILE");
     add_sampling(command, options->generate);
     command.add_flag("--check-smiles", options->check_smiles,
                      "report the share with balanced parentheses and brackets and closed rings");

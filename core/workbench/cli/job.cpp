@@ -38,7 +38,11 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 }
 
 void add_overrides(CLI::App& command, JobOptions& options, const std::string& help) {
-    command.add_option("--set", options.overrides, help)->type_name("KEY=VALUE")->expected(1)->allow_extra_args(false)->take_all();
+    command.add_option("--set", options.overrides, help)
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all();
     command.add_flag("--trust", options.trust,
                      "run the plugins and programs that the configuration names, even if it came with a run");
 }

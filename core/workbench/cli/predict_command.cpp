@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/joined.h"
-#include "core/kernel/base/next_line.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/text_lines.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/predict.h"
@@ -26,19 +26,6 @@ struct PredictOptions {
     JobOptions job;
     JsonOption json;
 };
-
-std::vector<std::string> lines_of_stdin() {
-    std::vector<std::string> lines;
-    std::string line;
-    for (base::Line read; (read = base::next_line(*std::cin.rdbuf(), line)) != base::Line::none;) {
-        if (read == base::Line::too_long)
-            throw Failure("standard input:" + std::to_string(lines.size() + 1) +
-                          ": error: the line is longer than " + std::to_string(base::limits::line_bytes) +
-                          " bytes");
-        lines.push_back(line);
-    }
-    return lines;
-}
 
 // What the model would not see as it was given.
 void check_texts(const std::vector<std::string>& texts, config::TokenizerKind tokenizer) {
@@ -182,7 +169,7 @@ void tell(const config::Config& config, const PredictOptions& options, const Row
 }
 
 int predict(PredictOptions options) {
-    if (options.texts.empty()) options.texts = lines_of_stdin();
+    if (options.texts.empty()) options.texts = text_lines("-");
     if (options.texts.empty())
         throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
     const auto planned = plan_job(job_of_run(options.run, options.job));

@@ -109,7 +109,8 @@ ByteSource open_bytes(const std::string& path) {
             return {std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(),
                                                    WholeFrames()),
                     ""};
-        case Packing::none: break;
+        case Packing::none:
+            break;
     }
     return {std::move(file), ""};
 }

@@ -128,7 +128,8 @@ TEST_CASE("gzip and bzip2 are told by their bytes, and damage is an error") {
 TEST_CASE("a packed file is unpacked once, also where its text begins like a packed file") {
     for (const std::string start : {"\x1f\x8b", "BZh", "\x28\xb5\x2f\xfd"}) {
         const auto text = start + " is how it begins\n";
-        const auto inside = read(packed(text, boost::iostreams::gzip_compressor()), RowFormat::text, {"text"});
+        const auto inside =
+            read(packed(text, boost::iostreams::gzip_compressor()), RowFormat::text, {"text"});
         CHECK(inside.error == "");
         CHECK(read(packed("line\n" + text, boost::iostreams::zstd_compressor()), RowFormat::text, {"text"})
                   .rows.size() == inside.rows.size() + 1);

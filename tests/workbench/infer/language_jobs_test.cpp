@@ -148,6 +148,16 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
         {"dog", "Hund"}, {"cat", "Katze"}, {"bird", "Vogel"}, {"cow", "Kuh"}};
     for (const auto& [english, german] : pairs)
         CHECK(job.written("run", {"--prompt", english, "--temperature", "0"}) == Words{german});
+    // A line of a file for each line of the answer.
+    job.files().write("many.txt", "cow\ndog\nbird\n");
+    CHECK(job.written("run", {"--prompts", job.file("many.txt"), "--temperature", "0"}) ==
+          Words{"Kuh", "Hund", "Vogel"});
+    const auto json = run_json({"generate", job.file("run"), "--prompts", job.file("many.txt"),
+                                "--temperature", "0", "--samples", "2"},
+                               0);
+    REQUIRE(json["samples"].size() == 6);
+    CHECK(json["samples"][3]["prompt"] == "dog");
+    CHECK(json["samples"][3]["text"] == "Hund");
 }
 
 TEST_CASE("a t5 learns spans, whole texts or blocks") {

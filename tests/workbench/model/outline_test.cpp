@@ -266,8 +266,8 @@ TEST_CASE("linear layers of one module that are asked for alike are one use") {
             slots.push_back(use.layers + " " + use.slot);
     CHECK(slots == std::vector<std::string>{"encoder.0-5 linear.attention.q,k,v,out",
                                             "encoder.0-5 linear.feed_forward.in",
-                                            "encoder.0-5 linear.feed_forward.out",
-                                            "model linear.lm_head", "model linear.masked_lm.dense"});
+                                            "encoder.0-5 linear.feed_forward.out", "model linear.lm_head",
+                                            "model linear.masked_lm.dense"});
     const auto& in = request<LinearRequest>(uses, "linear.feed_forward.in", Phase::train, "encoder.0-5");
     CHECK((in.in == 384 && in.out == 1536 && in.bias && in.needs_grad));
     CHECK((in.rows.min == 16 && in.rows.max == 32 * 128));

@@ -3,7 +3,7 @@
 # CUDA toolkit. To add a case: write a function, and a `check` line at the end.
 source "$(dirname "$0")/../support/script.sh"
 libtorch=$1
-arrow=$2  # empty: this build has none, or the system's
+arrow=${2-}  # empty: this build has none, or the system's
 build=$SWITCHYARD_TEST_BUILD_DIR
 
 built() { find "$build/bin" "$build/libexec" "$build/lib/switchyard" -type f -perm -u+x 2>/dev/null; }

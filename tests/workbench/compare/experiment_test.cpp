@@ -102,6 +102,16 @@ TEST_CASE("the time that is allowed decides how many blocks there are, within th
     CHECK(compared({{"a", steady(300)}, {"b", steady(200)}}, settings).blocks == 9);
 }
 
+TEST_CASE("a fast arm does not make a slow one warm up for longer than the time that is allowed") {
+    auto settings = quick_settings();
+    settings.time_ms = 1000;
+    settings.blocks = 2;
+    settings.steps_per_block = 1;
+    const auto result = compared({{"slow", steady(50)}, {"fast", steady(0.01)}}, settings);
+    CHECK(result.warm_up_steps == 5);  // one, and as many as fit a fifth of the time
+    CHECK(result.lead_in == 1);
+}
+
 TEST_CASE("short steps: several a block, and some before that are not timed") {
     // After its turn of rest an arm's first step is slow.
     MadeUp cold = steady(2);

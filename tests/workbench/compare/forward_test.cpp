@@ -75,8 +75,8 @@ TEST_CASE("a program is given the samples of a pass as one step of several batch
 echo '{"type": "report", "loss": 0.7, "operation": "forward"}'
 while read -r line; do
     case $line in
-        *'"run"'*) n=${line##*:}; n=${n%\}}; list=0.01; losses=0.5; i=1
-            while [ $i -lt $n ]; do list="$list,0.01"; losses="$losses,0.5"; i=$((i+1)); done
+        *'"run"'*) n=${line##*:}; n=${n%\}}; list=1e-6; losses=0.5; i=1
+            while [ $i -lt $n ]; do list="$list,1e-6"; losses="$losses,0.5"; i=$((i+1)); done
             echo "{\"type\": \"report\", \"step_ms\": [$list], \"loss\": [$losses], \"samples\": $((40*n)), \"tokens\": $((40*n))}" ;;
         *) exit 0 ;;
     esac

@@ -282,10 +282,13 @@ private:
             for (std::size_t at = 0; at < arms_.size(); ++at) {
                 if (result_.arms[at].ok()) least = std::min(least, spent[at]), total += spent[at];
             }
-            if (turn >= 1 && (least >= settings_.warm_up_ms || total >= settings_.time_ms / 5.0)) break;
-            steps = std::clamp<std::int64_t>(
-                static_cast<std::int64_t>(settings_.warm_up_ms / 4.0 / std::max(fastest, 1e-3)), 1,
-                most_steps);
+            const double left = settings_.time_ms / 5.0 - total;
+            if (turn >= 1 && (least >= settings_.warm_up_ms || left <= 0.0)) break;
+            // As many as the fastest arm needs for a quarter of its time, if the others have time for them.
+            const double round = std::accumulate(last.begin(), last.end(), 1e-3);
+            const double wanted = settings_.warm_up_ms / 4.0 / std::max(fastest, 1e-3);
+            steps = std::clamp(static_cast<std::int64_t>(std::min(wanted, left / round)), std::int64_t{1},
+                               most_steps);
         }
         plan(last);
     }
@@ -304,7 +307,10 @@ private:
                                       ? settings_.steps_per_block
                                       : std::clamp<std::int64_t>(enough, 1, most_steps);
         // Caches are cold after the others' turns: where a step is short, that would be seen.
-        result_.lead_in = fastest < settings_.min_turn_ms ? std::max<std::int64_t>(1, enough / 10) : 0;
+        result_.lead_in =
+            fastest < settings_.min_turn_ms
+                ? std::clamp(enough / 10, std::int64_t{1}, std::max<std::int64_t>(1, result_.steps_per_block))
+                : 0;
         const double block_ms = sum * static_cast<double>(result_.steps_per_block + result_.lead_in);
         const double fitting = std::floor((settings_.time_ms - used_ms_) / block_ms);
         planned_blocks_ =

@@ -7,12 +7,10 @@ messages over the standard streams.
     python3 eager_peer.py [--compile] [--dtype bfloat16] [--threads N]
 """
 import argparse
-import json
 import math
-import os
-import resource
-import sys
 import time
+
+from arm import finite, serve, time_turn
 
 
 def arguments():
@@ -23,24 +21,12 @@ def arguments():
     return parser.parse_args()
 
 
-# What libraries print belongs to the standard error: the standard output holds one answer for each request.
-answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
 options = arguments()
 
-import torch  # noqa: E402  (after the standard output was taken away from it)
+import torch  # noqa: E402  (after arm, which takes the standard output away from it)
 import torch.nn.functional as F  # noqa: E402
 import transformers  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
-
-
-def say(message):
-    answers.write(json.dumps(message, allow_nan=False) + "\n")
-    answers.flush()
-
-
-def finite(value):
-    return value if math.isfinite(value) else None
 
 
 class Schedule:
@@ -174,39 +160,13 @@ def prepare(message):
 
 
 def run(arm, steps):
-    report = {"type": "report", "step_ms": [], "loss": [], "step_samples": [], "step_tokens": []}
     if arm.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    for _ in range(steps):
-        start = arm.now()
-        loss, samples, tokens = arm.step()
-        report["step_ms"].append((arm.now() - start) * 1e3)
-        report["loss"].append(finite(loss))
-        report["step_samples"].append(samples)
-        report["step_tokens"].append(tokens)
-    report["samples"], report["tokens"] = sum(report["step_samples"]), sum(report["step_tokens"])
-    report["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
+    report = time_turn(steps, arm.step, arm.now)
     if arm.device.type == "cuda":
         report["peak_memory_bytes"] = torch.cuda.max_memory_allocated()
     return report
 
 
-def main():
-    arm = None
-    for line in sys.stdin:
-        message = json.loads(line)
-        if message["type"] == "quit":
-            break
-        try:
-            if message["type"] == "prepare":
-                arm, report = prepare(message)
-            else:
-                report = run(arm, message["steps"])
-            say(report)
-        except Exception as error:  # the coordinator shows it in this arm's row
-            say({"type": "error", "text": f"{type(error).__name__}: {error}"})
-
-
 if __name__ == "__main__":
-    main()
+    serve(prepare, run)

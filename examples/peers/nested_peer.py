@@ -7,12 +7,8 @@ calls its fused layer on these ("Better Transformer", the fast path that its doc
     python3 nested_peer.py [--padded] [--threads N]
 """
 import argparse
-import json
-import math
-import os
-import resource
-import sys
-import time
+
+from arm import serve, time_turn
 
 
 def arguments():
@@ -22,18 +18,11 @@ def arguments():
     return parser.parse_args()
 
 
-# What libraries print belongs to the standard error: the standard output holds one answer for each request.
-answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
 options = arguments()
 
-import torch  # noqa: E402  (after the standard output was taken away from it)
+import torch  # noqa: E402  (after arm, which takes the standard output away from it)
 import torch.nn.functional as F  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
-
-
-def finite(value):
-    return value if math.isfinite(value) else None
 
 
 class Bert(torch.nn.Module):
@@ -113,40 +102,15 @@ class Arm:
         return loss / max(1, count), sum(len(batch["ids"]) for batch in self.batches), tokens
 
 
-def run(arm, passes):
-    report = {"type": "report", "step_ms": [], "loss": [], "step_samples": [], "step_tokens": []}
-    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    for _ in range(passes):
-        start = time.perf_counter()
-        loss, samples, tokens = arm.one_pass()
-        report["step_ms"].append((time.perf_counter() - start) * 1e3)
-        report["loss"].append(finite(loss))
-        report["step_samples"].append(samples)
-        report["step_tokens"].append(tokens)
-    report["samples"], report["tokens"] = sum(report["step_samples"]), sum(report["step_tokens"])
-    report["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - switches
-    return report
-
-
-def main():
-    arm = None
-    for line in sys.stdin:
-        message = json.loads(line)
-        if message["type"] == "quit":
-            break
-        try:
-            if message["type"] == "prepare":
-                arm = Arm(message)
-                how = "padded" if options.padded else "nested tensors"
-                report = {"type": "report", "operation": "forward", "description": f"PyTorch {torch.__version__}, {how}",
+def prepare(message):
+    how = "padded" if options.padded else "nested tensors"
+    return Arm(message), {"type": "report", "operation": "forward", "description": f"PyTorch {torch.__version__}, {how}",
                           "dtype": "float32", "loss": None}
-            else:
-                report = run(arm, message["steps"])
-        except Exception as error:  # the coordinator shows it in this arm's row
-            report = {"type": "error", "text": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(report, allow_nan=False) + "\n")
-        answers.flush()
+
+
+def run(arm, passes):
+    return time_turn(passes, arm.one_pass)
 
 
 if __name__ == "__main__":
-    main()
+    serve(prepare, run)

@@ -4,6 +4,8 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "core/workbench/train/step_parts.h"
+
 namespace switchyard::train {
 
 std::int64_t sample_count(const Batch& batch) {
@@ -18,10 +20,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     const at::NoGradGuard no_grad;
     model::ForwardContext context;
     context.phase = Phase::eval;
-    LossParams loss;
-    loss.loss = config.task.loss();
-    loss.reduction = Reduction::sum;
-    loss.ignore_index = config.loss.ignore_index;
+    const auto loss = summed_loss(config);
 
     EvalResult result;
     loader.seek({});

@@ -18,12 +18,17 @@ std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_in
     return labels;
 }
 
-LossParams step_loss(const config::Config& config, double divisor) {
+LossParams summed_loss(const config::Config& config) {
     LossParams loss;
     loss.loss = config.task.loss();
     loss.reduction = Reduction::sum;
-    loss.divisor = divisor;
     loss.ignore_index = config.loss.ignore_index;
+    return loss;
+}
+
+LossParams step_loss(const config::Config& config, double divisor) {
+    auto loss = summed_loss(config);
+    loss.divisor = divisor;
     loss.label_smoothing = config.loss.label_smoothing;
     loss.z_loss = config.loss.z_loss;
     loss.may_overwrite_logits = !config.loss.projection;

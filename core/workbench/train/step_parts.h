@@ -14,6 +14,9 @@ namespace switchyard::train {
 // Of all batches together.
 std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_index);
 
+// The task's loss as the sum over all labels, of which means over several batches are made.
+LossParams summed_loss(const config::Config& config);
+
 // Each batch's loss is a sum, divided by `divisor`.
 LossParams step_loss(const config::Config& config, double divisor);
 

@@ -11,6 +11,7 @@
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/random_samples.h"
 #include "core/workbench/data/drawing.h"
+#include "core/workbench/train/step_parts.h"
 
 namespace switchyard::compare {
 namespace {
@@ -72,14 +73,10 @@ std::vector<ArmServer::Group> ForwardArm::shared_batches() {
 double ForwardArm::pass(const runtime::DataLoaderOp& loader,
                         const std::function<void(const Batch&, const model::TaskResult&)>& use) {
     const c10::NoGradGuard no_gradients;
-    const auto& config = session_.config();
     const auto& precision = session_.plan().precision();
     model::ForwardContext context;
     context.phase = Phase::eval;
-    LossParams loss;
-    loss.loss = config.task.loss();
-    loss.reduction = Reduction::sum;
-    loss.ignore_index = config.loss.ignore_index;
+    const auto loss = train::summed_loss(session_.config());
     std::vector<at::Tensor> sums, counts;  // read at the end: a device is not waited for between batches
     precision.begin_step();
     for (Batch batch; loader.next(batch);) {

@@ -8,7 +8,8 @@
 namespace switchyard::config {
 
 std::string to_string(const Origin& origin) {
-    const std::string place = ':' + std::to_string(origin.line) + ':' + std::to_string(origin.column);
+    const std::string place =
+        origin.line == 0 ? "" : ':' + std::to_string(origin.line) + ':' + std::to_string(origin.column);
     if (origin.source == Origin::Source::file) return base::printable(origin.name) + place;
     if (origin.source == Origin::Source::preset) return "preset " + origin.name + place;
     if (origin.source == Origin::Source::override) return origin.name;

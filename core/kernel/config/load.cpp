@@ -89,6 +89,12 @@ private:
         for (const auto& node : document.root.children) {
             if (node.name == "include") read_includes(node, source);
         }
+        for (const auto& node : document.root.children) {
+            if (node.name != model_section || node.kind != Node::Kind::table) continue;
+            for (const auto& key : node.children) {
+                if (key.name == model_folder_key) read_model_folder(key, source);
+            }
+        }
         read_tree(document.root, source, request_.schemas, reading_);
     }
 
@@ -135,6 +141,29 @@ private:
                 (fs::path(source.directory) / std::get<std::string>(path.scalar)).lexically_normal().string();
             read_named(file, {Origin::Source::file, file}, "include", path, source);
         }
+    }
+
+    // Its values have no places of their own: they were not written as TOML.
+    void read_model_folder(const Node& node, const TextSource& source) {
+        const auto key = std::string(model_section) + '.' + std::string(model_folder_key);
+        if (!check(source, ValueType::string, node)) return;
+        const auto& named = std::get<std::string>(node.scalar);
+        const auto folder = (fs::path(source.directory) / named).lexically_normal().string();
+        if (!request_.read_model_folder)
+            return report(source, node.place, key, "cannot be used here", "sizes instead of a folder");
+        const auto read = request_.read_model_folder(folder);
+        if (!read.error.empty()) return report(source, node.place, key, read.error, "");
+        auto document = parse_document(read.text, read.file);
+        forget_places(document.root);
+        order_.push_back(read.file);
+        add_problems(document.problems);
+        read_tree(document.root, {read.file, read.text, folder, {Origin::Source::file, read.file}},
+                  request_.schemas, reading_);
+    }
+
+    static void forget_places(Node& node) {
+        node.place = node.name_place = {};
+        for (auto& child : node.children) forget_places(child);
     }
 
     // Reads the file that `node` in `from` names.

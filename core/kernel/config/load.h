@@ -1,10 +1,11 @@
 // From TOML text to a Config, with every mistake told in one pass.
 //
-// Order, later wins: defaults; the preset; the files that are included, in order; the file itself; the
-// overrides. [[layer]] rules are appended in the same order. An included file may itself name a preset and
-// include others.
+// Order, later wins: defaults; the preset; the files that are included, in order; the folder that [model] from
+// names; the file itself; the overrides. [[layer]] rules are appended in the same order. An included file may
+// itself name a preset and include others.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,12 +29,21 @@ struct Implied {
     std::string text;   // as an override
 };
 
+// What the folder of a trained model says of itself.
+struct ModelFolder {
+    std::string file;   // that says so
+    std::string text;   // as TOML
+    std::string error;  // why it cannot be used, told where the folder is named
+};
+using ReadModelFolder = std::function<ModelFolder(const std::string& folder)>;
+
 struct LoadRequest {
     std::string path;                        // of the file; empty: defaults and overrides only
     std::optional<std::string> text;         // read this instead of the file; `path` then only names it
     std::vector<Implied> implied;            // before the overrides
     std::vector<std::string> overrides;      // "optimizer.lr=3e-4", in order
     std::vector<std::string> preset_dirs;    // searched in order for NAME.toml
+    ReadModelFolder read_model_folder;       // empty: [model] from is an error
     const OptionSchemas* schemas = nullptr;  // nullptr: options of components are kept as written, unchecked
 };
 

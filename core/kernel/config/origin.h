@@ -11,7 +11,7 @@ struct Origin {
     Source source = Source::standard;
     std::string name{};  // file: its path; preset: its name; override: "--set #2"; standard: what it was
                          // derived from, or empty
-    int line = 0;        // 1-based; file and preset only
+    int line = 0;        // 1-based; file and preset only; 0: none
     int column = 0;      // 1-based, in characters
 };
 

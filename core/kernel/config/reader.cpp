@@ -45,6 +45,7 @@ std::string meant(const std::string& path, const std::string& name, bool per_lay
             all.push_back(field.key);
         }
     }
+    if (path == model_section && !per_layer) siblings.emplace_back(model_folder_key);
     if (path.empty() && per_layer) siblings.emplace_back("match");
     if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer", "arm"});
     if (const auto near = suggest(name, siblings); !near.empty()) return key_below(path, near);
@@ -97,6 +98,7 @@ private:
     // `node` is a member of the section `path` (of the file itself: empty); `in_rule`: of a [[layer]].
     void read_member(const Node& node, const std::string& path, Assignments& target, bool in_rule) {
         const std::string key = key_below(path, node.name);
+        if (path == model_section && node.name == model_folder_key && !in_rule) return;
         const auto kind = kind_of_options(key);
         const Field* field = find_field(key);
         const bool for_all_layers =

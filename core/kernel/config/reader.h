@@ -43,7 +43,10 @@ struct TextSource {
 // "attention.options.chunked.chunk_size"
 std::string full_key(const Assignment& assignment);
 
-// Reads all but `preset` and `include`.
+// [model] from: the folder of a trained model, whose values come before those of the text that names it.
+inline constexpr std::string_view model_section = "model", model_folder_key = "from";
+
+// Reads all but `preset`, `include` and [model] from.
 void read_tree(const Node& root, const TextSource& source, const OptionSchemas* schemas, Reading& reading);
 
 // The Problem at a place of a text; load() adds the line for display.

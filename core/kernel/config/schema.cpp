@@ -94,11 +94,15 @@ A configuration is a TOML file. Every key has a default; a key that is not liste
 
 ## Where values come from
 
-Later wins: defaults, the preset, included files in their order, the file itself, `--set`.
+Later wins: defaults, the preset, included files in their order, the folder of a model that `[model] from` names, the file itself,
+`--set`.
 
 ```toml
 preset = "gpt2"                 # sizes of a known model: a file of configs/presets
 include = ["base.toml"]         # other files, relative to this one
+
+[model]
+from = "MiniLM-L6"              # a Hugging Face folder: sizes, formulas and, as train.weights, its weights and tokenizer
 
 [attention]
 backend = "mine"                # [plugin/]component[@variant], a list in order of preference, or "auto"

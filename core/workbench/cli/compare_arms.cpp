@@ -17,6 +17,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/model/planning.h"
+#include "core/workbench/model/weights/huggingface_config.h"
 
 namespace switchyard::cli {
 namespace {
@@ -84,6 +85,7 @@ public:
         tables.path = request_.job.config;
         tables.overrides = request_.job.overrides;
         tables.preset_dirs = preset_dirs();
+        tables.read_model_folder = model::read_model_folder;
         const auto named = config::load_arms(tables);
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named);

@@ -13,6 +13,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/model/weights/huggingface_config.h"
 
 namespace switchyard::cli {
 namespace {
@@ -23,6 +24,7 @@ config::LoadResult load(const JobOptions& options, const config::OptionSchemas* 
     request.implied = options.implied;
     request.overrides = options.overrides;
     request.preset_dirs = preset_dirs();
+    request.read_model_folder = model::read_model_folder;
     request.schemas = schemas;
     return config::load(request);
 }

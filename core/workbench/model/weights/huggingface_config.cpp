@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/config/table.h"
+#include "core/kernel/config/value.h"
 #include "core/workbench/model/weights/huggingface_keys.h"
 
 namespace switchyard::model {
@@ -47,6 +49,30 @@ HuggingFaceConfig read_huggingface_config(const std::string& path) {
         result.error = path + ": " + error.what();
     }
     return result;
+}
+
+config::ModelFolder read_model_folder(const std::string& folder) {
+    namespace fs = std::filesystem;
+    const auto file = folder + "/config.json";
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored))
+        return {file, "",
+                folder + (fs::exists(folder, ignored) ? " is not a folder" : " is not there") +
+                    "; expected a folder of Hugging Face's, with config.json and model.safetensors"};
+    if (!fs::exists(file, ignored))
+        return {file, "", folder + " has no config.json; expected a folder of Hugging Face's"};
+    const auto read = read_huggingface_config(file);
+    if (!read.error.empty()) return {file, "", read.error};
+    std::string text = "[model]\n";
+    const auto section = keys_of(read.model, Family::own).front();
+    for (const auto& [key, value] : section.items()) {
+        const bool known = key != "max_positions" || read.model.max_positions > 0;
+        if (known) text += key + " = " + value.dump() + "\n";
+    }
+    std::error_code error;
+    const auto here = fs::absolute(folder, error);
+    text += "[train]\nweights = " + config::toml_string(error ? folder : here.string()) + "\n";
+    return {file, text, ""};
 }
 
 std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs) {

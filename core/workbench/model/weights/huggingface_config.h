@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/kernel/config/load.h"
 #include "core/workbench/model/weights/huggingface_family.h"
 
 namespace switchyard::model {
@@ -20,6 +21,10 @@ struct HuggingFaceConfig {
 // that make the model compute something else (another activation, scaled rotary positions) are errors;
 // huggingface_reader.h.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
+
+// What a Hugging Face folder says of its model, as a configuration: [model], and the folder itself as
+// train.weights, which the tokenizer is found by too. Nothing but its config.json is read.
+config::ModelFolder read_model_folder(const std::string& folder);
 
 // What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in
 // config.json"; dropout does not count.

@@ -90,7 +90,61 @@ void compare_after_loading(const std::string& folder, const test::Model& made, S
     }
 }
 
+// The weights of a saved model in two files with an index, as transformers writes large ones.
+void divide(const std::string& folder, const std::string& missing = {}) {
+    const auto whole = model::SafetensorsFile::open(folder + "/model.safetensors").file;
+    std::vector<std::vector<model::NamedTensor>> parts(2);
+    nlohmann::json index{{"metadata", {{"total_size", 1}}}};
+    for (const auto& stored : whole->tensors()) {
+        const std::size_t part = index["weight_map"].size() % 2;
+        index["weight_map"][stored.name] = "model-0000" + std::to_string(part + 1) + "-of-00002.safetensors";
+        if (stored.name != missing)
+            parts[part].push_back({stored.name, model::view_stored(whole, stored).clone()});
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto path = folder + "/model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
+        REQUIRE_FALSE(model::write_safetensors(path, parts[i], {}));
+    }
+    std::ofstream(folder + "/model.safetensors.index.json") << index.dump();
+    std::filesystem::remove(folder + "/model.safetensors");
+}
+
 }  // namespace
+
+TEST_CASE("weights in several files come as those in one") {
+    const auto shape = sized({"model.type=gpt"});
+    test::Model made(test::configured("naive", Layout::padded, shape));
+    strengthen(made);
+    const auto folder = test::temporary_dir("several").string();
+    REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+    divide(folder);
+    compare_after_loading(folder, made, shape);
+    const auto index = folder + "/model.safetensors.index.json";
+    CHECK(model::load_weights(index, made.config, made.parameters).problems.empty());
+    const auto problem = [&](const std::string& json) {
+        std::ofstream(index) << json;
+        const auto loaded = model::load_weights(folder, made.config, made.parameters);
+        REQUIRE(loaded.problems.size() == 1);
+        return loaded.problems[0];
+    };
+    CHECK(problem("{}") == index + ": expected \"weight_map\" with the file of each tensor");
+    CHECK_THAT(problem(R"({"weight_map": {"a": "../b.safetensors"}})"),
+               test::contains(index + ": weight_map: a: expected the name of a file beside it, got \"../b"));
+    CHECK(problem(R"({"weight_map": {"a": "b.safetensors"}})") ==
+          folder + "/b.safetensors: is not there; " + index + " names it");
+    CHECK(problem("[]") == index + ":1: error: expected a JSON object, got a list");
+}
+
+TEST_CASE("a tensor that the index names and its file does not have") {
+    test::Model made(test::configured("naive", Layout::padded, sized({"model.type=gpt"})));
+    const auto folder = test::temporary_dir("lacking").string();
+    REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+    divide(folder, "transformer.ln_f.bias");
+    const auto loaded = model::load_weights(folder, made.config, made.parameters);
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(loaded.problems[0], test::contains("has no tensor 'transformer.ln_f.bias', which " + folder +
+                                                  "/model.safetensors.index.json says is there"));
+}
 
 TEST_CASE("saved models come back as they were") {
     for (const auto& [name, shape] : saved_shapes()) {

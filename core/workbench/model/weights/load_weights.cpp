@@ -35,23 +35,28 @@ at::Tensor rows_of(const TheirTensor::Part& part, const at::Tensor& ours) {
     return ours.narrow(0, part.share * rows, rows);
 }
 
-std::int64_t matches(const SafetensorsFile& file, Family family, const Parameters& parameters) {
+using Files = std::vector<std::shared_ptr<const SafetensorsFile>>;
+
+std::int64_t matches(const Files& files, Family family, const Parameters& parameters) {
     const auto known = their_tensors(family, parameters);
     std::int64_t count = 0;
-    for (const auto& stored : file.tensors()) {
-        const auto name = modern_name(family, stored.name, known);
-        count += std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+    for (const auto& file : files) {
+        for (const auto& stored : file->tensors()) {
+            const auto name = modern_name(family, stored.name, known);
+            count +=
+                std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
+        }
     }
     return count;
 }
 
 // A pretrained model may be given something that its family does not have (a window, say), so the names of
-// the file decide, and not the configuration.
-Family family_in(const SafetensorsFile& file, const config::Config& config, const Parameters& parameters) {
-    auto best = std::pair(family_of(config), matches(file, family_of(config), parameters));
+// the files decide, and not the configuration.
+Family family_in(const Files& files, const config::Config& config, const Parameters& parameters) {
+    auto best = std::pair(family_of(config), matches(files, family_of(config), parameters));
     for (const auto family :
          {Family::bert, Family::gpt2, Family::llama, Family::t5, Family::t5_gated, Family::own}) {
-        const auto count = matches(file, family, parameters);
+        const auto count = matches(files, family, parameters);
         if (count > best.second) best = {family, count};
     }
     return best.first;
@@ -71,15 +76,18 @@ public:
         if (known == known_.end()) return result.unused.push_back(stored.name);
         const auto [before, first] = taken_.try_emplace(name, stored.name);
         if (!first)
-            return problem("'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
+            return problem(file->path(),
+                           "'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
         if (const auto expected = shape_of(*known); at::IntArrayRef(stored.shape) != expected) {
-            return problem("tensor '" + stored.name + "' has shape " + shape_text(stored.shape) + ", but " +
-                           ours_of(*known) + " of the configured model has " + shape_text(expected));
+            return problem(file->path(), "tensor '" + stored.name + "' has shape " +
+                                             shape_text(stored.shape) + ", but " + ours_of(*known) +
+                                             " of the configured model has " + shape_text(expected));
         }
         const auto value = view_stored(file, stored);
         if (!value.is_floating_point()) {
-            return problem("tensor '" + stored.name + "' has dtype " + std::string(stored.type->name) +
-                           "; expected floating-point weights");
+            return problem(file->path(), "tensor '" + stored.name + "' has dtype " +
+                                             std::string(stored.type->name) +
+                                             "; expected floating-point weights");
         }
         values_.emplace_back(&*known, value);
     }
@@ -92,8 +100,8 @@ public:
                     result.fresh.push_back(part.ours);
                     continue;
                 }
-                problem("has no tensor for " + part.ours + " (" + theirs.name + ", shape " +
-                        shape_text(shape_of(theirs)) + ")");
+                problem(result.file, "has no tensor for " + part.ours + " (" + theirs.name + ", shape " +
+                                         shape_text(shape_of(theirs)) + ")");
             }
         }
     }
@@ -114,7 +122,9 @@ public:
     LoadedWeights result;
 
 private:
-    void problem(const std::string& text) { result.problems.push_back(result.file + ": " + text); }
+    void problem(const std::string& file, const std::string& text) {
+        result.problems.push_back(file + ": " + text);
+    }
 
     std::vector<std::int64_t> shape_of(const TheirTensor& theirs) const {
         std::vector<std::int64_t> shape;
@@ -161,10 +171,25 @@ at::Tensor in_their_form(const TheirTensor& theirs,
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
     const auto place = find_weights(path);
     if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
-    const auto opened = SafetensorsFile::open(place.file);
-    if (!opened.file) return {{opened.error}, {}, {}, place.file};
-    Loading loading(place.file, family_in(*opened.file, config, parameters), parameters);
-    for (const auto& stored : opened.file->tensors()) loading.take(opened.file, stored);
+    Files files;
+    std::vector<std::string> problems;
+    for (const auto& path_of_one : place.files) {
+        auto opened = SafetensorsFile::open(path_of_one);
+        if (!opened.file) return {{opened.error}, {}, {}, place.file};
+        files.push_back(std::move(opened.file));
+    }
+    for (const auto& [tensor, file] : place.file_of) {
+        const auto& its =
+            **std::find_if(files.begin(), files.end(), [&](const auto& one) { return one->path() == file; });
+        if (its.find(tensor) == nullptr)
+            problems.push_back(file + ": has no tensor '" + tensor + "', which " + place.file +
+                               " says is there");
+    }
+    if (!problems.empty()) return {problems, {}, {}, place.file};
+    Loading loading(place.file, family_in(files, config, parameters), parameters);
+    for (const auto& file : files) {
+        for (const auto& stored : file->tensors()) loading.take(file, stored);
+    }
     loading.find_missing();
     if (loading.result.problems.empty()) loading.copy();
     return std::move(loading.result);

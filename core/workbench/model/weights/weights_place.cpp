@@ -3,7 +3,14 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/read_text.h"
 
 namespace switchyard::model {
 namespace {
@@ -15,10 +22,6 @@ constexpr const char* index_file = "model.safetensors.index.json";
 constexpr const char* as_safetensors =
     "expected safetensors; in Python, transformers' save_pretrained(FOLDER, safe_serialization=True) writes "
     "it";
-constexpr const char* as_one_file =
-    "expected one model.safetensors; in Python, transformers' save_pretrained(FOLDER, "
-    "max_shard_size=\"100GB\") "
-    "writes it";
 
 bool is_there(const fs::path& path) {
     std::error_code ignored;
@@ -56,13 +59,48 @@ std::string pickle_in(const fs::path& folder) {
 }
 
 std::string problem_of_folder(const std::string& path) {
-    if (is_there(fs::path(path) / index_file))
-        return std::string("holds weights in several files (") + index_file + "); " + as_one_file;
     if (const auto pickle = pickle_in(path); !pickle.empty())
         return "holds " + pickle + ", which is a file of Python objects (pickle); " + as_safetensors;
     const std::string none = std::string("is a folder without a ") + one_file;
     if (is_there(fs::path(path) / "model" / one_file)) return none + "; did you mean " + path + "/model?";
     return none + "; expected a folder of Hugging Face's, or a safetensors file";
+}
+
+WeightsPlace with_problem(const std::string& path, const std::string& problem) {
+    return {path, {}, {}, path + ": " + problem};
+}
+
+// Names beside the index only: it came from somewhere else, and leads nowhere else.
+bool is_beside(const std::string& name) {
+    return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+WeightsPlace read_index(const std::string& path) {
+    const auto text = base::read_text(path);
+    if (!text) return with_problem(path, "is not there");
+    WeightsPlace place{path, {}, {}, {}};
+    try {
+        const auto index = base::parse_object(*text, path);
+        const auto map = index.find("weight_map");
+        if (map == index.end() || !map->is_object() || map->empty())
+            return with_problem(path, "expected \"weight_map\" with the file of each tensor");
+        const auto folder = fs::path(path).parent_path();
+        for (const auto& [tensor, name] : map->items()) {
+            if (!name.is_string() || !is_beside(name.get<std::string>()))
+                return with_problem(
+                    path, "weight_map: " + tensor + ": expected the name of a file beside it, got " +
+                              name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+            const auto file = (folder / name.get<std::string>()).string();
+            if (!is_there(file)) return with_problem(file, "is not there; " + path + " names it");
+            place.file_of[tensor] = file;
+        }
+    } catch (const base::InputError& error) {
+        return {path, {}, {}, error.what()};
+    }
+    std::set<std::string> files;
+    for (const auto& [tensor, file] : place.file_of) files.insert(file);
+    place.files.assign(files.begin(), files.end());
+    return place;
 }
 
 }  // namespace
@@ -71,13 +109,16 @@ WeightsPlace find_weights(const std::string& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
         const auto file = path + "/" + one_file;
-        return {file, is_there(file) ? "" : path + ": " + problem_of_folder(path)};
+        if (is_there(file)) return {file, {file}, {}, {}};
+        const auto index = path + "/" + index_file;
+        return is_there(index) ? read_index(index) : with_problem(path, problem_of_folder(path));
     }
     if (!is_there(path))
-        return {path, path + ": is not there; expected a folder of Hugging Face's, or a safetensors file"};
-    if (is_index(path)) return {path, path + ": is the index of weights in several files; " + as_one_file};
+        return with_problem(path, "is not there; expected a folder of Hugging Face's, or a safetensors file");
+    if (is_index(path)) return read_index(path);
     const auto other = other_format(path);
-    return {path, other.empty() ? "" : path + ": " + other + "; " + as_safetensors};
+    return other.empty() ? WeightsPlace{path, {path}, {}, {}}
+                         : with_problem(path, other + "; " + as_safetensors);
 }
 
 }  // namespace switchyard::model

@@ -1,16 +1,23 @@
-// Where weights lie: a safetensors file, or a folder of Hugging Face's with one. What else people give, and
-// what to do with it.
+// Where weights lie: a safetensors file, several with an index, or a folder of Hugging Face's with either.
+// What else people give, and what to do with it.
+//
+// The index of weights in several files (huggingface_hub, "model.safetensors.index.json") is {"weight_map":
+// {tensor: file beside the index}}; what else it says is not looked at.
 //
 // No LibTorch here.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 namespace switchyard::model {
 
 struct WeightsPlace {
-    std::string file;
-    std::string problem;  // "PATH: ...": there is none; empty: `file` is there and may be a safetensors file
+    std::string file;                // the safetensors file, or the index
+    std::vector<std::string> files;  // that hold the weights: `file`, or those of the index, sorted
+    std::map<std::string, std::string> file_of;  // of an index: tensor -> path of its file
+    std::string problem;  // "PATH: ...": there is none; empty: all files are there and may be safetensors
 };
 
 WeightsPlace find_weights(const std::string& path);

@@ -250,9 +250,7 @@ TEST_CASE("weights in a form that is not read are told as what they are, and wha
         Words expected;
     };
     const Bad cases[] = {
-        {sharded, {"holds weights in several files", "max_shard_size"}},
-        {sharded + "/model.safetensors.index.json",
-         {"is the index of weights in several files", "max_shard_size"}},
+        {sharded + "/model.safetensors.index.json", {"expected \"weight_map\" with the file of each tensor"}},
         {pickled, {"holds pytorch_model.bin", "(pickle)", "safe_serialization=True"}},
         {pickled + "/pytorch_model.bin", {"is a file of Python objects (pickle)", "safe_serialization=True"}},
         {folder("gguf", "m.gguf", "GGUF") + "/m.gguf", {"is a GGUF file", "expected safetensors"}},

@@ -34,7 +34,7 @@ class Schedule:
 
     def __init__(self, schedule):
         self.kind, self.steps, self.last = schedule["kind"], schedule["steps"], schedule["final_factor"]
-        self.warmup = round(schedule["warmup_ratio"] * self.steps)
+        self.warmup = schedule["warmup_steps"] or round(schedule["warmup_ratio"] * self.steps)
 
     def factor(self, step):
         if step < self.warmup:

@@ -136,6 +136,8 @@ private:
         require(t5 || m.decoder_layers == 0, {"model.decoder_layers", "model.type"},
                 "a " + type + " has one stack, of model.layers layers",
                 "model.type = \"t5\", or this key left out");
+        require(m.segments == 0 || m.type == ModelType::bert, {"model.segments", "model.type"},
+                "only a bert has segments, not a " + type, "model.type = \"bert\", or this key left out");
         require(m.prefix == 0 || m.type == ModelType::gpt, {"model.prefix", "model.type"},
                 "only a causal decoder has a prefix, not a " + type, "model.type = \"gpt\", or prefix = 0");
         for (const Phase phase : config_.run.phases) {

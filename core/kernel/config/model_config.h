@@ -25,6 +25,9 @@ enum class NormPosition : std::uint8_t { pre, post };
 // q and k, alibi and t5 add to the scores (MaskKind::alibi, MaskKind::relative_bias).
 enum class Positions : std::uint8_t { learned, sinusoidal, rotary, alibi, t5 };
 
+// What a classifier's first state goes through after its linear layer: tanh (BERT, RoBERTa) or relu (DistilBERT).
+enum class Pooler : std::uint8_t { tanh, relu };
+
 // A stack of layers. gpt has a decoder only, bert an encoder only.
 enum class Stack : std::uint8_t { encoder, decoder };
 
@@ -44,6 +47,8 @@ struct ModelConfig {
     NormPosition norm_position = NormPosition::post;
     ActivationKind activation = ActivationKind::gelu_erf;
     Positions positions = Positions::learned;
+    std::int64_t segments = 2;       // kinds of tokens that a bert tells apart; 0 and 1: it does not
+    Pooler pooler = Pooler::tanh;    // bert only
     bool bias = true;                // linear layers have a bias, and so has LayerNorm; RMSNorm never has
     bool tie_embeddings = true;      // the output projection is the embedding table
     double dropout = 0.1;            // of embeddings, feed-forward and before each residual sum
@@ -79,6 +84,8 @@ inline constexpr std::array<std::string_view, 2> names<config::NormPosition>{"pr
 template <>
 inline constexpr std::array<std::string_view, 5> names<config::Positions>{"learned", "sinusoidal", "rotary",
                                                                           "alibi", "t5"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::Pooler>{"tanh", "relu"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Stack>{"encoder", "decoder"};
 }  // namespace switchyard

@@ -102,6 +102,13 @@ Section model_section() {
         {.usual = {"learned", "learned", "t5"}, .also = "position_embedding_type position_embeddings"});
     rows.add<&M::rotary_theta>("rotary_theta", "base of the wavelengths of rotary positions", above(0),
                                {.also = "rope_theta rotary_base"});
+    rows.add<&M::segments>("segments",
+                           "rows of a bert's table of segments: 2 for the two texts of a pair (BERT); 1: the "
+                           "same for all tokens (RoBERTa); 0: no table (DistilBERT)",
+                           within(0, 2), {.usual = {2, 0, 0}, .also = "type_vocab_size"});
+    rows.add<&M::pooler>("pooler",
+                         "activation between the two linear layers of a bert's classifier of texts: tanh "
+                         "(BERT, RoBERTa) or relu (DistilBERT)");
     rows.add<&M::bias>("bias", "linear layers and LayerNorm have a bias", {},
                        {.usual = {true, true, false}, .also = "use_bias"});
     rows.add<&M::tie_embeddings>("tie_embeddings", "the output projection is the embedding table", {},

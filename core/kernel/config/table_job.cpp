@@ -128,6 +128,10 @@ Section train_section() {
                            {.also = "lr_scheduler lr_schedule"});
     rows.add<&T::warmup_ratio>("warmup_ratio", "share of the steps in which the learning rate rises linearly",
                                within(0, 1), {.also = "warmup warmup_share warmup_proportion"});
+    rows.add<&T::warmup_steps>("warmup_steps",
+                               "steps in which the learning rate rises linearly, whatever warmup_ratio "
+                               "says; 0: as many as that says",
+                               within(0, most_steps), {.also = "num_warmup_steps warmup_iters"});
     rows.add<&T::final_factor>("final_factor",
                                "factor of the learning rate at the end, for linear and cosine", within(0, 1));
     rows.add<&T::weights>("weights",

@@ -25,8 +25,9 @@ struct TrainConfig {
     std::int64_t steps = 0;                    // optimizer steps; 0: as many as `epochs` needs
     std::int64_t grad_accumulation_steps = 1;  // batches a step
     ScheduleKind schedule = ScheduleKind::linear;
-    double warmup_ratio = 0.06;  // of all steps
-    double final_factor = 0.0;   // of the learning rate at the end
+    double warmup_ratio = 0.06;     // of all steps
+    std::int64_t warmup_steps = 0;  // instead of warmup_ratio; 0: as that says
+    double final_factor = 0.0;      // of the learning rate at the end
     std::string
         // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
         weights;

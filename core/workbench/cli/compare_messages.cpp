@@ -50,6 +50,7 @@ Json schedule_json(const config::Config& config, std::int64_t steps) {
     return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},
             {"steps", steps},
             {"warmup_ratio", t.warmup_ratio},
+            {"warmup_steps", t.warmup_steps},
             {"final_factor", t.final_factor}};
 }
 
@@ -105,7 +106,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     std::vector<std::string> overrides;
     // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
     if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
-        overrides = {"train.schedule=constant", "train.warmup_ratio=0"};
+        overrides = {"train.schedule=constant", "train.warmup_ratio=0", "train.warmup_steps=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
     overrides.insert(overrides.end(), arm.overrides.begin(), arm.overrides.end());
     if (what.seed >= 0) {

@@ -64,6 +64,7 @@ int check(const CheckOptions& options) {
     auto& training = planned->config.train;
     training.schedule = config::ScheduleKind::constant;
     training.warmup_ratio = 0.0;
+    training.warmup_steps = 0;
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_data();

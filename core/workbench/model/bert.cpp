@@ -69,7 +69,8 @@ at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const
 }
 
 at::Tensor Bert::pool(Phase phase, const at::Tensor& hidden, const Tokens& tokens) const {
-    return (*pooler_)(phase, first_tokens(hidden, tokens)).tanh();
+    const auto first = (*pooler_)(phase, first_tokens(hidden, tokens));
+    return model_.pooler == config::Pooler::relu ? first.relu() : first.tanh();
 }
 
 at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tensor& rows) const {

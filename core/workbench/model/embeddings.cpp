@@ -25,7 +25,7 @@ Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
         });
     }
     if (model_.type == config::ModelType::bert) {
-        segments_ = builder.embedding("embeddings.segment", 2);
+        if (model_.segments > 0) segments_ = builder.embedding("embeddings.segment", model_.segments);
         if (model_.norm_position == config::NormPosition::post) {
             norm_ = builder.norm("embeddings.norm");
             const std::string at(name(config::Stack::encoder));
@@ -48,10 +48,11 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
     auto x = at::embedding(token_table_, batch.ids);
     if (positions_.defined())
         x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
-    // Without token_type_ids every token is of the first one.
-    if (segments_.defined())
-        x = x.add(batch.token_type_ids.defined() ? at::embedding(segments_, batch.token_type_ids)
-                                                 : segments_.select(0, 0));
+    // Without token_type_ids, or where there is only one segment, every token is of the first one.
+    if (segments_.defined()) {
+        const bool one = model_.segments == 1 || !batch.token_type_ids.defined();
+        x = x.add(one ? segments_.select(0, 0) : at::embedding(segments_, batch.token_type_ids));
+    }
     if (norm_.weight.defined()) {
         const runtime::PlaceScope place([&] { return norm_.name; });
         NormalizationParams params;

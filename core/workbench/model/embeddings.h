@@ -25,7 +25,7 @@ private:
     config::ModelConfig model_;
     at::Tensor token_table_;  // [vocab, hidden]
     at::Tensor positions_;    // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
-    at::Tensor segments_;     // [2, hidden], BERT
+    at::Tensor segments_;     // [segments, hidden], BERT; undefined where there are none
     Norm norm_;               // BERT with post-norm
     Slot<runtime::NormalizationOp> normalize_;
 };

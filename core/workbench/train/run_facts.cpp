@@ -38,7 +38,8 @@ const std::string& value_of(const std::map<std::string, std::string>& values, co
 // How long a run lasts changes its learning rates unless they are the same in all steps.
 bool rates_hang_on_length(const RunFacts& facts) {
     return value_of(facts.config, "train.schedule") != "\"constant\"" ||
-           value_of(facts.config, "train.warmup_ratio").find_first_not_of("0.") != std::string::npos;
+           (value_of(facts.config, "train.warmup_ratio").find_first_not_of("0.") != std::string::npos &&
+            value_of(facts.config, "train.warmup_steps") == "0");
 }
 
 bool counts(const std::string& key, const RunFacts& before, const RunFacts& now) {

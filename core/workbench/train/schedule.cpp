@@ -45,7 +45,9 @@ Schedule schedule_of(const config::TrainConfig& train, const EpochSizes& epochs)
     Schedule schedule;
     schedule.total_steps = train.steps > 0 ? train.steps : steps_of(train, epochs);
     schedule.kind = train.schedule;
-    schedule.warmup_steps = std::llround(train.warmup_ratio * static_cast<double>(schedule.total_steps));
+    const auto share = std::llround(train.warmup_ratio * static_cast<double>(schedule.total_steps));
+    schedule.warmup_steps =
+        std::min<std::int64_t>(train.warmup_steps > 0 ? train.warmup_steps : share, schedule.total_steps);
     schedule.final_factor = train.final_factor;
     return schedule;
 }

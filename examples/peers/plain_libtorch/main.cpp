@@ -35,7 +35,9 @@ public:
     Schedule() = default;
     explicit Schedule(const Json& schedule)
         : kind_(schedule.at("kind")), steps_(schedule.at("steps")), last_(schedule.at("final_factor")) {
-        warmup_ = std::llround(schedule.at("warmup_ratio").get<double>() * static_cast<double>(steps_));
+        warmup_ = schedule.at("warmup_steps").get<long>();
+        if (warmup_ == 0)
+            warmup_ = std::llround(schedule.at("warmup_ratio").get<double>() * static_cast<double>(steps_));
     }
 
     double factor(long step) const {

@@ -43,6 +43,7 @@ norm_eps = 1e-3
 norm_position = "post"
 activation = "swiglu"
 positions = "rotary"
+pooler = "relu"
 bias = false
 tie_embeddings = false
 dropout = 0.25
@@ -102,6 +103,8 @@ drop_last = true
                             NormPosition::post,
                             ActivationKind::swiglu,
                             Positions::rotary,
+                            0,
+                            Pooler::relu,
                             false,
                             false,
                             0.25,

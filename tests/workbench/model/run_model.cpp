@@ -15,6 +15,7 @@
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/model/bert.h"
 #include "core/workbench/model/planning.h"
+#include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/load_weights.h"
 
 #include <switchyard_test.h>
@@ -108,6 +109,7 @@ config::Config configured(const std::string& backend, Layout layout, std::vector
     config::LoadRequest request;
     request.overrides = overrides;
     request.preset_dirs = {(source_dir() / "configs/presets").string()};
+    request.read_model_folder = model::read_model_folder;
     const auto result = config::load(request);
     std::string problems;
     for (const auto& problem : result.problems) problems += problem.key + ": " + problem.message + "\n";

@@ -30,6 +30,20 @@ TEST_CASE("constant stays, and no schedule divides by nothing") {
     CHECK(train::Schedule{ScheduleKind::linear, 5, 5, 0.0}.factor(4) == Approx(1.0));
 }
 
+TEST_CASE("the warm-up is a share of the steps, or as many as are asked for") {
+    config::TrainConfig train;
+    train.steps = 100;
+    train.warmup_ratio = 0.2;
+    const auto warmup = [&] {
+        return train::schedule_of(train, {[](std::int64_t) { return 10; }}).warmup_steps;
+    };
+    CHECK(warmup() == 20);
+    train.warmup_steps = 7;
+    CHECK(warmup() == 7);
+    train.warmup_steps = 1000;
+    CHECK(warmup() == 100);
+}
+
 TEST_CASE("epochs become steps, at least one and no more than train.steps may ask for") {
     const auto steps = [](double epochs, std::int64_t batches, std::int64_t accumulated = 1) {
         config::TrainConfig train;

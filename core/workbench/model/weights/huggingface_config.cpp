@@ -100,6 +100,8 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
     names("norm_position", ours.norm_position, theirs.norm_position);
     names("activation", ours.activation, theirs.activation);
     names("positions", ours.positions, theirs.positions);
+    compare("segments", ours.segments, theirs.segments);
+    names("pooler", ours.pooler, theirs.pooler);
     if (ours.positions == config::Positions::rotary)
         compare("rotary_theta", ours.rotary_theta, theirs.rotary_theta);
     compare("bias", ours.bias, theirs.bias);

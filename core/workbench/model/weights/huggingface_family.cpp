@@ -49,11 +49,20 @@ bool newer(const ModelConfig& m, Positions positions) {
            !m.bias;
 }
 
+bool is_bert(const ModelConfig& m, std::int64_t segments, config::Pooler pooler) {
+    return m.type == ModelType::bert && older(m, NormPosition::post) && m.segments == segments &&
+           m.pooler == pooler;
+}
+
 bool is(const ModelConfig& m, Family family) {
     if (huggingface_activation(family, m.activation).empty()) return false;
     switch (family) {
         case Family::bert:
-            return m.type == ModelType::bert && older(m, NormPosition::post);
+            return is_bert(m, 2, config::Pooler::tanh);
+        case Family::roberta:
+            return is_bert(m, 1, config::Pooler::tanh);
+        case Family::distilbert:
+            return is_bert(m, 0, config::Pooler::relu) && m.norm_eps == 1e-12;  // which it cannot say
         case Family::gpt2:
             return m.type == ModelType::gpt && older(m, NormPosition::pre);
         case Family::llama:
@@ -66,7 +75,8 @@ bool is(const ModelConfig& m, Family family) {
 }  // namespace
 
 std::string_view model_type_of(Family family) {
-    constexpr std::array<std::string_view, 6> types{"bert", "gpt2", "llama", "t5", "t5", "switchyard"};
+    constexpr std::array<std::string_view, 8> types{"bert",  "roberta", "distilbert", "gpt2",
+                                                    "llama", "t5",      "t5",         "switchyard"};
     return types.at(static_cast<std::size_t>(family));
 }
 
@@ -77,7 +87,8 @@ std::string_view huggingface_activation(Family family, ActivationKind activation
 
 Family family_of(const ModelConfig& m) {
     if (m.window > 0 || m.prefix > 0 || m.soft_cap > 0.0) return Family::own;
-    for (const Family family : {Family::bert, Family::gpt2, Family::llama, Family::t5, Family::t5_gated}) {
+    for (const Family family : {Family::bert, Family::roberta, Family::distilbert, Family::gpt2,
+                                Family::llama, Family::t5, Family::t5_gated}) {
         if (is(m, family)) return family;
     }
     return Family::own;
@@ -88,6 +99,8 @@ Family family_of(const config::Config& config) {
     for (const auto& id : config.layer_ids()) {
         if (family_of(config.layer(id).model) != family) return Family::own;
     }
+    const bool pairs = config.task.kind == config::TaskKind::next_sentence;
+    if (pairs && (family == Family::roberta || family == Family::distilbert)) return Family::own;
     return family;
 }
 

@@ -40,10 +40,12 @@ void set_heads(ModelConfig& model, const Keys& keys, const char* key) {
     model.head_dim = model.hidden_size / model.heads;
 }
 
-ModelConfig bert_from(const Keys& keys) {
-    keys.expect("type_vocab_size", 2);
+// Rows of a table of positions before the first that is used: RoBERTa counts on from the number of padding.
+constexpr std::int64_t roberta_padding = 1, roberta_rows_before = roberta_padding + 1;
+
+// BERT and RoBERTa say the same things of themselves.
+ModelConfig bert_like(const Keys& keys) {
     ModelConfig model;
-    model.type = ModelType::bert;
     model.layers = keys.whole("num_hidden_layers");
     model.hidden_size = keys.whole("hidden_size");
     set_heads(model, keys, "num_attention_heads");
@@ -58,9 +60,46 @@ ModelConfig bert_from(const Keys& keys) {
     return model;
 }
 
+ModelConfig bert_from(const Keys& keys) {
+    keys.expect("type_vocab_size", 2);
+    return bert_like(keys);
+}
+
+ModelConfig roberta_from(const Keys& keys) {
+    keys.expect("type_vocab_size", 1);
+    keys.expect("pad_token_id", roberta_padding);
+    auto model = bert_like(keys);
+    model.segments = 1;
+    if (model.max_positions <= roberta_rows_before)
+        keys.refuse("max_position_embeddings", "expected more than " + std::to_string(roberta_rows_before));
+    model.max_positions -= roberta_rows_before;
+    return model;
+}
+
+ModelConfig distilbert_from(const Keys& keys) {
+    ModelConfig model;
+    model.segments = 0;
+    model.pooler = config::Pooler::relu;
+    model.layers = keys.whole("n_layers");
+    model.hidden_size = keys.whole("dim");
+    set_heads(model, keys, "n_heads");
+    model.intermediate_size = keys.whole("hidden_dim");
+    model.vocab_size = keys.whole("vocab_size");
+    model.max_positions = keys.whole("max_position_embeddings");
+    model.activation = activation_of(keys, Family::distilbert, "activation", "gelu");
+    model.dropout = keys.number("dropout", 0.1);
+    for (const auto* const key : {"qa_dropout", "seq_classif_dropout"}) keys.number(key, 0.0);
+    keys.flag("sinusoidal_pos_embds", false);  // how the table begins; it is in the weights either way
+    keys.flag("tie_weights_", true);
+    model.attention_dropout = keys.number("attention_dropout", 0.1);
+    model.tie_embeddings = keys.flag("tie_word_embeddings", true);
+    return model;
+}
+
 ModelConfig gpt2_from(const Keys& keys) {
     ModelConfig model;
     model.type = ModelType::gpt;
+    model.segments = 0;
     model.norm_position = config::NormPosition::pre;
     model.layers = keys.whole("n_layer");
     model.hidden_size = keys.whole("n_embd");
@@ -106,6 +145,7 @@ double rotary_theta_of(const Keys& keys) {
 ModelConfig llama_from(const Keys& keys) {
     ModelConfig model;
     model.type = ModelType::gpt;
+    model.segments = 0;
     model.norm = NormKind::rms_norm;
     model.norm_position = config::NormPosition::pre;
     model.positions = config::Positions::rotary;
@@ -134,6 +174,7 @@ ModelConfig t5_from(const Keys& keys) {
     const bool gated = keys.text("feed_forward_proj", "relu").starts_with("gated-");
     ModelConfig model;
     model.type = ModelType::t5;
+    model.segments = 0;
     model.norm = NormKind::rms_norm;
     model.norm_position = config::NormPosition::pre;
     model.positions = config::Positions::t5;
@@ -192,11 +233,31 @@ ordered_json bert_keys(const ModelConfig& m) {
             {"intermediate_size", m.intermediate_size},
             {"vocab_size", m.vocab_size},
             {"max_position_embeddings", m.max_positions},
-            {"type_vocab_size", 2},
+            {"type_vocab_size", m.segments},
             {"layer_norm_eps", m.norm_eps},
             {"hidden_act", huggingface_activation(Family::bert, m.activation)},
             {"hidden_dropout_prob", m.dropout},
             {"attention_probs_dropout_prob", m.attention_dropout}};
+}
+
+ordered_json roberta_keys(const ModelConfig& m) {
+    auto keys = bert_keys(m);
+    keys["max_position_embeddings"] = m.max_positions + roberta_rows_before;
+    return keys;
+}
+
+ordered_json distilbert_keys(const ModelConfig& m) {
+    return {{"n_layers", m.layers},
+            {"dim", m.hidden_size},
+            {"n_heads", m.heads},
+            {"hidden_dim", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_position_embeddings", m.max_positions},
+            {"sinusoidal_pos_embds", false},
+            {"activation", huggingface_activation(Family::distilbert, m.activation)},
+            {"dropout", m.dropout},
+            {"seq_classif_dropout", m.dropout},
+            {"attention_dropout", m.attention_dropout}};
 }
 
 ordered_json gpt2_keys(const ModelConfig& m) {
@@ -256,21 +317,27 @@ ModelConfig model_from_keys(const json& object, std::vector<std::string>& unknow
     if (type == model_type_of(Family::own)) return own_from(object);
     using From = ModelConfig (*)(const Keys&);
     constexpr std::pair<const char*, From> known[] = {
-        {"bert", bert_from}, {"gpt2", gpt2_from}, {"llama", llama_from}, {"t5", t5_from}};
+        {"bert", bert_from}, {"roberta", roberta_from}, {"distilbert", distilbert_from},
+        {"gpt2", gpt2_from}, {"llama", llama_from},     {"t5", t5_from}};
+    std::string list;
     for (const auto& [name, from] : known) {
+        base::add_item(list, "'" + std::string(name) + "'");
         if (type != name) continue;
         auto model = from(keys);
         unknown = keys.refuse_the_rest();
         return model;
     }
-    throw std::invalid_argument("model_type: expected one of 'bert', 'gpt2', 'llama', 't5', got '" + type +
-                                "'");
+    throw std::invalid_argument("model_type: expected one of " + list + ", got '" + type + "'");
 }
 
 ordered_json keys_of(const ModelConfig& model, Family family) {
     switch (family) {
         case Family::bert:
             return bert_keys(model);
+        case Family::roberta:
+            return roberta_keys(model);
+        case Family::distilbert:
+            return distilbert_keys(model);
         case Family::gpt2:
             return gpt2_keys(model);
         case Family::llama:

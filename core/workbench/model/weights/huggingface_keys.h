@@ -1,5 +1,5 @@
 // The keys of config.json that describe the model, family by family (transformers,
-// configuration_{bert,gpt2,llama,t5}.py).
+// configuration_{bert,roberta,distilbert,gpt2,llama,t5}.py).
 #pragma once
 
 #include <string>

@@ -19,28 +19,61 @@ struct Line {
     std::string_view ours;
     std::string_view theirs;
     Form form = Form::same;
+    int rows_before = 0;
 };
 
-constexpr std::array<Line, 19> bert{
-    {{"embeddings.word", "bert.embeddings.word_embeddings.weight"},
-     {"embeddings.position", "bert.embeddings.position_embeddings.weight"},
-     {"embeddings.segment", "bert.embeddings.token_type_embeddings.weight"},
-     {"embeddings.norm.", "bert.embeddings.LayerNorm."},
-     {"encoder.#.attention.q.", "bert.encoder.layer.#.attention.self.query."},
-     {"encoder.#.attention.k.", "bert.encoder.layer.#.attention.self.key."},
-     {"encoder.#.attention.v.", "bert.encoder.layer.#.attention.self.value."},
-     {"encoder.#.attention.out.", "bert.encoder.layer.#.attention.output.dense."},
-     {"encoder.#.attention.norm.", "bert.encoder.layer.#.attention.output.LayerNorm."},
-     {"encoder.#.feed_forward.in.", "bert.encoder.layer.#.intermediate.dense."},
-     {"encoder.#.feed_forward.out.", "bert.encoder.layer.#.output.dense."},
-     {"encoder.#.feed_forward.norm.", "bert.encoder.layer.#.output.LayerNorm."},
-     {"pooler.", "bert.pooler.dense."},
-     {"masked_lm.dense.", "cls.predictions.transform.dense."},
-     {"masked_lm.norm.", "cls.predictions.transform.LayerNorm."},
-     {"masked_lm.bias", "cls.predictions.bias"},
-     {"lm_head.", "cls.predictions.decoder."},
-     {"next_sentence.", "cls.seq_relationship."},
-     {"classifier.", "classifier."}}};
+constexpr std::array<Line, 1> bert_positions{
+    {{"embeddings.position", "embeddings.position_embeddings.weight"}}};
+constexpr std::array<Line, 1> roberta_positions{
+    {{"embeddings.position", "embeddings.position_embeddings.weight", Form::same, 2}}};
+// Inside of BERT and RoBERTa.
+constexpr std::array<Line, 11> bert_body{
+    {{"embeddings.word", "embeddings.word_embeddings.weight"},
+     {"embeddings.segment", "embeddings.token_type_embeddings.weight"},
+     {"embeddings.norm.", "embeddings.LayerNorm."},
+     {"encoder.#.attention.q.", "encoder.layer.#.attention.self.query."},
+     {"encoder.#.attention.k.", "encoder.layer.#.attention.self.key."},
+     {"encoder.#.attention.v.", "encoder.layer.#.attention.self.value."},
+     {"encoder.#.attention.out.", "encoder.layer.#.attention.output.dense."},
+     {"encoder.#.attention.norm.", "encoder.layer.#.attention.output.LayerNorm."},
+     {"encoder.#.feed_forward.in.", "encoder.layer.#.intermediate.dense."},
+     {"encoder.#.feed_forward.out.", "encoder.layer.#.output.dense."},
+     {"encoder.#.feed_forward.norm.", "encoder.layer.#.output.LayerNorm."}}};
+
+constexpr std::array<Line, 7> bert_heads{{{"pooler.", "bert.pooler.dense."},
+                                          {"masked_lm.dense.", "cls.predictions.transform.dense."},
+                                          {"masked_lm.norm.", "cls.predictions.transform.LayerNorm."},
+                                          {"masked_lm.bias", "cls.predictions.bias"},
+                                          {"lm_head.", "cls.predictions.decoder."},
+                                          {"next_sentence.", "cls.seq_relationship."},
+                                          {"classifier.", "classifier."}}};
+
+constexpr std::array<Line, 4> roberta_words{{{"masked_lm.dense.", "lm_head.dense."},
+                                             {"masked_lm.norm.", "lm_head.layer_norm."},
+                                             {"masked_lm.bias", "lm_head.bias"},
+                                             {"lm_head.", "lm_head.decoder."}}};
+// Of whole texts; that of tokens is one layer.
+constexpr std::array<Line, 2> roberta_classifier{
+    {{"pooler.", "classifier.dense."}, {"classifier.", "classifier.out_proj."}}};
+
+constexpr std::array<Line, 11> distilbert_body{
+    {{"embeddings.word", "embeddings.word_embeddings.weight"},
+     {"embeddings.position", "embeddings.position_embeddings.weight"},
+     {"embeddings.norm.", "embeddings.LayerNorm."},
+     {"encoder.#.attention.q.", "transformer.layer.#.attention.q_lin."},
+     {"encoder.#.attention.k.", "transformer.layer.#.attention.k_lin."},
+     {"encoder.#.attention.v.", "transformer.layer.#.attention.v_lin."},
+     {"encoder.#.attention.out.", "transformer.layer.#.attention.out_lin."},
+     {"encoder.#.attention.norm.", "transformer.layer.#.sa_layer_norm."},
+     {"encoder.#.feed_forward.in.", "transformer.layer.#.ffn.lin1."},
+     {"encoder.#.feed_forward.out.", "transformer.layer.#.ffn.lin2."},
+     {"encoder.#.feed_forward.norm.", "transformer.layer.#.output_layer_norm."}}};
+constexpr std::array<Line, 6> distilbert_heads{{{"pooler.", "pre_classifier."},
+                                                {"classifier.", "classifier."},
+                                                {"masked_lm.dense.", "vocab_transform."},
+                                                {"masked_lm.norm.", "vocab_layer_norm."},
+                                                {"masked_lm.bias", "vocab_projector.bias"},
+                                                {"lm_head.", "vocab_projector."}}};
 
 constexpr std::array<Line, 12> gpt2{
     {{"embeddings.word", "transformer.wte.weight"},
@@ -121,28 +154,52 @@ std::optional<std::string> translate(std::string_view name, std::string_view fro
            std::string(to.substr(hash + 1)) + std::string(name.substr(digits + rest.size()));
 }
 
-std::vector<std::span<const Line>> lines_of(Family family) {
+// Of the model inside of one with a head.
+std::string_view prefix_of(Family family) {
     switch (family) {
         case Family::bert:
-            return {bert};
+            return "bert.";
+        case Family::roberta:
+            return "roberta.";
+        case Family::distilbert:
+            return "distilbert.";
         case Family::gpt2:
-            return {gpt2};
+            return "transformer.";
         case Family::llama:
-            return {llama};
-        case Family::t5:
-            return {t5, t5_plain};
-        case Family::t5_gated:
-            return {t5, t5_gated};
+            return "model.";
         default:
-            return {};
+            return "";
     }
 }
 
-// Of the model inside of one with a head.
-std::string_view prefix_of(Family family) {
-    if (family == Family::bert) return "bert.";
-    if (family == Family::gpt2) return "transformer.";
-    return family == Family::llama ? "model." : "";
+struct NameTable {
+    std::span<const Line> lines;
+    std::string_view prefix{};  // of `theirs`, where it is not in the lines
+};
+
+std::vector<NameTable> names_of(Family family, bool pooled) {
+    const auto prefix = prefix_of(family);
+    switch (family) {
+        case Family::bert:
+            return {{bert_positions, prefix}, {bert_body, prefix}, {bert_heads}};
+        case Family::roberta:
+            return {{roberta_positions, prefix},
+                    {bert_body, prefix},
+                    {roberta_words},
+                    {pooled ? std::span<const Line>(roberta_classifier) : std::span<const Line>()}};
+        case Family::distilbert:
+            return {{distilbert_body, prefix}, {distilbert_heads}};
+        case Family::gpt2:
+            return {{gpt2}};
+        case Family::llama:
+            return {{llama}};
+        case Family::t5:
+            return {{t5}, {t5_plain}};
+        case Family::t5_gated:
+            return {{t5}, {t5_gated}};
+        default:
+            return {};
+    }
 }
 
 class Collection {
@@ -153,7 +210,8 @@ public:
         const auto same = [&](const TheirTensor& tensor) { return tensor.name == theirs; };
         const auto found = std::find_if(tensors_.begin(), tensors_.end(), same);
         if (found != tensors_.end()) return found->parts.push_back(std::move(part));
-        tensors_.push_back({std::move(theirs), line.form == Form::transposed, {std::move(part)}});
+        tensors_.push_back(
+            {std::move(theirs), line.form == Form::transposed, line.rows_before, {std::move(part)}});
     }
     std::vector<TheirTensor> take() { return std::move(tensors_); }
 
@@ -169,13 +227,15 @@ bool is_one_of(const std::vector<TheirTensor>& known, std::string_view name) {
 
 std::vector<TheirTensor> their_tensors(Family family, const std::vector<std::string>& ours) {
     Collection all;
+    const bool pooled = std::find(ours.begin(), ours.end(), "pooler.weight") != ours.end();
+    const auto tables = names_of(family, pooled);
     for (const auto& name : ours) {
         bool found = false;
-        for (const auto lines : lines_of(family)) {
-            for (const auto& line : lines) {
-                auto theirs = translate(name, line.ours, line.theirs);
+        for (const auto& table : tables) {
+            for (const auto& line : table.lines) {
+                const auto theirs = translate(name, line.ours, line.theirs);
                 if (!theirs) continue;
-                all.add(std::move(*theirs), line, name);
+                all.add(std::string(table.prefix) + *theirs, line, name);
                 found = true;
             }
         }

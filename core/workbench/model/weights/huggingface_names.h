@@ -1,11 +1,12 @@
 // Between our parameters and the tensors of Hugging Face's checkpoints (transformers,
-// modeling_{bert,gpt2,llama,t5}.py).
+// modeling_{bert,roberta,distilbert,gpt2,llama,t5}.py).
 //
 // Most are the same under another name: "encoder.0.attention.q.weight" is
 // "bert.encoder.layer.0.attention.self.query.weight". Some are not:
 //   GPT-2   its Conv1D keeps weights as [in, out]; q, k and v are one tensor, c_attn
+//   RoBERTa  positions begin at 2, after that of padding: two rows that nothing reads come before ours
 //   Llama, gated T5   our feed_forward.in is two of theirs: gate_proj and up_proj, wi_0 and wi_1
-// Files may leave out the prefix of the model inside ("bert.", "transformer.", "model."), and old ones call a
+// Files may leave out the prefix of the model inside ("bert.", "roberta.", "transformer.", "model."), and old ones call a
 // norm's weight and bias gamma and beta.
 #pragma once
 
@@ -26,6 +27,7 @@ struct TheirTensor {
     };
     std::string name;  // as transformers writes it today
     bool transposed = false;
+    int rows_before = 0;  // rows of the tensor that are no parameter's
     std::vector<Part> parts;
 };
 

@@ -54,8 +54,8 @@ std::int64_t matches(const Files& files, Family family, const Parameters& parame
 // the files decide, and not the configuration.
 Family family_in(const Files& files, const config::Config& config, const Parameters& parameters) {
     auto best = std::pair(family_of(config), matches(files, family_of(config), parameters));
-    for (const auto family :
-         {Family::bert, Family::gpt2, Family::llama, Family::t5, Family::t5_gated, Family::own}) {
+    for (const auto family : {Family::bert, Family::roberta, Family::distilbert, Family::gpt2, Family::llama,
+                              Family::t5, Family::t5_gated, Family::own}) {
         const auto count = matches(files, family, parameters);
         if (count > best.second) best = {family, count};
     }
@@ -110,7 +110,7 @@ public:
         const at::NoGradGuard no_grad;
         for (const auto& [theirs, value] : values_) {
             const auto upright = theirs->transposed ? value.t() : value;
-            std::int64_t row = 0;
+            std::int64_t row = theirs->rows_before;
             for (const auto& part : theirs->parts) {
                 const auto target = rows_of(part, parameters_.find(part.ours)->value);
                 target.copy_(upright.narrow(0, row, target.size(0)));
@@ -135,6 +135,7 @@ private:
             else
                 shape.front() += sizes.front();
         }
+        if (!shape.empty()) shape.front() += theirs.rows_before;
         if (theirs.transposed && shape.size() == 2) std::swap(shape[0], shape[1]);
         return shape;
     }
@@ -164,6 +165,11 @@ at::Tensor in_their_form(const TheirTensor& theirs,
                          const std::function<at::Tensor(const std::string&)>& ours) {
     std::vector<at::Tensor> rows;
     for (const auto& part : theirs.parts) rows.push_back(rows_of(part, ours(part.ours)));
+    if (theirs.rows_before > 0) {
+        auto shape = rows.front().sizes().vec();
+        shape.front() = theirs.rows_before;
+        rows.insert(rows.begin(), rows.front().new_zeros(shape));
+    }
     const auto upright = rows.size() == 1 ? rows.front() : at::cat(rows);
     return theirs.transposed ? upright.t() : upright;
 }

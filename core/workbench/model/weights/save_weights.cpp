@@ -10,15 +10,18 @@ namespace {
 
 // The class of transformers that has these parameters' heads.
 std::string architecture_of(Family family, const Parameters& parameters) {
+    const std::string name = family == Family::roberta      ? "Roberta"
+                             : family == Family::distilbert ? "DistilBert"
+                                                            : "Bert";
     if (family == Family::gpt2) return "GPT2LMHeadModel";
     if (family == Family::llama) return "LlamaForCausalLM";
     if (family == Family::t5 || family == Family::t5_gated) return "T5ForConditionalGeneration";
     if (family == Family::own) return "Switchyard";
-    if (parameters.find("masked_lm.bias") != nullptr) return "BertForMaskedLM";
-    if (parameters.find("next_sentence.weight") != nullptr) return "BertForNextSentencePrediction";
-    if (parameters.find("classifier.weight") == nullptr) return "BertModel";
+    if (parameters.find("masked_lm.bias") != nullptr) return name + "ForMaskedLM";
+    if (parameters.find("next_sentence.weight") != nullptr) return name + "ForNextSentencePrediction";
+    if (parameters.find("classifier.weight") == nullptr) return name + "Model";
     const bool pooled = parameters.find("pooler.weight") != nullptr;
-    return pooled ? "BertForSequenceClassification" : "BertForTokenClassification";
+    return name + (pooled ? "ForSequenceClassification" : "ForTokenClassification");
 }
 
 // As transformers call what BertForSequenceClassification is trained for.
@@ -48,7 +51,9 @@ base::FileError save_weights(const std::string& folder, const config::Config& co
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return "cannot create the folder " + folder + ": " + error.message();
-    const auto family = family_of(config);
+    auto family = family_of(config);
+    // transformers counts a RoBERTa's positions from the number of padding.
+    if (family == Family::roberta && tokens.pad != 1) family = Family::own;
     std::vector<NamedTensor> tensors;
     for (const auto& theirs : their_tensors(family, parameters)) {
         const auto value = [&](const std::string& name) { return parameters.find(name)->value.detach(); };

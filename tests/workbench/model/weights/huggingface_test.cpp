@@ -52,6 +52,7 @@ config::ModelConfig small(ModelType type) {
     m.head_dim = 12;
     m.intermediate_size = 96;
     if (type != ModelType::bert) m.norm_position = config::NormPosition::pre;
+    if (type != ModelType::bert) m.segments = 0;
     return m;
 }
 
@@ -216,8 +217,9 @@ TEST_CASE("a config.json that cannot be used says which key") {
     CHECK_THAT(error_of("{\"a\":" + std::string(60'000, '[') + std::string(60'000, ']') + "}"),
                test::contains(":1:69: error: not valid JSON: more than 64 lists and objects"));
     CHECK_THAT(error_of("{\"model_type\":\n nan}"), test::contains(":2:3: error: not valid JSON: "));
-    CHECK(error_of("{\"model_type\":\"mamba\"}") ==
-          ": model_type: expected one of 'bert', 'gpt2', 'llama', 't5', got 'mamba'");
+    CHECK(
+        error_of("{\"model_type\":\"mamba\"}") ==
+        ": model_type: expected one of 'bert', 'roberta', 'distilbert', 'gpt2', 'llama', 't5', got 'mamba'");
     CHECK(error_of("{\"model_type\":\"bert\"}") ==
           ": num_hidden_layers: expected a whole number from 1, got nothing");
     CHECK(error_of("{\"model_type\":\"bert\",\"num_hidden_layers\":-1}") ==

@@ -25,7 +25,7 @@ enum class NormPosition : std::uint8_t { pre, post };
 // q and k, alibi and t5 add to the scores (MaskKind::alibi, MaskKind::relative_bias).
 enum class Positions : std::uint8_t { learned, sinusoidal, rotary, alibi, t5 };
 
-// What a classifier's first state goes through after its linear layer: tanh (BERT, RoBERTa) or relu (DistilBERT).
+// Between the two linear layers of a classifier of texts: tanh (BERT, RoBERTa) or relu (DistilBERT).
 enum class Pooler : std::uint8_t { tanh, relu };
 
 // A stack of layers. gpt has a decoder only, bert an encoder only.

@@ -17,9 +17,9 @@ struct HuggingFaceConfig {
     std::string error;                // names the file, the key, what was expected; set if it cannot be used
 };
 
-// BERT, RoBERTa, DistilBERT, GPT-2, Llama, T5, as transformers 4 and 5 write them, and what we saved under our own names. Keys
-// that make the model compute something else (another activation, scaled rotary positions) are errors;
-// huggingface_reader.h.
+// BERT, RoBERTa, DistilBERT, GPT-2, Llama, T5, as transformers 4 and 5 write them, and what we saved under
+// our own names. Keys that make the model compute something else (another activation, scaled rotary
+// positions) are errors; huggingface_reader.h.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
 
 // What a Hugging Face folder says of its model, as a configuration: [model], and the folder itself as

@@ -6,8 +6,8 @@
 //   GPT-2   its Conv1D keeps weights as [in, out]; q, k and v are one tensor, c_attn
 //   RoBERTa  positions begin at 2, after that of padding: two rows that nothing reads come before ours
 //   Llama, gated T5   our feed_forward.in is two of theirs: gate_proj and up_proj, wi_0 and wi_1
-// Files may leave out the prefix of the model inside ("bert.", "roberta.", "transformer.", "model."), and old ones call a
-// norm's weight and bias gamma and beta.
+// Files may leave out the prefix of the model inside ("bert.", "roberta.", "transformer.", "model."), and old
+// ones call a norm's weight and bias gamma and beta.
 #pragma once
 
 #include <string>

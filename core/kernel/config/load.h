@@ -1,8 +1,8 @@
 // From TOML text to a Config, with every mistake told in one pass.
 //
 // Order, later wins: defaults; the preset; the files that are included, in order; the folder that [model]
-// from names; the file itself; the overrides. [[layer]] rules are appended in the same order. An included file may
-// itself name a preset and include others.
+// from names; the file itself; the overrides. [[layer]] rules are appended in the same order. An included
+// file may itself name a preset and include others.
 #pragma once
 
 #include <functional>

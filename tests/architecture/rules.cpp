@@ -27,7 +27,7 @@ const Names for_loader = with(for_machine, {"machine"});
 const Names for_resolver = with(for_loader, {"loader"});
 const Names for_runtime = with(for_resolver, {"resolver", "reference"});
 const Names for_model = with(for_runtime, {"runtime"});
-const Names for_train = with(for_model, {"model", "data"});
+const Names for_train = with(for_model, {"model", "data", "score"});
 const Names for_bench = with(for_model, {"sdk", "conformance"});
 const Names for_compare = with(for_train, {"train", "infer", "bench", "report"});
 
@@ -48,11 +48,12 @@ const std::map<std::string, Names> may_use = {
     // core/workbench
     {"model", for_model},
     {"data", for_model},
+    {"score", {"base"}},
     {"train", for_train},
     {"infer", for_train},
     {"bench", for_bench},
     {"compare", for_compare},
-    {"report", {"base"}},
+    {"report", {"base", "score"}},
     {"cli", with(for_compare, {"compare", "sdk", "conformance"})},
 };
 

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "core/workbench/data/label_columns.h"
-#include "core/workbench/train/entity_metrics.h"
-#include "core/workbench/train/multi_label_metrics.h"
-#include "core/workbench/train/regression_metrics.h"
+#include "core/workbench/score/entity_metrics.h"
+#include "core/workbench/score/multi_label_metrics.h"
+#include "core/workbench/score/regression_metrics.h"
 
 namespace switchyard::train {
 namespace {
@@ -43,12 +43,12 @@ public:
             }
         }
     }
-    Metrics result() const override { return regression_metrics(columns_, names_); }
+    score::Metrics result() const override { return score::regression_metrics(columns_, names_); }
 
 private:
     std::vector<std::string> names_;
     data::LabelScale scale_;
-    std::vector<RegressionColumn> columns_;
+    std::vector<score::RegressionColumn> columns_;
 };
 
 class OfMultiLabel final : public EvalMetrics {
@@ -60,11 +60,11 @@ public:
         const Table logits(task.logits), right(task.targets);
         for (std::int64_t row = 0; row < logits.rows(); ++row) counts_.add(logits.row(row), right.row(row));
     }
-    Metrics result() const override { return counts_.metrics(names_); }
+    score::Metrics result() const override { return counts_.metrics(names_); }
 
 private:
     std::vector<std::string> names_;
-    MultiLabelCounts counts_;
+    score::MultiLabelCounts counts_;
 };
 
 // Places of each sequence's tokens in a row of all tokens of a batch, padded places included.
@@ -101,12 +101,12 @@ public:
             counts_.add(told_labels, right_labels);
         }
     }
-    Metrics result() const override { return counts_.metrics(); }
+    score::Metrics result() const override { return counts_.metrics(); }
 
 private:
     std::vector<std::string> names_;
     std::int64_t ignored_;
-    EntityCounts counts_;
+    score::EntityCounts counts_;
 };
 
 bool marks_entities(const std::vector<std::string>& labels) {

@@ -2,25 +2,21 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <switchyard/interfaces/batch.h>
 #include "core/kernel/config/config.h"
 #include "core/workbench/data/label_scale.h"
 #include "core/workbench/model/model.h"
+#include "core/workbench/score/metrics.h"
 
 namespace switchyard::train {
-
-using Metrics = std::vector<std::pair<std::string, double>>;
 
 class EvalMetrics {
 public:
     virtual ~EvalMetrics() = default;
     virtual void add(const Batch& batch, const model::TaskResult& task) = 0;
     // Over all that was added.
-    virtual Metrics result() const = 0;
+    virtual score::Metrics result() const = 0;
 };
 
 // nullptr: the task has none. `scale`: of a regression's labels.

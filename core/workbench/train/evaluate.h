@@ -20,7 +20,7 @@ struct EvalResult {
     std::optional<double>
         accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
     std::optional<double> perplexity;  // exp(loss), where words are predicted
-    Metrics metrics;                   // eval_metrics.h
+    score::Metrics metrics;            // eval_metrics.h
     std::int64_t labels = 0;
     std::int64_t samples = 0;
 };

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/workbench/train/eval_metrics.h"
+#include "core/workbench/score/counts.h"
+#include "core/workbench/score/metrics.h"
 
-namespace switchyard::train {
+namespace switchyard::score {
 
 class MultiLabelCounts {
 public:
@@ -24,11 +25,11 @@ public:
 
 private:
     struct Label {
-        std::int64_t both = 0, only_told = 0, only_right = 0, neither = 0;
-        std::int64_t all() const { return both + only_told + only_right + neither; }
+        Counts counts;
+        std::int64_t hits = 0, samples = 0;  // told where it is there, or neither
     };
     std::vector<Label> labels_;
     std::int64_t samples_ = 0, exact_ = 0;
 };
 
-}  // namespace switchyard::train
+}  // namespace switchyard::score

@@ -1,9 +1,9 @@
-#include "core/workbench/train/regression_metrics.h"
+#include "core/workbench/score/regression_metrics.h"
 
 #include <cmath>
 #include <limits>
 
-namespace switchyard::train {
+namespace switchyard::score {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -15,6 +15,7 @@ Metrics of_column(const RegressionColumn& column) {
             {"rmse", std::sqrt(mse)},
             {"mae", column.absolute_error() / static_cast<double>(column.count())},
             {"pearson", column.pearson()},
+            {"spearman", column.spearman()},
             {"r2", column.r2()}};
 }
 
@@ -24,32 +25,27 @@ void RegressionColumn::add(double predicted, double right) {
     const double error = predicted - right;
     squared_error_ += error * error;
     absolute_error_ += std::abs(error);
-    const auto count = static_cast<double>(++count_);
-    const double from_predicted = predicted - mean_predicted_, from_right = right - mean_right_;
-    mean_predicted_ += from_predicted / count;
-    mean_right_ += from_right / count;
-    squares_predicted_ += from_predicted * (predicted - mean_predicted_);
-    squares_right_ += from_right * (right - mean_right_);
-    products_ += from_predicted * (right - mean_right_);
-}
-
-double RegressionColumn::pearson() const {
-    const double scale = std::sqrt(squares_predicted_) * std::sqrt(squares_right_);
-    return scale > 0.0 ? products_ / scale : nan;
+    ++count_;
+    correlation_.add(predicted, right);
+    predicted_.push_back(predicted);
+    right_.push_back(right);
 }
 
 double RegressionColumn::r2() const {
-    return squares_right_ > 0.0 ? 1.0 - squared_error_ / squares_right_ : nan;
+    const double squares = correlation_.second_squares();
+    return squares > 0.0 ? 1.0 - squared_error_ / squares : nan;
 }
 
 Metrics regression_metrics(const std::vector<RegressionColumn>& columns,
                            const std::vector<std::string>& names) {
+    std::vector<Metrics> scores;
+    for (const auto& column : columns) scores.push_back(of_column(column));
     Metrics means, each;
-    for (const char* const name : {"mse", "rmse", "mae", "pearson", "r2"}) {
+    for (const char* const name : {"mse", "rmse", "mae", "pearson", "spearman", "r2"}) {
         double sum = 0.0;
         int taken = 0;
         for (std::size_t i = 0; i < columns.size(); ++i) {
-            for (const auto& [metric, value] : of_column(columns[i])) {
+            for (const auto& [metric, value] : scores[i]) {
                 if (metric != name || std::isnan(value)) continue;
                 sum += value;
                 ++taken;
@@ -62,4 +58,4 @@ Metrics regression_metrics(const std::vector<RegressionColumn>& columns,
     return means;
 }
 
-}  // namespace switchyard::train
+}  // namespace switchyard::score

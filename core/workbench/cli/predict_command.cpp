@@ -66,9 +66,7 @@ using Rows = std::vector<std::vector<double>>;
 
 void tell_classes(const config::Config& config, const PredictOptions& options, const Rows& rows, Table& table,
                   nlohmann::ordered_json& json) {
-    const auto labels = config.task.kind == config::TaskKind::next_sentence
-                            ? std::vector<std::string>{"follows", "does not follow"}
-                            : config.task.labels;
+    const auto labels = data::label_names(config);
     table = Table({"label", "probability", "text"});
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto best =

@@ -37,8 +37,11 @@ std::string quality_text(const train::EvalResult& result) {
     std::ostringstream text;
     if (result.accuracy) text << "accuracy " << *result.accuracy << ", ";
     if (result.perplexity) text << "perplexity " << *result.perplexity << ", ";
-    for (const auto& [name, value] : result.metrics)
-        if (name.find('/') == std::string::npos) text << name << ' ' << value << ", ";
+    for (const auto& [name, value] : result.metrics) {
+        const bool in_records_alone =
+            name.find('/') != std::string::npos || name == "macro_precision" || name == "macro_recall";
+        if (!in_records_alone) text << name << ' ' << value << ", ";
+    }
     text << "loss " << result.loss;
     return text.str();
 }

@@ -95,6 +95,20 @@ ordered_json loader_json(const runtime::LoaderStats& stats) {
     return json;
 }
 
+// With more classes it would be more than a reader of JSON takes (core/kernel/base/limits.h).
+constexpr std::size_t written_classes = 1000;
+
+ordered_json confusion_json(const score::ConfusionMatrix& confusion) {
+    const auto classes = confusion.labels().size();
+    auto counts = ordered_json::array();
+    for (std::size_t right = 0; right < classes; ++right) {
+        auto row = ordered_json::array();
+        for (std::size_t told = 0; told < classes; ++told) row.push_back(confusion.count(right, told));
+        counts.push_back(std::move(row));
+    }
+    return {{"labels", confusion.labels()}, {"counts", std::move(counts)}};
+}
+
 }  // namespace
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
@@ -147,6 +161,9 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;
         if (result.eval.perplexity) eval["perplexity"] = *result.eval.perplexity;
         for (const auto& [name, value] : result.eval.metrics) eval["metrics"][name] = value;
+        const auto& confusion = result.eval.confusion;
+        if (confusion && confusion->labels().size() <= written_classes)
+            eval["confusion"] = confusion_json(*confusion);
     }
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;

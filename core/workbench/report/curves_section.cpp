@@ -64,6 +64,8 @@ std::string curves_section(const RunRecord& run) {
     const std::string small =
         small_figure("Evaluation accuracy", "share that is right", metrics.curve("eval_accuracy"), Hue::b,
                      Look::dots, false) +
+        small_figure("F1, mean of the labels", "of 1", metrics.curve("eval_macro_f1"), Hue::c, Look::dots,
+                     false) +
         small_figure("Perplexity", "of a token, held out", metrics.curve("eval_perplexity"), Hue::b,
                      Look::dots, false) +
         learning_rate(run) +

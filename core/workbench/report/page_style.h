@@ -70,6 +70,21 @@ th:last-child, td:last-child { padding-right: 0; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td .why { display: block; color: var(--muted); font-size: .93em; overflow-wrap: anywhere; }
 thead th, .whole { white-space: nowrap; }
+.scroll { overflow-x: auto; }
+.scroll:focus-visible { outline: 2px solid var(--a); }
+.matrix { width: auto; }
+.matrix th, .matrix td { padding: 4px 8px; text-align: right; border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+.matrix tbody th { position: sticky; left: 0; z-index: 1; background: var(--page); }
+.matrix th { max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.matrix td { position: relative; isolation: isolate; min-width: 3em; }
+.matrix td::before { content: ""; position: absolute; inset: 0; z-index: -1; background: var(--a); opacity: 0;
+  print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.matrix .hit { font-weight: 650; }
+.matrix .none { color: var(--muted); }
+.matrix .share-1::before { opacity: .05; } .matrix .share-2::before { opacity: .1; } .matrix .share-3::before { opacity: .15; }
+.matrix .share-4::before { opacity: .2; } .matrix .share-5::before { opacity: .25; } .matrix .share-6::before { opacity: .3; }
+.matrix .share-7::before { opacity: .35; } .matrix .share-8::before { opacity: .4; } .matrix .share-9::before { opacity: .45; }
+.matrix .share-10::before { opacity: .5; }
 .facts th { width: 11em; padding-right: 16px; white-space: nowrap; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .86em; }
 code { overflow-wrap: anywhere; }

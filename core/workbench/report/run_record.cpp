@@ -102,6 +102,27 @@ std::string loader_text(const Json& loader) {
     return text;
 }
 
+// Nothing where it is no square of counts, one row for each label, that a double tells apart.
+std::optional<score::ConfusionMatrix> read_confusion(const Json& json) {
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    const Json &names = member(json, "labels"), &rows = member(json, "counts");
+    if (!names.is_array() || names.empty() || !rows.is_array() || rows.size() != names.size())
+        return std::nullopt;
+    std::vector<std::string> labels;
+    for (const auto& name : names) labels.push_back(shown(name));
+    score::ConfusionMatrix matrix(labels);
+    for (std::size_t right = 0; right < rows.size(); ++right) {
+        if (!rows[right].is_array() || rows[right].size() != labels.size()) return std::nullopt;
+        for (std::size_t told = 0; told < labels.size(); ++told) {
+            const auto count = base::integer_of(rows[right][told]);
+            if (!count || *count < 0 || *count > most - matrix.total()) return std::nullopt;
+            matrix.add(right, told, *count);
+        }
+    }
+    if (matrix.total() == 0) return std::nullopt;
+    return matrix;
+}
+
 Summary read_summary(const Json& json) {
     Summary summary;
     summary.status = text_of(json, "status");
@@ -124,6 +145,7 @@ Summary read_summary(const Json& json) {
             if (value.is_number()) summary.eval_metrics.emplace_back(name, value.get<double>());
         }
     }
+    summary.confusion = read_confusion(member(member(json, "eval"), "confusion"));
     summary.peak_bytes = number_of(json, "peak_memory_bytes");
     if (member(json, "memory").is_object()) {
         for (const auto& [name, bytes] : member(json, "memory").items()) {

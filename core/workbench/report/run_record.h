@@ -17,6 +17,7 @@
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/report/number_text.h"
 #include "core/workbench/report/series.h"
+#include "core/workbench/score/confusion_matrix.h"
 
 namespace switchyard::report {
 
@@ -48,6 +49,7 @@ struct Summary {
     std::optional<Interval> step_ms;
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"
+    std::optional<score::ConfusionMatrix> confusion;
     std::optional<double> peak_bytes;
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data

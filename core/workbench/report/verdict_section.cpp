@@ -57,18 +57,23 @@ std::string status_html(const RunRecord& run) {
 }
 
 std::string metric_title(const std::string& name) {
-    constexpr std::pair<const char*, const char*> titles[] = {{"mse", "Mean squared error"},
-                                                              {"rmse", "Root of mean squared error"},
-                                                              {"mae", "Mean absolute error"},
-                                                              {"pearson", "Pearson's r"},
-                                                              {"r2", "R²"},
-                                                              {"micro_f1", "F1 over all labels"},
-                                                              {"macro_f1", "F1, mean of the labels"},
-                                                              {"exact_match", "All labels right"},
-                                                              {"label_accuracy", "Labels right"},
-                                                              {"entity_f1", "F1 of entities"},
-                                                              {"entity_precision", "Precision of entities"},
-                                                              {"entity_recall", "Recall of entities"}};
+    constexpr std::pair<const char*, const char*> titles[] = {
+        {"mse", "Mean squared error"},
+        {"rmse", "Root of mean squared error"},
+        {"mae", "Mean absolute error"},
+        {"pearson", "Pearson's r"},
+        {"spearman", "Spearman's rank correlation"},
+        {"r2", "R²"},
+        {"micro_f1", "F1 over all labels"},
+        {"macro_f1", "F1, mean of the labels"},
+        {"macro_precision", "Precision, mean of the labels"},
+        {"macro_recall", "Recall, mean of the labels"},
+        {"mcc", "Matthews correlation"},
+        {"exact_match", "All labels right"},
+        {"label_accuracy", "Labels right"},
+        {"entity_f1", "F1 of entities"},
+        {"entity_precision", "Precision of entities"},
+        {"entity_recall", "Recall of entities"}};
     for (const auto& [key, title] : titles)
         if (name == key) return title;
     return name;

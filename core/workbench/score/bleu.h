@@ -1,7 +1,7 @@
 // BLEU of a corpus (Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation",
 // ACL), to the numbers of sacreBLEU's defaults (Post 2018): n-grams of 1 to 4 words of tokenization 13a,
-// upper and lower case apart, and where an order has no match the smoothing of mteval-v13a ("exp", method 3 of
-// Chen and Cherry 2014).
+// upper and lower case apart, and where an order has no match the smoothing of mteval-v13a ("exp", method 3
+// of Chen and Cherry 2014).
 #pragma once
 
 #include <array>

@@ -26,8 +26,8 @@ class EntityCounts {
 public:
     // The labels of one sentence's words.
     void add(const std::vector<std::string>& told, const std::vector<std::string>& right);
-    // entity_precision, entity_recall and entity_f1 over all entities, 0 where nothing divides; entity_f1/TYPE
-    // of each type that occurs.
+    // entity_precision, entity_recall and entity_f1 over all entities, 0 where nothing divides;
+    // entity_f1/TYPE of each type that occurs.
     Metrics metrics() const;
 
 private:

@@ -29,8 +29,8 @@ private:
     std::vector<double> predicted_, right_;  // ranks need all of them
 };
 
-// mse, rmse, mae, pearson, spearman and r2: of one column, or the means over the columns, and then those of each, as
-// "mae/height". What is not defined is left out.
+// mse, rmse, mae, pearson, spearman and r2: of one column, or the means over the columns, and then those of
+// each, as "mae/height". What is not defined is left out.
 Metrics regression_metrics(const std::vector<RegressionColumn>& columns,
                            const std::vector<std::string>& names);
 

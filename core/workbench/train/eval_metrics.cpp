@@ -81,22 +81,57 @@ std::vector<std::pair<std::int64_t, std::int64_t>> sequences_of(const TokenBatch
     return places;
 }
 
+// Predicted and right labels, row after row, on the host.
+class LabelPairs {
+public:
+    explicit LabelPairs(const model::TaskResult& task)
+        : told_(task.logits.argmax(1).to(at::kCPU, at::kLong).contiguous()),
+          right_(task.targets.to(at::kCPU, at::kLong).contiguous()) {}
+    std::int64_t rows() const { return right_.size(0); }
+    std::int64_t told(std::int64_t row) const { return told_.const_data_ptr<std::int64_t>()[row]; }
+    std::int64_t right(std::int64_t row) const { return right_.const_data_ptr<std::int64_t>()[row]; }
+
+private:
+    at::Tensor told_, right_;
+};
+
+class OfClasses final : public EvalMetrics {
+public:
+    OfClasses(std::vector<std::string> names, std::int64_t ignored)
+        : matrix_(std::move(names)), ignored_(ignored) {}
+
+    void add(const Batch&, const model::TaskResult& task) override {
+        if (!task.logits.defined() || task.logits.size(0) == 0) return;
+        const LabelPairs labels(task);
+        for (std::int64_t row = 0; row < labels.rows(); ++row) {
+            if (labels.right(row) == ignored_) continue;
+            matrix_.add(static_cast<std::size_t>(labels.right(row)),
+                        static_cast<std::size_t>(labels.told(row)));
+        }
+    }
+    score::Metrics result() const override { return matrix_.metrics(); }
+    const score::ConfusionMatrix* confusion() const override {
+        return matrix_.total() > 0 ? &matrix_ : nullptr;
+    }
+
+private:
+    score::ConfusionMatrix matrix_;
+    std::int64_t ignored_;
+};
+
 class OfEntities final : public EvalMetrics {
 public:
     OfEntities(std::vector<std::string> names, std::int64_t ignored)
         : names_(std::move(names)), ignored_(ignored) {}
 
     void add(const Batch& batch, const model::TaskResult& task) override {
-        const auto told = task.logits.argmax(1).to(at::kCPU).contiguous();
-        const auto right = task.targets.to(at::kCPU).contiguous();
-        const auto* const ours = told.const_data_ptr<std::int64_t>();
-        const auto* const theirs = right.const_data_ptr<std::int64_t>();
+        const LabelPairs labels(task);
         for (const auto& [begin, end] : sequences_of(batch.source)) {
             std::vector<std::string> told_labels, right_labels;
             for (auto i = begin; i < end; ++i) {
-                if (theirs[i] == ignored_) continue;
-                told_labels.push_back(names_[static_cast<std::size_t>(ours[i])]);
-                right_labels.push_back(names_[static_cast<std::size_t>(theirs[i])]);
+                if (labels.right(i) == ignored_) continue;
+                told_labels.push_back(names_[static_cast<std::size_t>(labels.told(i))]);
+                right_labels.push_back(names_[static_cast<std::size_t>(labels.right(i))]);
             }
             counts_.add(told_labels, right_labels);
         }
@@ -122,7 +157,8 @@ std::unique_ptr<EvalMetrics> eval_metrics(const config::Config& config, const da
     if (config.task.kind == Kind::multi_label) return std::make_unique<OfMultiLabel>(std::move(names));
     if (config.task.kind == Kind::token_classification && marks_entities(names))
         return std::make_unique<OfEntities>(std::move(names), config.loss.ignore_index);
-    return nullptr;
+    if (config.task.predicts_tokens()) return nullptr;
+    return std::make_unique<OfClasses>(std::move(names), config.loss.ignore_index);
 }
 
 }  // namespace switchyard::train

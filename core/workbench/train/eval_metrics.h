@@ -7,6 +7,7 @@
 #include "core/kernel/config/config.h"
 #include "core/workbench/data/label_scale.h"
 #include "core/workbench/model/model.h"
+#include "core/workbench/score/confusion_matrix.h"
 #include "core/workbench/score/metrics.h"
 
 namespace switchyard::train {
@@ -17,6 +18,8 @@ public:
     virtual void add(const Batch& batch, const model::TaskResult& task) = 0;
     // Over all that was added.
     virtual score::Metrics result() const = 0;
+    // nullptr: of no task but those with one of several labels.
+    virtual const score::ConfusionMatrix* confusion() const { return nullptr; }
 };
 
 // nullptr: the task has none. `scale`: of a regression's labels.

@@ -50,7 +50,10 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
     result.loss = sum / labels;
     if (with_logits) result.accuracy = static_cast<double>(hits) / labels;
-    if (metrics) result.metrics = metrics->result();
+    if (metrics) {
+        result.metrics = metrics->result();
+        if (const auto* const confusion = metrics->confusion()) result.confusion = *confusion;
+    }
     if (config.task.predicts_tokens()) result.perplexity = std::exp(result.loss);
     return result;
 }

@@ -19,8 +19,9 @@ struct EvalResult {
     double loss = 0.0;      // mean over labels, of the numbers as they are learnt
     std::optional<double>
         accuracy;  // share of labels that the largest logit hits; none where the loss projects by itself
-    std::optional<double> perplexity;  // exp(loss), where words are predicted
-    score::Metrics metrics;            // eval_metrics.h
+    std::optional<double> perplexity;                 // exp(loss), where words are predicted
+    score::Metrics metrics;                           // eval_metrics.h
+    std::optional<score::ConfusionMatrix> confusion;  // of labels that exclude each other
     std::int64_t labels = 0;
     std::int64_t samples = 0;
 };

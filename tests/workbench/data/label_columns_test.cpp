@@ -48,6 +48,7 @@ TEST_CASE("the columns of labels follow from the task") {
     CHECK(data::label_columns(listed) == Texts{"y"});
     CHECK(data::label_columns(task(config::TaskKind::classification, {"a", "b"})) == Texts{"y"});
     CHECK(data::label_columns(task(config::TaskKind::masked_lm)).empty());
+    CHECK(data::label_names(task(config::TaskKind::next_sentence)) == Texts{"follows", "does not follow"});
     CHECK(number.task.classes(100) == 1);
     CHECK(numbers.task.classes(100) == 2);
     CHECK(listed.task.classes(100) == 3);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/workbench/report/page_style.h"
 
@@ -84,6 +85,10 @@ TEST_CASE("texts and lines stand out from what they are upon, in light and in da
             INFO(above << " upon " << below);
             CHECK(contrast(of(above), of(below)) >= 4.5);
         }
+        // The deepest shade of a confusion matrix.
+        CHECK(std::string_view(switchyard::report::page_style).find(".share-10::before { opacity: .5; }") !=
+              std::string_view::npos);
+        CHECK(contrast(of("text"), laid_upon(of("a"), of("page"), 0.5)) >= 4.5);
         const double soft = std::strtod(css.at("soft").c_str(), nullptr);
         for (const char* hue : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
             INFO(hue);

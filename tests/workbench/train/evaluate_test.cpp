@@ -91,6 +91,13 @@ TEST_CASE("accuracy is of the rows that count, also where the ignored target is 
         CHECK(found.labels == expected.rows);
         REQUIRE(found.accuracy);
         CHECK(*found.accuracy == static_cast<double>(expected.counted) / static_cast<double>(expected.rows));
+        REQUIRE(found.confusion);
+        CHECK((found.confusion->labels() == std::vector<std::string>{"a", "b", "c"}));
+        CHECK(found.confusion->total() == expected.rows);
+        CHECK(found.confusion->accuracy() == *found.accuracy);
+        CHECK(found.confusion->of_class(1).right == 0);
+        CHECK(found.confusion->of_class(static_cast<std::size_t>(favourite)).told == expected.rows);
+        CHECK((found.metrics == found.confusion->metrics()));
     }
     CHECK(ignored_were_hit);
 }

@@ -52,6 +52,58 @@ json trained(const TinyJob& job, const std::string& run, const Words& sets) {
 
 }  // namespace
 
+TEST_CASE("an evaluation says which labels are taken for which, as predictions of the same texts do") {
+    const TinyJob job;
+    const Words labels{"kind", "harsh", "mixed", "plain"};
+    std::string rows = "text\tlabel\n";
+    Words predict{"predict", job.run_folder("moods")};
+    std::vector<std::size_t> right;
+    for (const auto& text : texts()) {
+        right.push_back(text.kind && text.harsh ? 2 : text.kind ? 0 : text.harsh ? 1 : 3);
+        rows += text.text + "\t" + labels[right.back()] + "\n";
+        predict.push_back(text.text);
+    }
+    const auto file = "[\"" + job.write("moods.tsv", rows) + "\"]";
+    const auto outcome = job.trained(
+        "moods", {"task.labels=[\"kind\",\"harsh\",\"mixed\",\"plain\"]", "data.train=" + file,
+                  "data.eval=" + file, "train.steps=30", "optimizer.lr=1e-3", "model.dropout=0.0"});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const fs::path folder = job.run_folder("moods");
+    const auto summary = json_of(folder / "summary.json");
+    CHECK(JsonSchema(source_dir() / "docs/schema/summary.json").faults(summary).empty());
+
+    std::vector<std::vector<int>> counts(4, std::vector<int>(4));
+    const auto predictions = run_json(predict)["predictions"];
+    REQUIRE(predictions.size() == right.size());
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        const auto told = std::find(labels.begin(), labels.end(), predictions[i]["label"].get<std::string>());
+        ++counts[right[i]][static_cast<std::size_t>(told - labels.begin())];
+    }
+    CHECK(summary["eval"]["confusion"] == json{{"labels", labels}, {"counts", counts}});
+
+    const auto& metrics = summary["eval"]["metrics"];
+    double recalls = 0.0;
+    int hits = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+        const double recall = counts[i][i] / 40.0;
+        CHECK(metrics["recall/" + labels[i]].get<double>() == Approx(recall));
+        recalls += recall;
+        hits += counts[i][i];
+    }
+    CHECK(metrics["macro_recall"].get<double>() == Approx(recalls / 4.0));
+    CHECK(summary["eval"]["accuracy"].get<double>() == Approx(hits / 160.0));
+    CHECK(metrics.contains("mcc"));
+    for (const auto& [name, value] : metrics.items())
+        CHECK(lines_with(folder, "eval_" + name).rbegin()->second == value.get<double>());
+    CHECK_THAT(outcome.err, contains("macro_f1 ") && contains("mcc ") && !contains("macro_recall"));
+
+    const auto page = folder / "page.html";
+    REQUIRE(run({"report", folder.string(), "--html", page.string()}).code == 0);
+    CHECK_THAT(bytes_of(page),
+               contains("Which labels are taken for which") && contains("<th scope=\"row\">mixed</th>"));
+}
+
 TEST_CASE("a regression learns numbers, and tells them in their units") {
     const TinyJob job;
     std::string rows = "text\tprice\n";
@@ -65,6 +117,7 @@ TEST_CASE("a regression learns numbers, and tells them in their units") {
     const auto& metrics = summary["eval"]["metrics"];
     CHECK(metrics["r2"].get<double>() > 0.8);
     CHECK(metrics["pearson"].get<double>() > 0.9);
+    CHECK(metrics["spearman"].get<double>() > 0.9);
     CHECK(metrics["rmse"].get<double>() < 12.0);
     CHECK_FALSE(summary["eval"].contains("accuracy"));
     const auto predicted =
@@ -125,6 +178,8 @@ TEST_CASE("labels of words are learnt from columns, and entities counted") {
                  "data.train=[\"" + job.write("words.txt", sentences) + "\"]"});
     CHECK(summary["eval"]["accuracy"].get<double>() > 0.95);
     CHECK(summary["eval"]["metrics"]["entity_f1"].get<double>() > 0.9);
+    CHECK(summary["eval"]["metrics"]["entity_f1/THING"] == summary["eval"]["metrics"]["entity_f1"]);
+    CHECK_FALSE(summary["eval"].contains("confusion"));
 
     // What is predicted of the texts is right as often as the evaluation says.
     const auto folder = job.run_folder("words");
@@ -185,6 +240,7 @@ TEST_CASE("whether a sentence follows another is learnt from documents") {
     CHECK(summary["rows"]["used"].get<int>() + summary["eval_rows"]["used"].get<int>() == 40);
     CHECK(summary["eval"].contains("accuracy"));
     CHECK(summary["eval"]["labels"].get<int>() == 3 * summary["eval_rows"]["used"].get<int>());
+    CHECK((summary["eval"]["confusion"]["labels"] == Words{"follows", "does not follow"}));
 
     const std::string first = "the " + things[0] + " is " + kind_words[0],
                       second = "the " + things[0] + " is " + kind_words[1];

@@ -1,8 +1,8 @@
 // chrF of a corpus: F of n-grams of characters, with twice the weight on recall (Popovic 2015, "chrF:
 // character n-gram F-score for automatic MT evaluation", WMT), and chrF++ with n-grams of words as well
-// (Popovic 2017, "chrF++: words helping character n-grams", WMT); to the numbers of sacreBLEU's defaults (Post
-// 2018): up to 6 characters, without white space, upper and lower case apart, the mean over the orders that
-// both sides have.
+// (Popovic 2017, "chrF++: words helping character n-grams", WMT); to the numbers of sacreBLEU's defaults
+// (Post 2018): up to 6 characters, without white space, upper and lower case apart, the mean over the orders
+// that both sides have.
 #pragma once
 
 #include <cstddef>

@@ -39,16 +39,16 @@ std::string matrix_table(const ConfusionMatrix& matrix) {
     const auto classes = matrix.labels().size();
     std::string head, rows;
     for (std::size_t i = 0; i < classes; ++i)
-        head += "<th scope=\"col\">" + name_of_label(matrix, i) + "</th>";
+        head += "<th scope=\"col\"><div>" + name_of_label(matrix, i) + "</div></th>";
     for (std::size_t right = 0; right < classes; ++right) {
         rows += "<tr><th scope=\"row\">" + name_of_label(matrix, right) + "</th>";
         for (std::size_t told = 0; told < classes; ++told) rows += cell(matrix, right, told);
         rows += "</tr>\n";
     }
-    return "<p class=\"muted\">A row for each right label, a column for each predicted one; the darker, the "
-           "larger "
-           "its share of the row.</p>\n<div class=\"scroll\" role=\"region\" aria-label=\"Confusion matrix\" "
-           "tabindex=\"0\">\n<table class=\"matrix\">\n<thead><tr><th>right, predicted</th>" +
+    return "<p class=\"muted\">A row for each right label, a column for each predicted one; shaded by the "
+           "share of its row.</p>\n"
+           "<div class=\"scroll\" role=\"region\" aria-label=\"Confusion matrix\" tabindex=\"0\">\n"
+           "<table class=\"matrix\">\n<thead><tr><td>right ↓ predicted →</td>" +
            head + "</tr></thead>\n<tbody>\n" + rows + "</tbody>\n</table>\n</div>\n";
 }
 
@@ -99,9 +99,9 @@ std::string labels_table(const ConfusionMatrix& matrix) {
     add_means("<em>mean</em>", matrix.macro());
     add_means("<em>mean, weighted by support</em>", matrix.weighted());
     const bool all = matrix.labels().size() <= ConfusionMatrix::listed_classes;
-    return "<h3>Each label</h3>\n<p class=\"muted\">Support: how often it is right. Labels that were neither "
-           "right nor "
-           "predicted are left out." +
+    return "<h3 class=\"next\">Each label</h3>\n<p class=\"muted\">"
+           "Support: how often it was the right one. Labels that were neither right nor predicted are left "
+           "out." +
            std::string(all ? "" : " The lowest F1 first, at most 100 labels.") + "</p>\n" + table.html();
 }
 

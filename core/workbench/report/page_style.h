@@ -75,9 +75,13 @@ thead th, .whole { white-space: nowrap; }
 .matrix { width: auto; }
 .matrix th, .matrix td { padding: 4px 8px; text-align: right; border: 1px solid var(--line); font-variant-numeric: tabular-nums; }
 .matrix tbody th { position: sticky; left: 0; z-index: 1; background: var(--page); }
-.matrix th { max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.matrix td { position: relative; isolation: isolate; min-width: 3em; }
-.matrix td::before { content: ""; position: absolute; inset: 0; z-index: -1; background: var(--a); opacity: 0;
+.matrix thead th { padding: 8px 4px; vertical-align: bottom; white-space: normal; }
+.matrix thead th div { writing-mode: vertical-rl; max-height: 13em; margin: 0 auto; text-align: end; }
+.matrix thead td { color: var(--muted); vertical-align: bottom; white-space: nowrap; }
+.matrix th { max-width: 13em; overflow-wrap: anywhere; }
+.matrix tbody td { position: relative; isolation: isolate; min-width: 2.6em; }
+h3.next { margin-top: 24px; }
+.matrix tbody td::before { content: ""; position: absolute; inset: 0; z-index: -1; background: var(--a); opacity: 0;
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .matrix .hit { font-weight: 650; }
 .matrix .none { color: var(--muted); }
@@ -106,6 +110,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   table.cards td::before { content: attr(data-label); color: var(--muted); }
   table.cards td.empty { display: none; }
   .facts th { width: auto; white-space: normal; }
+  .matrix th { max-width: 9em; }
 }
 @media print {
   body { font-size: 10.5pt; }

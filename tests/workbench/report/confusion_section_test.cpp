@@ -30,7 +30,7 @@ TEST_CASE("a report shows which labels are taken for which, and how well each is
         R"({"labels": ["<bad>", "good", "nowhere"], "counts": [[30, 10, 0], [0, 2000, 0], [0, 0, 0]]})");
     CHECK(unbalanced(html) == "");
     for (const char* text :
-         {"<h2>Which labels are taken for which</h2>", "<th scope=\"col\">&lt;bad&gt;</th>",
+         {"<h2>Which labels are taken for which</h2>", "<th scope=\"col\"><div>&lt;bad&gt;</div></th>",
           "<th scope=\"row\">&lt;bad&gt;</th><td class=\"hit share-8\">30</td><td class=\"share-3\">10</td>"
           "<td class=\"none\">0</td>",
           "<td class=\"hit share-10\">2,000</td>", "<td class=\"hit none\">0</td>",

@@ -110,7 +110,7 @@ Words SavedRun::go_on() const { return with_sets({"--resume", "auto"}); }
 void SavedRun::make_oracle() {
     job_.trained("oracle", saving);
     auto all = saving;
-    all.push_back("train.keep_checkpoints=100");
+    all.push_back("train.keep_last=100");
     job_.trained("all", all);
     const fs::path oracle = job_.run_folder("oracle");
     final_files_ = kept_below(oracle);

@@ -55,7 +55,7 @@ public:
 private:
     void set(const std::string& place, const std::string& text) {
         set_by_.insert(place);
-        const TextSource source{place, text, "", {Origin::Source::override, place}};
+        const TextSource source{place, text, "", {Origin::Source::override, place}, false};
         read_document(parse_override(source.text, place), source);
     }
 
@@ -73,7 +73,9 @@ private:
         order_.push_back(path);
         if (!file.problems.empty()) return add_problems(file.problems);
         chain_.push_back(canonical(path));
-        const TextSource source{path, std::move(file.text), fs::path(path).parent_path().string(), origin};
+        const bool recorded = request_.recorded && path == request_.path;
+        const TextSource source{path, std::move(file.text), fs::path(path).parent_path().string(), origin,
+                                recorded};
         read_document(parse_document(source.text, path), source);
         chain_.pop_back();
     }

@@ -39,6 +39,7 @@ using ReadModelFolder = std::function<ModelFolder(const std::string& folder)>;
 
 struct LoadRequest {
     std::string path;                        // of the file; empty: defaults and overrides only
+    bool recorded = false;                   // the file is a run's own record of its job
     std::optional<std::string> text;         // read this instead of the file; `path` then only names it
     std::vector<Implied> implied;            // before the overrides
     std::vector<std::string> overrides;      // "optimizer.lr=3e-4", in order

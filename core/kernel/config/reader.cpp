@@ -108,6 +108,7 @@ private:
         if (key == source_path && !in_rule) return read_sources(node);
         if (kind) return read_components(node, *kind, key, target);
         if (field != nullptr) return read_value(node, *field, target);
+        if (const auto* renamed = find_renamed(key)) return read_renamed(node, key, *renamed, target);
         if (!is_section(key)) return unknown(node, path, key, in_rule);
         if (node.kind == Node::Kind::table) {
             for (const auto& child : node.children) read_member(child, key, target, in_rule);
@@ -116,6 +117,12 @@ private:
             report(node.place, key, "got " + describe(node), "a section with keys",
                    did_you_mean(slot ? key + ".backend" : ""));
         }
+    }
+
+    void read_renamed(const Node& node, const std::string& key, const Field& field, Assignments& target) {
+        if (source_.recorded) return read_value(node, field, target);
+        reading_.doubtful.insert(field.key);
+        report(node.name_place, key, "is called " + field.key + " now");
     }
 
     void unknown(const Node& node, const std::string& path, const std::string& key, bool in_rule) {

@@ -38,6 +38,7 @@ struct TextSource {
     std::string text;
     std::string directory;  // that relative paths in it start from
     Origin origin;          // of its values, without a place
+    bool recorded = false;  // by a run: keys may have the names of earlier versions
 };
 
 // "attention.options.chunked.chunk_size"

@@ -269,6 +269,17 @@ const Field* find_field(std::string_view key) {
     return found == index.end() ? nullptr : found->second;
 }
 
+const Field* find_renamed(std::string_view key) {
+    for (const auto& section : sections()) {
+        for (const auto& field : section.fields) {
+            if (!field.notes.formerly.empty() &&
+                key == section.name + '.' + std::string(field.notes.formerly))
+                return &field;
+        }
+    }
+    return nullptr;
+}
+
 Value default_value(const Field& field, ModelType type) {
     const auto& usual = field.notes.usual;
     return usual.empty() ? field.default_value : usual[static_cast<std::size_t>(type)];

@@ -18,11 +18,12 @@ inline ValueLimits at_least(double min) { return {.min = min}; }
 inline ValueLimits within(double min, double max) { return {.min = min, .max = max}; }
 
 struct Notes {
-    std::string_view derived{};  // what the default is taken from, for display; derive.cpp computes it
-    std::vector<Value> usual{};  // the default for bert, gpt, t5; empty: the same for all
-    std::string_view also{};     // names that others use for it, for suggestions; separated by blanks
-    bool per_layer = false;      // may stand in a [[layer]] rule
-    bool path = false;           // names files, relative to the file that it is written in
+    std::string_view derived{};   // what the default is taken from, for display; derive.cpp computes it
+    std::vector<Value> usual{};   // the default for bert, gpt, t5; empty: the same for all
+    std::string_view also{};      // names that others use for it, for suggestions; separated by blanks
+    std::string_view formerly{};  // its name in earlier versions
+    bool per_layer = false;       // may stand in a [[layer]] rule
+    bool path = false;            // names files, relative to the file that it is written in
 };
 
 // Its default is a bert's.
@@ -41,6 +42,8 @@ struct Section {
 // In the order in which they are shown.
 const std::vector<Section>& sections();
 const Field* find_field(std::string_view key);
+// The field that an earlier version knew by this key.
+const Field* find_renamed(std::string_view key);
 // What a field is by default in a model of that type.
 Value default_value(const Field& field, ModelType type);
 // As TOML text; a single backend without brackets, as it is usually written.

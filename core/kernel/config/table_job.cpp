@@ -163,8 +163,8 @@ Section train_section() {
     rows.add<&T::checkpoint_minutes>("checkpoint_minutes",
                                      "also save a checkpoint when the last one is this old; 0: never by time",
                                      at_least(0), {.also = "save_minutes checkpoint_interval"});
-    rows.add<&T::keep_checkpoints>("keep_checkpoints", "number of newest checkpoints to keep",
-                                   within(1, 1000), {.also = "save_total_limit"});
+    rows.add<&T::keep_last>("keep_last", "number of newest checkpoints to keep", within(1, 1000),
+                            {.also = "save_total_limit", .formerly = "keep_checkpoints"});
     return rows.section;
 }
 

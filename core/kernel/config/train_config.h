@@ -40,7 +40,7 @@ struct TrainConfig {
     std::int64_t eval_every = 0;        // steps; 0: at the end only
     std::int64_t checkpoint_every = 0;  // steps; 0: not by steps
     double checkpoint_minutes = 10.0;   // 0: not by time
-    std::int64_t keep_checkpoints = 2;  // the newest ones; older ones are removed
+    std::int64_t keep_last = 2;         // checkpoints: the newest ones
     bool operator==(const TrainConfig&) const = default;
 };
 

@@ -21,6 +21,7 @@ namespace {
 config::LoadResult load(const JobOptions& options, const config::OptionSchemas* schemas) {
     config::LoadRequest request;
     request.path = options.config;
+    request.recorded = options.of_run;
     request.implied = options.implied;
     request.overrides = options.overrides;
     request.preset_dirs = preset_dirs();

@@ -158,7 +158,7 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
         at.facts = facts;
         const auto unsynced = record.sync();
         const auto error = train::save_checkpoint(run.checkpoints(), at, session.parameters(),
-                                                  session.config().train.keep_checkpoints);
+                                                  session.config().train.keep_last);
         return error ? *error : unsynced;
     };
     hooks.reload = [&]() -> train::LoadedCheckpoint {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/kernel/config/show.h"
+#include "core/kernel/config/table.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/store/token_folder.h"
@@ -19,10 +20,10 @@ using base::Json;
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
 constexpr std::array<std::string_view, 13> without_effect{
-    "plugins.disabled",       "plugins.paths",          "run.phases",
-    "runtime.allocator",      "runtime.auto",           "train.log_every",
-    "train.eval_every",       "train.checkpoint_every", "train.checkpoint_minutes",
-    "train.keep_checkpoints", "train.max_rewinds",
+    "plugins.disabled",  "plugins.paths",          "run.phases",
+    "runtime.allocator", "runtime.auto",           "train.log_every",
+    "train.eval_every",  "train.checkpoint_every", "train.checkpoint_minutes",
+    "train.keep_last",   "train.max_rewinds",
     "runtime.threads",  // how many there really are is a fact of its own
     "train.weights"};   // a run that goes on has its own
 
@@ -126,7 +127,9 @@ Json to_json(const RunFacts& facts) {
 RunFacts facts_from(const Json& json) {
     RunFacts facts;
     for (const auto& [key, value] : base::member(json, "config").items()) {
-        if (value.is_string()) facts.config[key] = value.get<std::string>();
+        if (!value.is_string()) continue;
+        const auto* const renamed = config::find_renamed(key);  // since the run was begun
+        facts.config[renamed != nullptr ? renamed->key : key] = value.get<std::string>();
     }
     for (const auto& [key, files] : base::member(json, "data").items()) {
         for (const auto& file : files)

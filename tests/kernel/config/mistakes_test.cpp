@@ -53,6 +53,19 @@ run.toml:24:8: error: batch.size: got the integer 0; expected an integer >= 1 an
 )");
 }
 
+TEST_CASE("a key of an earlier name is told the one of today, but read in what a run recorded then") {
+    const std::string text = "[train]\nkeep_checkpoints = 7\n";
+    CHECK(errors(text) == "run.toml:2:1: error: train.keep_checkpoints: is called train.keep_last now\n");
+    switchyard::config::LoadRequest request;
+    request.path = "config.toml";
+    request.text = text;
+    request.recorded = true;
+    const auto result = switchyard::config::load(request);
+    REQUIRE(result.config);
+    CHECK(result.config->train.keep_last == 7);
+    CHECK(result.config->where("train.keep_last") == "config.toml:2:1");
+}
+
 TEST_CASE("the line in question is shown with a caret below it") {
     const auto result = load_text("[model]\n\tlayers = 0  # none\n");
     CHECK(switchyard::config::render(result.problems) ==

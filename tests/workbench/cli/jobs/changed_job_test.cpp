@@ -106,11 +106,29 @@ TEST_CASE("a change that is allowed is told and recorded with its step, and the 
 TEST_CASE("a change of what is written down, and when, is told and recorded, not refused") {
     const Begun job;
     const auto outcome = job.resumed({"train.steps=4", "train.log_every=2", "train.checkpoint_every=1",
-                                      "train.keep_checkpoints=7", "train.eval_every=1"});
+                                      "train.keep_last=7", "train.eval_every=1"});
     INFO(outcome.err);
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.err, contains("from step 2 on: train.log_every: was 1, is 2\n"));
     CHECK(job.changes().size() == 5);
+}
+
+TEST_CASE("a run that was begun when a key had another name is predicted with and resumed") {
+    const Begun job;
+    const auto renamed = [&](const std::string& file, const std::string& now, const std::string& then) {
+        auto text = bytes_of(job.folder() / file);
+        REQUIRE(text.find(now) != std::string::npos);
+        text.replace(text.find(now), now.size(), then);
+        job.write("run/" + file, text);
+    };
+    renamed("config.toml", "keep_last = ", "keep_checkpoints = ");
+    renamed("record.json", "train.keep_last", "train.keep_checkpoints");
+    CHECK(run({"predict", job.folder().string(), "a warm film"}).code == 0);
+    fs::remove_all(job.folder() / "checkpoints");  // what it is compared with is record.json then
+    const auto outcome = job.resumed({"train.steps=2"});
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.err, !contains("keep_"));
 }
 
 TEST_CASE("how long a run is may change only where its learning rates do not hang on it") {

@@ -80,8 +80,7 @@ TEST_CASE("a disk that is really full while saving leaves the previous checkpoin
     const TinyJob job;
     const fs::path folder = job.run_folder("run");
     // Three checkpoints have 270 kB each: the third does not fit.
-    const auto outcome =
-        on_a_small_disk(job, "700k", {"train.checkpoint_every=1", "train.keep_checkpoints=3"});
+    const auto outcome = on_a_small_disk(job, "700k", {"train.checkpoint_every=1", "train.keep_last=3"});
     if (!outcome) return skip("no file system can be mounted here");
     job.trained("whole");
     INFO(outcome->err);

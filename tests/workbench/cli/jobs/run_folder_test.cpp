@@ -110,7 +110,7 @@ TEST_CASE("a limit on the size of files that no checkpoint fits is found before 
 
 TEST_CASE("checkpoints are saved by time, and a short run has but the last") {
     const TinyJob job;
-    const Words all{"train.keep_checkpoints=100"};
+    const Words all{"train.keep_last=100"};
     job.trained("short", all);
     CHECK(checkpoints(job.run_folder("short")) == Words{"step-00000008"});
     auto timed = all;

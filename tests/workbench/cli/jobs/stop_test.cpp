@@ -79,7 +79,7 @@ Words much_evaluation(const TinyJob& job) {
 
 TEST_CASE("the first Ctrl-C, SIGTERM or SIGHUP stops cleanly with a checkpoint") {
     const TinyJob job;
-    const Words sets{"train.steps=200", "train.grad_accumulation_steps=1", "train.keep_checkpoints=1"};
+    const Words sets{"train.steps=200", "train.grad_accumulation_steps=1", "train.keep_last=1"};
     job.trained("whole", sets);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const auto name = "stopped" + std::to_string(signal);

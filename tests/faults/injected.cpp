@@ -11,8 +11,13 @@ namespace switchyard::test {
 namespace {
 
 // Small, so that it makes few calls: a layer, and no more steps than it takes to remove an old checkpoint.
-const Words saving{"model.layers=1",           "train.steps=4",      "train.grad_accumulation_steps=1",
-                   "train.checkpoint_every=1", "train.eval_every=2", "optimizer.algorithm=sgd"};
+const Words saving{"model.layers=1",
+                   "train.steps=4",
+                   "train.grad_accumulation_steps=1",
+                   "train.checkpoint_every=1",
+                   "train.eval_every=2",
+                   "optimizer.algorithm=sgd",
+                   "train.keep_best=eval.accuracy"};
 
 using Files = std::map<std::string, std::string>;
 

@@ -1,14 +1,16 @@
 // A checkpoint's folder: state.json, checksums.xxh128 (empty: they are made to fit) and optimizer.safetensors
-// (empty: a good one), separated by 0x1c. It is loaded, or refused and then no parameter has changed; what is
-// loaded is saved and loaded to the same.
+// (empty: a good one), separated by 0x1c; the first is read as best.json too. It is loaded, or refused and
+// then no parameter has changed; what is loaded is saved and loaded to the same.
 #include <filesystem>
 #include <string>
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
 
 #include "fuzz.h"
@@ -75,10 +77,25 @@ void save_and_load_again(const train::TrainingState& state, const model::Paramet
     require(at::equal(again.all()[0].value, parameters.all()[0].value), "parameters do not come back");
 }
 
+// The same text as the file that names the best checkpoint.
+void check_best(const std::string& text) {
+    static const InputFolder folder;
+    write_file(folder.path() + "/best.json", text);
+    try {
+        const auto best = train::read_best(folder.path());
+        require(best.has_value(), "a file that is there names no best checkpoint");
+        require(!train::mark_best(folder.path(), *best, 1), "the best checkpoint cannot be marked");
+        require(train::read_best(folder.path()) == best, "the best checkpoint does not come back");
+    } catch (const switchyard::base::InputError& error) {
+        require_message(error.what());
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto parts = parts_of(text_of(data, size), 3);
+    check_best(parts[0]);
     const auto& folder = checkpoint();
     static const std::string good_optimizer =
         switchyard::base::text_if_readable(folder + "/optimizer.safetensors");

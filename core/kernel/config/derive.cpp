@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/config/layer_pattern.h"
+#include "core/kernel/config/metric_names.h"
 #include "core/kernel/config/table.h"
 
 namespace switchyard::config {
@@ -37,6 +39,7 @@ public:
             check_type();
             check_task();
             check_data();
+            check_keep_best();
             check_cuda_graph();
             resolve_rules();
         }
@@ -241,6 +244,31 @@ private:
             refuse(!source.text_column.empty() && kind == TaskKind::token_classification, source,
                    "columns of words are those of [data]", "data.text_column");
         }
+    }
+
+    // A metric that is never computed, and what needs one.
+    void check_keep_best() {
+        const TrainConfig& train = config_.train;
+        require(train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
+                "there is no metric that could get better",
+                "train.keep_best, as in \"eval.loss\", or patience = 0");
+        require(train.min_delta == 0.0 || train.patience > 0, {"train.min_delta", "train.patience"},
+                "it is for train.patience, which is 0", "train.patience above 0, or min_delta = 0");
+        if (train.keep_best.empty()) return;
+        const auto metric = kept_metric(train);
+        auto known = metric_names(config_);
+        const bool is_known = std::ranges::count(known, metric) > 0;
+        const std::string key = "train.keep_best";
+        require(is_known, {key, "task.kind", "task.labels", "loss.projection"},
+                toml_string(train.keep_best) + " is no metric of " + std::string(name(config_.task.kind)) +
+                    (config_.loss.projection ? " with loss.projection" : ""),
+                "eval." + base::joined(known, ", eval."));
+        require(train.eval_every > 0, {key, "train.eval_every"},
+                "only the end is evaluated, so that no checkpoint is better than another",
+                "train.eval_every above 0");
+        require(!config_.data.eval.empty() || config_.data.eval_fraction > 0.0,
+                {key, "data.eval_fraction", "data.eval"}, "no text is held out for evaluation",
+                "files in data.eval, or data.eval_fraction above 0");
     }
 
     // What a captured step would do only once: draw seeds, read values on the host, count labels, run

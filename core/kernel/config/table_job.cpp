@@ -165,6 +165,18 @@ Section train_section() {
                                      at_least(0), {.also = "save_minutes checkpoint_interval"});
     rows.add<&T::keep_last>("keep_last", "number of newest checkpoints to keep", within(1, 1000),
                             {.also = "save_total_limit", .formerly = "keep_checkpoints"});
+    rows.add<&T::keep_best>(
+        "keep_best",
+        "also keep the checkpoint of the best evaluation: \"eval.\" and the name of a metric, as in "
+        "\"eval.accuracy\"; empty: none",
+        {}, {.also = "metric_for_best_model load_best_model_at_end monitor save_best"});
+    rows.add<&T::patience>("patience",
+                           "evaluations in a row that are not better by train.keep_best, after which "
+                           "training ends; 0: it goes on to its last step",
+                           at_least(0), {.also = "early_stopping_patience early_stopping"});
+    rows.add<&T::min_delta>("min_delta",
+                            "for train.patience: an evaluation is better if it is by more than this",
+                            at_least(0), {.also = "early_stopping_threshold"});
     return rows.section;
 }
 

@@ -27,6 +27,7 @@
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/run_lock.h"
@@ -144,6 +145,31 @@ void describe_data(const train::Session& session) {
     std::cerr << text.str();
 }
 
+// An error text; empty: best.json says so.
+std::string mark(const train::BestSoFar::Best& best, const train::RunDirectory& run,
+                 const config::TrainConfig& config) {
+    const auto error =
+        train::mark_best(run.checkpoints(), {best.step, config.keep_best, best.value}, config.keep_last);
+    return error.value_or("");
+}
+
+// The best evaluation up to the step that the run is resumed from, as long as its checkpoint is there.
+void recall_best(const train::RunDirectory& run, const config::TrainConfig& config, std::int64_t step,
+                 train::Trainer& trainer) {
+    const auto& metric = trainer.best().metric();
+    if (metric.empty()) return;
+    trainer.remember(train::evaluations_until(run.file("metrics.jsonl"), step, metric));
+    const auto best = trainer.best().best();
+    if (!best) return;
+    if (!train::checkpoints_in(run.checkpoints()).contains(best->step)) {
+        std::cerr << ("warning: " + run.checkpoints() + " has no checkpoint of step " +
+                      std::to_string(best->step) + ", the best so far by " + config.keep_best +
+                      ": the best is chosen among the evaluations from here on\n");
+        return trainer.remember({});
+    }
+    if (const auto error = mark(*best, run, config); !error.empty()) throw Failure(error, Exit::run_failed);
+}
+
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
                                    const train::RunDirectory& run, const std::string& facts,
                                    const train::StopSignal& stop) {
@@ -160,6 +186,10 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
         const auto error = train::save_checkpoint(run.checkpoints(), at, session.parameters(),
                                                   session.config().train.keep_last);
         return error ? *error : unsynced;
+    };
+    hooks.on_best = [&](const train::BestSoFar::Best& best) {
+        if (auto unsynced = record.sync(); !unsynced.empty()) return unsynced;
+        return mark(best, run, session.config().train);
     };
     hooks.reload = [&]() -> train::LoadedCheckpoint {
         const auto newest = train::newest_checkpoint(run.checkpoints());
@@ -227,8 +257,17 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
                       "; continue with --resume\n");
     }
     if (stop) return stop.exit_code();
+    if (result.stopped_early) {
+        std::cerr << ("stopped early after step " + std::to_string(result.progression.step) + ": " +
+                      config.train.keep_best + " did not get better in " +
+                      counted(static_cast<std::size_t>(config.train.patience), "evaluation") +
+                      " (train.patience); to go on, raise train.patience and resume\n");
+    }
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
               << quality_text(result.eval) << std::endl;
+    if (result.best)
+        std::cout << "best: " << config.train.keep_best << " " << result.best->value << " at step "
+                  << result.best->step << ", " << run.path() << "@best" << std::endl;
     std::cout.clear();  // whoever read it may have gone, as head does: the run is whole all the same
     return Exit::fine;
 }
@@ -316,6 +355,7 @@ int train_job(const TrainOptions& options) {
         std::cerr << (checkpoint ? "resuming from " + *checkpoint + "\n"
                                  : run.path() + " has no checkpoint: starting from the beginning\n");
         record_changes(run, from, changes);
+        if (checkpoint) recall_best(run, session.config().train, from.step, trainer);
     }
     write_job(session, *planned, open);
     auto result = run_training(session, trainer, run, train::to_json(facts).dump(), stop);

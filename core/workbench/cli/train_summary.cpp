@@ -165,6 +165,12 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         if (confusion && confusion->labels().size() <= written_classes)
             eval["confusion"] = confusion_json(*confusion);
     }
+    const auto& train = session.config().train;
+    if (result.best) {
+        summary["best"] = {
+            {"step", result.best->step}, {"metric", train.keep_best}, {"value", result.best->value}};
+    }
+    if (train.patience > 0) summary["stopped_early"] = result.stopped_early;
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;
 }

@@ -111,12 +111,6 @@ std::vector<std::string> label_columns(const config::Config& config) {
     }
 }
 
-std::vector<std::string> label_names(const config::Config& config) {
-    if (config.task.kind == TaskKind::next_sentence) return {"follows", "does not follow"};
-    const bool one = config.task.kind == TaskKind::regression && config.task.labels.empty();
-    return one ? std::vector{config.data.label_column} : config.task.labels;
-}
-
 RowLabels labels_of(const config::Config& config, std::span<const std::string> texts,
                     std::span<const std::string> columns) {
     if (config.task.kind == TaskKind::classification) {

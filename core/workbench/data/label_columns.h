@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/kernel/config/config.h"
+#include "core/kernel/config/metric_names.h"
 
 namespace switchyard::data {
 
@@ -22,9 +23,7 @@ struct RowLabels {
 // The columns that hold them; none of a task without labels in rows.
 std::vector<std::string> label_columns(const config::Config& config);
 
-// What the labels of a task are called, in their order; of a regression by data.label_column alone: that;
-// none where words are predicted.
-std::vector<std::string> label_names(const config::Config& config);
+using config::label_names;
 
 // `texts`: of label_columns, in that order. `columns`: where they really stand, if not there: a source may
 // have a column of its own.

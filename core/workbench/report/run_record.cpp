@@ -146,6 +146,10 @@ Summary read_summary(const Json& json) {
         }
     }
     summary.confusion = read_confusion(member(member(json, "eval"), "confusion"));
+    const auto& best = member(json, "best");
+    summary.best_step = number_of(best, "step");
+    summary.best_value = number_of(best, "value");
+    summary.best_metric = text_of(best, "metric");
     summary.peak_bytes = number_of(json, "peak_memory_bytes");
     if (member(json, "memory").is_object()) {
         for (const auto& [name, bytes] : member(json, "memory").items()) {

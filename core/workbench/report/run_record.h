@@ -50,6 +50,8 @@ struct Summary {
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"
     std::optional<score::ConfusionMatrix> confusion;
+    std::optional<double> best_step, best_value;               // with train.keep_best
+    std::string best_metric;                                   // "eval.accuracy"
     std::optional<double> peak_bytes;
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data

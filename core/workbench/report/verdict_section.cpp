@@ -100,6 +100,9 @@ void add_quality(const RunRecord& run, Tiles& tiles) {
                 tiles.add(metric_title(name), page_number(value), held_out);
     }
     if (eval_loss) tiles.add("Evaluation loss", page_number(*eval_loss), held_out);
+    if (done && run.summary->best_step && run.summary->best_value)
+        tiles.add("Best " + run.summary->best_metric, page_number(*run.summary->best_value),
+                  "at step " + page_number(*run.summary->best_step, 1));
     if (train_loss)
         tiles.add("Training loss", page_number(*train_loss),
                   done ? "mean of the last tenth of steps" : "of the last logged step");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -18,9 +17,9 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
-#include "core/kernel/base/log.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
 
 namespace switchyard::train {
@@ -30,57 +29,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int format_version = 2;
-constexpr const char* prefix = "step-";
-constexpr const char* aside_prefix = ".writing-";
 constexpr const char* generator_name = "random.generator";
 constexpr const char* precision_prefix = "precision.";
 constexpr const char* master_prefix = "master.";
 const std::vector<std::string> files{"model.safetensors", "optimizer.safetensors", "state.json"};
-
-std::string name_of(std::int64_t step) {
-    std::string digits = std::to_string(step);
-    return prefix + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits;
-}
-
-// nullopt: no name of a checkpoint.
-std::optional<std::int64_t> step_of(const fs::path& checkpoint) {
-    const auto name = checkpoint.filename().string();
-    if (!name.starts_with(prefix)) return std::nullopt;
-    std::int64_t step = 0;
-    const char* const end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + std::strlen(prefix), end, step);
-    if (parsed.ec != std::errc() || parsed.ptr != end || step < 0) return std::nullopt;
-    return step;
-}
-
-// By steps: names of more than eight digits do not sort as text.
-std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
-    std::map<std::int64_t, std::string> found;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const auto step = step_of(entry.path());
-        if (step && fs::exists(entry.path() / "state.json", ignored))
-            found.emplace(*step, entry.path().string());
-    }
-    return found;
-}
-
-// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
-void remove_old(const std::string& folder, std::size_t keep) {
-    const auto all = checkpoints_in(folder);
-    std::size_t left = all.size();
-    for (const auto& [step, path] : all) {
-        if (left-- <= keep) return;
-        std::error_code error;
-        const auto doomed = folder + "/" + aside_prefix + "old";
-        fs::rename(path, doomed, error);
-        if (!error) fs::remove_all(doomed, error);
-        if (error)
-            log::warning("The old checkpoint " + path + " could not be removed completely (" +
-                         error.message() + "): its files take space in " + folder +
-                         " until the next save removes them.");
-    }
-}
 
 json to_json(const TrainingState& state) {
     const auto& p = state.progression;
@@ -125,7 +77,7 @@ base::FileError write_files(const std::string& aside, const TrainingState& state
 // What to do about a damaged checkpoint.
 std::string way_on(const fs::path& checkpoint) {
     const auto all = checkpoints_in(checkpoint.parent_path().string());
-    const auto here = all.lower_bound(step_of(checkpoint).value_or(0));
+    const auto here = all.lower_bound(checkpoint_step(checkpoint).value_or(0));
     if (here == all.begin())
         return "; there is no older checkpoint: start again in another folder, with --run";
     const auto before = fs::path(std::prev(here)->second).filename().string();
@@ -232,9 +184,9 @@ private:
                        std::to_string(format_version);
             }
             read_counts(parsed.value, state);
-            if (const auto named = step_of(path_); named && *named != state.progression.step) {
+            if (const auto named = checkpoint_step(path_); named && *named != state.progression.step) {
                 return "holds step " + std::to_string(state.progression.step) + ", but its name says step " +
-                       std::to_string(*named) + ": call it " + name_of(state.progression.step) +
+                       std::to_string(*named) + ": call it " + checkpoint_name(state.progression.step) +
                        ", if no other checkpoint has that name";
             }
             if (parsed.value.contains("facts")) state.facts = parsed.value.at("facts").dump();
@@ -315,25 +267,16 @@ private:
 
 }  // namespace
 
-void remove_leftovers(const std::string& folder) {
-    std::error_code ignored;
-    std::vector<fs::path> leftovers;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        if (entry.path().filename().string().starts_with(aside_prefix)) leftovers.push_back(entry.path());
-    }
-    for (const auto& path : leftovers) fs::remove_all(path, ignored);
-}
-
 base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return "cannot create the folder " + folder + ": " + error.message();
     remove_leftovers(folder);
-    const auto name = name_of(state.progression.step);
+    const auto name = checkpoint_name(state.progression.step);
     const auto target = folder + "/" + name;
     if (fs::exists(target + "/state.json", error)) return std::nullopt;  // the same step has the same state
-    const auto aside = folder + "/" + aside_prefix + name;
+    const auto aside = folder + "/" + checkpoint_aside_prefix + name;
     fs::create_directory(aside, error);
     if (error) return "cannot create the folder " + aside + ": " + error.message();
     auto failed = write_files(aside, state, parameters);
@@ -345,13 +288,8 @@ base::FileError save_checkpoint(const std::string& folder, const TrainingState& 
         return failed;
     }
     if (auto unsynced = base::sync_folder(folder)) return unsynced;
-    remove_old(folder, static_cast<std::size_t>(std::max<std::int64_t>(1, keep)));
+    remove_old_checkpoints(folder, keep);
     return std::nullopt;
-}
-
-std::optional<std::string> newest_checkpoint(const std::string& folder) {
-    const auto all = checkpoints_in(folder);
-    return all.empty() ? std::nullopt : std::optional(all.rbegin()->second);
 }
 
 LoadedCheckpoint load_checkpoint(const std::string& path, const std::string& plan,

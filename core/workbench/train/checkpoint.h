@@ -16,17 +16,10 @@
 
 namespace switchyard::train {
 
-// Saves below `folder` (made if need be) and removes all but the newest `keep` checkpoints. The error names
+// Saves below `folder` (made if need be) and removes old checkpoints (checkpoint_folder.h). The error names
 // file and reason.
 base::FileError save_checkpoint(const std::string& folder, const TrainingState& state,
                                 const model::Parameters& parameters, std::int64_t keep);
-
-// Removes what a killed save left below `folder`.
-void remove_leftovers(const std::string& folder);
-
-// The checkpoint of the most steps below `folder`, nullopt if there is none. A damaged one counts: whether to
-// go on from an older one is not for a program to decide.
-std::optional<std::string> newest_checkpoint(const std::string& folder);
 
 struct LoadedCheckpoint {
     std::optional<TrainingState> state;

@@ -19,7 +19,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
-#include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checkpoint_folder.h"
 
 namespace switchyard::train {
 namespace {
@@ -121,6 +121,25 @@ std::string no_room(const std::string& path, const SaveSizes& sizes) {
            ": " + std::strerror(error);
 }
 
+// Those that are whole objects with a step.
+void for_each_line(
+    const std::string& path,
+    const std::function<void(std::int64_t step, const base::Json& object, std::string_view line)>& take) {
+    const auto text = base::read_text(path).value_or("");
+    for (std::size_t begin = 0; begin < text.size();) {
+        const auto end = std::min(text.find('\n', begin), text.size());
+        const std::string_view line(text.data() + begin, end - begin);
+        begin = end + 1;
+        const auto object = base::parse_json(line, path).value;
+        const auto step = object.is_object() ? object.find("step") : object.end();
+        if (!object.is_object() || step == object.end() || !step->is_number_integer()) continue;
+        take(step->get<std::int64_t>(), object, line);
+    }
+}
+
+// A line of an evaluation has it, whatever else it has.
+constexpr const char* of_evaluation = "eval_loss";
+
 }  // namespace
 
 bool RunDirectory::holds_run(const std::string& path) {
@@ -160,16 +179,9 @@ std::string RunDirectory::prepare(const std::string& path, const std::string& re
 
 StepLog::StepLog(std::string path, const Keep& keep) : path_(std::move(path)) {
     std::string kept;
-    const auto before = base::read_text(path_).value_or("");
-    for (std::size_t begin = 0; begin < before.size();) {
-        const auto end = std::min(before.find('\n', begin), before.size());
-        const std::string_view line(before.data() + begin, end - begin);
-        begin = end + 1;
-        const auto object = base::parse_json(line, path_).value;
-        const auto step = object.is_object() ? object.find("step") : object.end();
-        if (!object.is_object() || step == object.end() || !step->is_number_integer()) continue;
-        if (keep(step->get<std::int64_t>(), object)) kept.append(line).append("\n");
-    }
+    for_each_line(path_, [&](std::int64_t step, const base::Json& object, std::string_view line) {
+        if (keep(step, object)) kept.append(line).append("\n");
+    });
     if (const auto error = base::write_file_atomically(path_, kept)) throw std::runtime_error(*error);
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (descriptor_ < 0) throw std::runtime_error(failed());
@@ -220,8 +232,18 @@ std::string StepLog::sync() {
 
 StepLog open_metrics(const std::string& path, std::int64_t step, bool evaluated_again) {
     return {path, [=](std::int64_t at, const nlohmann::ordered_json& line) {
-                return at <= step && !(evaluated_again && at == step && line.contains("eval_loss"));
+                return at <= step && !(evaluated_again && at == step && line.contains(of_evaluation));
             }};
+}
+
+std::vector<Evaluation> evaluations_until(const std::string& path, std::int64_t step,
+                                          const std::string& metric) {
+    std::vector<Evaluation> found;
+    for_each_line(path, [&](std::int64_t at, const base::Json& line, std::string_view) {
+        if (at <= step && line.contains(of_evaluation))
+            found.push_back({at, base::number_of(line, ("eval_" + metric).c_str())});
+    });
+    return found;
 }
 
 StepLog open_changes(const std::string& path, std::int64_t step) {

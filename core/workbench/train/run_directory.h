@@ -19,6 +19,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/workbench/train/best_so_far.h"
+
 namespace switchyard::train {
 
 // Bytes of the files of a save, in the order in which they are written.
@@ -76,6 +78,10 @@ private:
 // metrics.jsonl: keeps lines with a step of at most `step`, but no evaluation of that very step if it is made
 // again.
 StepLog open_metrics(const std::string& path, std::int64_t step, bool evaluated_again);
+
+// Those in metrics.jsonl of at most `step` steps, by the metric of this name ("accuracy").
+std::vector<Evaluation> evaluations_until(const std::string& path, std::int64_t step,
+                                          const std::string& metric);
 
 // changes.jsonl: keeps lines with a step of less than `step`: what a process changes at its first step holds
 // for what comes after.

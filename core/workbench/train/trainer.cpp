@@ -82,7 +82,8 @@ EpochSizes epochs_of(const runtime::DataLoaderOp& loader) {
 Trainer::Trainer(const TrainingParts& parts)
     : parts_(parts),
       groups_(groups_of(parts.config, parts.parameters)),
-      schedule_(schedule_of(parts.config.train, epochs_of(parts.train_loader))) {
+      schedule_(schedule_of(parts.config.train, epochs_of(parts.train_loader))),
+      best_(parts.config.train) {
     if (parts.train_loader.batches(0) == 0) {
         throw std::invalid_argument(
             "the training data makes no batch: it has fewer samples than batch.size and "
@@ -132,7 +133,13 @@ void Trainer::restore(const TrainingState& state) {
         }
     }
     now_ = state.progression;
+    saved_step_ = now_.step;
     restored_ = true;
+}
+
+void Trainer::remember(const std::vector<Evaluation>& evaluations) {
+    best_.forget_all();
+    for (const auto& evaluation : evaluations) best_.add(evaluation);
 }
 
 TrainingState Trainer::state() const {
@@ -343,8 +350,18 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (parts_.eval_loader == nullptr) return true;
     result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
                            {hooks.on_eval_progress, hooks.stop, parts_.scale});
-    if (!result.eval.complete || !hooks.on_eval) return result.eval.complete;
-    return written_down(hooks.on_eval(now_.step, result.eval), hooks, result);
+    if (!result.eval.complete) return false;
+    if (hooks.on_eval && !written_down(hooks.on_eval(now_.step, result.eval), hooks, result)) return false;
+    return keep_if_best(hooks, result);
+}
+
+// False, with an error, where it is the best and could not be kept.
+bool Trainer::keep_if_best(const TrainerHooks& hooks, TrainingResult& result) {
+    if (best_.metric().empty()) return true;
+    if (!best_.add({now_.step, metric_of(result.eval, best_.metric())})) return true;
+    if (!save_once(hooks, result)) return false;
+    if (hooks.on_best) result.error = hooks.on_best(*best_.best());
+    return result.error.empty();
 }
 
 bool Trainer::save_is_due() const {
@@ -358,7 +375,12 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!hooks.save) return true;
     result.error = hooks.save(state());
     saved_ = std::chrono::steady_clock::now();
+    if (result.error.empty()) saved_step_ = now_.step;
     return result.error.empty();
+}
+
+bool Trainer::save_once(const TrainerHooks& hooks, TrainingResult& result) {
+    return saved_step_ == now_.step || save_now(hooks, result);
 }
 
 // False where there was an error; what was learnt since the last checkpoint is then saved, if that can still
@@ -389,6 +411,7 @@ std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks,
     now_.loader = counted.loader;
     now_.rewinds = counted.rewinds + 1;
     now_.nonfinite_steps = counted.nonfinite_steps;
+    best_.forget_from(now_.step + 1);
     result.rewinds.push_back({report.step, now_.step, report.nonfinite});
     if (!hooks.on_rewind) return "";
     const auto error = hooks.on_rewind(result.rewinds.back());
@@ -419,14 +442,18 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     const auto end = [&](Outcome outcome) {
         result.outcome = result.error.empty() ? outcome : Outcome::failed;
         result.progression = now_;
+        result.best = best_.best();
         if (graphed_ != nullptr) result.graphs = graphed_->counts();
         return std::move(result);
     };
-    if (evaluates_first() && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    if (evaluates_first()) {
+        best_.forget_from(now_.step);
+        if (!evaluate_now(hooks, result)) return end(Outcome::stopped);
+    }
     const bool rewinds = parts_.config.train.nonfinite == config::Nonfinite::rewind;
     if (rewinds && now_.step == 0 && !save_now(hooks, result)) return end(Outcome::failed);
     std::vector<Batch> group;
-    while (now_.step < schedule_.total_steps) {
+    while (!at_end()) {
         std::optional<StepReport> done;
         group.clear();  // before the next are made
         const auto loaded = parts_.train_loader.stats();
@@ -453,6 +480,8 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
         }
     }
     if (!result.eval.complete && !evaluate_now(hooks, result)) return end(Outcome::stopped);
+    result.stopped_early = now_.step < schedule_.total_steps;
+    if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
     return end(Outcome::finished);
 }
 

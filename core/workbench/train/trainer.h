@@ -24,6 +24,7 @@
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/parameters.h"
+#include "core/workbench/train/best_so_far.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/graph/graphed_step.h"
@@ -81,9 +82,11 @@ struct TrainingResult {
     bool numerics = false;        // failed, for something was not finite
     std::vector<Rewind> rewinds;  // of this process
     Progression progression;
-    std::vector<StepReport> steps;  // of this process
-    EvalResult eval;                // the last one
-    GraphCounts graphs;             // of this process
+    std::vector<StepReport> steps;        // of this process
+    EvalResult eval;                      // the last one
+    std::optional<BestSoFar::Best> best;  // by train.keep_best, of all processes
+    bool stopped_early = false;           // finished before its last step, as train.patience says
+    GraphCounts graphs;                   // of this process
 };
 
 struct TrainerHooks {
@@ -95,6 +98,8 @@ struct TrainerHooks {
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // Saves a checkpoint; a text is an error, after which training stops.
     std::function<std::string(const TrainingState&)> save;
+    // The checkpoint of this evaluation, which is saved, is the best now.
+    std::function<std::string(const BestSoFar::Best&)> on_best;
     // Sets the parameters from the newest checkpoint and gives the rest of it.
     std::function<LoadedCheckpoint()> reload;
     std::function<bool()> stop;  // looked at between micro-batches and between evaluation batches
@@ -111,9 +116,14 @@ public:
     // Puts everything but the parameters back to where a checkpoint was taken. Throws std::invalid_argument,
     // or PluginError, for a state that does not fit.
     void restore(const TrainingState& state);
+    // The evaluations of the run up to there, in the order of their steps.
+    void remember(const std::vector<Evaluation>& evaluations);
+    const BestSoFar& best() const { return best_; }
     // A checkpoint is saved before the evaluation of its step: one that was due there is made (again) by
     // `run`.
-    bool evaluates_first() const { return restored_ && due(parts_.config.train.eval_every); }
+    bool evaluates_first() const {
+        return restored_ && (due(parts_.config.train.eval_every) || best_.out_of_patience());
+    }
     TrainingState state() const;
 
     TrainingResult run(const TrainerHooks& hooks);
@@ -148,8 +158,11 @@ private:
     void drop_gradients();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool keep_if_best(const TrainerHooks& hooks, TrainingResult& result);
+    bool at_end() const { return now_.step >= schedule_.total_steps || best_.out_of_patience(); }
     bool save_is_due() const;
     bool save_now(const TrainerHooks& hooks, TrainingResult& result);
+    bool save_once(const TrainerHooks& hooks, TrainingResult& result);
     bool written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result);
     void update(StepReport& report);
     void add_finding(StepReport& report) const;
@@ -165,6 +178,8 @@ private:
     bool restored_ = false;
     std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
     Progression now_;                       // at the last boundary between two steps
+    BestSoFar best_;
+    std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 

@@ -66,6 +66,46 @@ TEST_CASE("a key of an earlier name is told the one of today, but read in what a
     CHECK(result.config->where("train.keep_last") == "config.toml:2:1");
 }
 
+TEST_CASE("a metric that is never computed is told with those that are") {
+    const auto kept = [](const std::string& keep_best, const std::string& more) {
+        return errors("[train]\nkeep_best = \"" + keep_best + "\"\neval_every = 2\n" + more);
+    };
+    const std::string place = "run.toml:2:1: error: train.keep_best: ";
+    CHECK(kept("eval.perplexity", "") == "");
+    CHECK(kept("eval.mae/b", "[task]\nkind = \"regression\"\nlabels = [\"a\", \"b\"]\n") == "");
+    CHECK(kept("eval.f1/x/y", "[task]\nkind = \"classification\"\nlabels = [\"a\", \"x/y\"]\n") == "");
+    CHECK(kept("eval.r2", "") ==
+          place +
+              "\"eval.r2\" is no metric of masked_lm; expected eval.loss, eval.accuracy, "
+              "eval.perplexity\n");
+    CHECK(kept("accuracy", "") == place +
+                                      "\"accuracy\" is no metric of masked_lm; expected eval.loss, "
+                                      "eval.accuracy, eval.perplexity\n");
+    CHECK(kept("eval.accuracy", "[loss]\nprojection = true\n") ==
+          place +
+              "\"eval.accuracy\" is no metric of masked_lm with loss.projection; expected eval.loss, "
+              "eval.perplexity\n");
+    CHECK(
+        kept("eval.entity_f1", "[task]\nkind = \"token_classification\"\nlabels = [\"noun\", \"verb\"]\n") ==
+        place +
+            "\"eval.entity_f1\" is no metric of token_classification; expected eval.loss, "
+            "eval.accuracy\n");
+    CHECK(kept("eval.loss", "[data]\neval_fraction = 0.0\n") ==
+          place +
+              "no text is held out for evaluation; expected files in data.eval, or data.eval_fraction "
+              "above 0\n");
+    CHECK(errors("[train]\nkeep_best = \"eval.loss\"\n") ==
+          place +
+              "only the end is evaluated, so that no checkpoint is better than another; expected "
+              "train.eval_every above 0\n");
+    CHECK(errors("[train]\npatience = 3\n") ==
+          "run.toml:2:1: error: train.patience: there is no metric that could get better; expected "
+          "train.keep_best, as in \"eval.loss\", or patience = 0\n");
+    CHECK(kept("eval.loss", "min_delta = 0.1\n") ==
+          "run.toml:4:1: error: train.min_delta: it is for train.patience, which is 0; expected "
+          "train.patience above 0, or min_delta = 0\n");
+}
+
 TEST_CASE("the line in question is shown with a caret below it") {
     const auto result = load_text("[model]\n\tlayers = 0  # none\n");
     CHECK(switchyard::config::render(result.problems) ==

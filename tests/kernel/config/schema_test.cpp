@@ -71,7 +71,8 @@ TEST_CASE("a number without an upper limit is one that never becomes a whole num
                                      "optimizer.eps",
                                      "optimizer.weight_decay",
                                      "optimizer.max_grad_norm",
-                                     "train.checkpoint_minutes"};
+                                     "train.checkpoint_minutes",
+                                     "train.min_delta"};
     for (const auto& section : sections()) {
         for (const auto& field : section.fields) {
             if (field.type != ValueType::number && field.type != ValueType::numbers) continue;

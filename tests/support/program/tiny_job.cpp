@@ -212,6 +212,12 @@ void require_same_end(const fs::path& expected, const fs::path& actual) {
                           bytes_of(actual / "checkpoints" / last / file);
         CHECK(same);
     }
+    const fs::path best = "checkpoints/best.json";
+    REQUIRE(fs::exists(actual / best) == fs::exists(expected / best));
+    if (fs::exists(expected / best)) {
+        CHECK(bytes_of(actual / best) == bytes_of(expected / best));
+        CHECK(checkpoints(actual) == checkpoints(expected));
+    }
     const bool same_model =
         bytes_of(expected / "model/model.safetensors") == bytes_of(actual / "model/model.safetensors");
     CHECK(same_model);

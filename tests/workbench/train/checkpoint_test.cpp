@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
 
 #include "nested_json.h"
@@ -113,6 +114,46 @@ TEST_CASE("the oldest checkpoints go, also where their numbers grow by a digit")
     REQUIRE(read.error.empty());
     CHECK(read.state->progression.step == 100000000);
     CHECK(loaded.find("weight")->value.equal(parameters.find("weight")->value));
+}
+
+TEST_CASE("the best checkpoint stays beside the newest, until another is the best") {
+    const auto folder = test::temporary_dir("checkpoints").string();
+    model::Parameters parameters;
+    parameters.add("weight", at::arange(6, at::kFloat));
+    train::TrainingState state;
+    const auto steps_after = [&](std::int64_t step, bool best) {
+        state.progression.step = step;
+        CHECK(train::save_checkpoint(folder, state, parameters, 2) == std::nullopt);
+        if (best) CHECK(train::mark_best(folder, {step, "eval.loss", 0.5}, 2) == std::nullopt);
+        std::vector<std::int64_t> steps;
+        for (const auto& [number, path] : train::checkpoints_in(folder)) steps.push_back(number);
+        return steps;
+    };
+    using Steps = std::vector<std::int64_t>;
+    CHECK(steps_after(1, true) == Steps{1});
+    CHECK(steps_after(2, false) == Steps{1, 2});
+    CHECK(steps_after(3, false) == Steps{1, 2, 3});
+    CHECK(steps_after(4, false) == Steps{1, 3, 4});
+    CHECK(train::read_best(folder) == train::BestMark{1, "eval.loss", 0.5});
+    CHECK(steps_after(5, true) == Steps{4, 5});
+    CHECK(train::read_best(folder) == train::BestMark{5, "eval.loss", 0.5});
+    CHECK(steps_after(6, false) == Steps{5, 6});
+}
+
+TEST_CASE("where it is not known which checkpoint is the best none is removed") {
+    const auto folder = folder_with({"step-1", "step-2", "step-3"});
+    CHECK_FALSE(train::read_best(folder));
+    for (const char* const text : {"", "{", "[]", "{\"step\":\"1\",\"metric\":\"eval.loss\",\"value\":1}",
+                                   "{\"step\":1,\"metric\":\"eval.loss\",\"value\":null}"}) {
+        INFO(text);
+        std::ofstream(folder + "/best.json") << text;
+        CHECK_THROWS_WITH(train::read_best(folder), test::contains(folder + "/best.json"));
+        train::remove_old_checkpoints(folder, 1);
+        CHECK(train::checkpoints_in(folder).size() == 3);
+    }
+    fs::remove(folder + "/best.json");
+    train::remove_old_checkpoints(folder, 1);
+    CHECK(train::checkpoints_in(folder).size() == 1);
 }
 
 TEST_CASE("a state that nests deeper than JSON may is refused in words") {

@@ -8,6 +8,7 @@
 #include <ATen/ops/full_like.h>
 
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/checkpoint_folder.h"
 
 #include "short_training.h"
 

@@ -24,7 +24,7 @@ Outcome resumed(const TinyJob& job, const std::string& name, const Words& sets =
 
 // Large enough that a save takes a while.
 const Words killed_job{"model.vocab_size=30000", "train.checkpoint_every=1", "train.eval_every=4",
-                       "train.steps=12"};
+                       "train.steps=12", "train.keep_best=eval.loss"};
 
 // Ends a run by SIGKILL, the moment drawn from `random`: either anywhere, or while a checkpoint is being
 // written, removed or renamed. Says whether a save was cut off; nothing if the run ended before.

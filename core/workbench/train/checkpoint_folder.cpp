@@ -1,0 +1,115 @@
+#include "core/workbench/train/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/log.h"
+#include "core/kernel/base/read_text.h"
+
+namespace switchyard::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* step_prefix = "step-";
+
+std::string best_file(const std::string& folder) { return folder + "/best.json"; }
+
+// A file that cannot be read names none; then nothing is removed, for any may be the best.
+bool is_best_or_unknown(const std::string& folder, std::int64_t step) {
+    try {
+        const auto best = read_best(folder);
+        return best && best->step == step;
+    } catch (const base::InputError&) {
+        return true;
+    }
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::int64_t step) {
+    std::string digits = std::to_string(step);
+    return step_prefix + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') + digits;
+}
+
+std::optional<std::int64_t> checkpoint_step(const fs::path& checkpoint) {
+    const auto name = checkpoint.filename().string();
+    if (!name.starts_with(step_prefix)) return std::nullopt;
+    std::int64_t step = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + std::strlen(step_prefix), end, step);
+    if (parsed.ec != std::errc() || parsed.ptr != end || step < 0) return std::nullopt;
+    return step;
+}
+
+std::map<std::int64_t, std::string> checkpoints_in(const std::string& folder) {
+    std::map<std::int64_t, std::string> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const auto step = checkpoint_step(entry.path());
+        if (step && fs::exists(entry.path() / "state.json", ignored))
+            found.emplace(*step, entry.path().string());
+    }
+    return found;
+}
+
+std::optional<std::string> newest_checkpoint(const std::string& folder) {
+    const auto all = checkpoints_in(folder);
+    return all.empty() ? std::nullopt : std::optional(all.rbegin()->second);
+}
+
+void remove_leftovers(const std::string& folder) {
+    std::error_code ignored;
+    std::vector<fs::path> leftovers;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        if (entry.path().filename().string().starts_with(checkpoint_aside_prefix))
+            leftovers.push_back(entry.path());
+    }
+    for (const auto& path : leftovers) fs::remove_all(path, ignored);
+}
+
+// Renamed before it is removed, so that a half-removed one is never taken for a checkpoint.
+void remove_old_checkpoints(const std::string& folder, std::int64_t keep) {
+    const auto all = checkpoints_in(folder);
+    auto left = static_cast<std::int64_t>(all.size());
+    for (const auto& [step, path] : all) {
+        if (left-- <= std::max<std::int64_t>(1, keep)) return;
+        if (is_best_or_unknown(folder, step)) continue;
+        std::error_code error;
+        const auto doomed = folder + "/" + checkpoint_aside_prefix + "old";
+        fs::rename(path, doomed, error);
+        if (!error) fs::remove_all(doomed, error);
+        if (error)
+            log::warning("The old checkpoint " + path + " could not be removed completely (" +
+                         error.message() + "): its files take space in " + folder +
+                         " until the next save removes them.");
+    }
+}
+
+std::optional<BestMark> read_best(const std::string& folder) {
+    const auto text = base::read_text(best_file(folder));
+    if (!text) return std::nullopt;
+    const auto object = base::parse_object(*text, best_file(folder));
+    try {
+        return BestMark{base::needed_integer(object, "step"), base::needed_text(object, "metric"),
+                        base::needed_number(object, "value")};
+    } catch (const base::InputError& error) {
+        throw base::InputError(best_file(folder) + ": error: " + error.what());
+    }
+}
+
+base::FileError mark_best(const std::string& folder, const BestMark& best, std::int64_t keep) {
+    const nlohmann::ordered_json object{{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
+    if (auto error = base::write_file_atomically(best_file(folder), object.dump() + "\n")) return error;
+    remove_old_checkpoints(folder, keep);
+    return std::nullopt;
+}
+
+}  // namespace switchyard::train

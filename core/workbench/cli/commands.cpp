@@ -34,11 +34,14 @@ std::vector<Command> all_commands() {
          {"switchyard train configs/demo.toml --run runs/first",
           "switchyard train configs/demo.toml --run runs/first --resume",
           "switchyard train configs/demo.toml --run runs/first --resume auto",
+          "switchyard train configs/demo.toml --run runs/best --set train.eval_every=50 --set "
+          "train.keep_best=eval.accuracy",
           "switchyard train configs/demo.toml --run runs/naive --set attention.backend=naive --set "
           "train.steps=20"}},
         {"predict",
          "classify texts with a trained model",
-         {"switchyard predict runs/first \"a moving, funny film\""}},
+         {"switchyard predict runs/first \"a moving, funny film\"",
+          "switchyard predict runs/best@best \"a moving, funny film\""}},
         {"generate",
          "generate text with a trained language model",
          {"switchyard generate runs/molecules --samples 100 --check-smiles",

@@ -1,6 +1,5 @@
 // switchyard generate RUN_OR_CONFIG
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/run_name.h"
 #include "core/workbench/cli/text_lines.h"
 #include "core/workbench/data/tokenizers/smiles_text.h"
 #include "core/workbench/infer/generate.h"
@@ -33,7 +33,11 @@ struct WriteOptions {
 JobOptions job_of(const WriteOptions& options) {
     JobOptions job = options.job;
     job.config = options.run_or_config;
-    if (std::filesystem::is_directory(options.run_or_config)) job = job_of_run(options.run_or_config, job);
+    if (names_run(options.run_or_config)) {
+        const auto run = find_run(options.run_or_config);
+        std::cerr << run.note;
+        job = job_of_run(run, job);
+    }
     if (!options.weights.empty())
         job.implied.push_back(
             {"--weights", "train.weights=" + base::printable(nlohmann::json(options.weights).dump())});
@@ -176,7 +180,9 @@ void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
 
 Action setup_generate(CLI::App& command) {
     const auto options = std::make_shared<WriteOptions>();
-    command.add_option("RUN", options->run_or_config, "folder of a finished run, or a TOML file")
+    command
+        .add_option("RUN", options->run_or_config,
+                    "folder of a run, a checkpoint of it (RUN@best, RUN@last, RUN@step-200), or a TOML file")
         ->required()
         ->type_name("");
     command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")

@@ -1,11 +1,9 @@
 #include "core/workbench/cli/job.h"
 
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "core/kernel/base/printable.h"
 #include "core/kernel/machine/host_info.h"
@@ -30,9 +28,6 @@ config::LoadResult load(const JobOptions& options, const config::OptionSchemas* 
     return config::load(request);
 }
 
-// As the value of an override. JSON writes strings as TOML does, but leaves more as it is.
-std::string toml_string(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
-
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
@@ -48,29 +43,6 @@ void add_overrides(CLI::App& command, JobOptions& options, const std::string& he
         ->take_all();
     command.add_flag("--trust", options.trust,
                      "run the plugins and programs that the configuration names, even if it came with a run");
-}
-
-JobOptions job_of_run(const std::string& run, const JobOptions& given) {
-    namespace fs = std::filesystem;
-    std::error_code ignored;
-    const char* const fault = !fs::exists(run, ignored)                    ? "there is no such folder"
-                              : !fs::is_directory(run, ignored)            ? "is not a folder"
-                              : !fs::exists(run + "/config.toml", ignored) ? "has no config.toml"
-                                                                           : nullptr;
-    if (fault != nullptr)
-        throw Failure(run + ": error: " + fault +
-                      "; expected the folder of a run, as `switchyard train --run` writes it");
-    JobOptions job{run + "/config.toml",
-                   given.overrides,
-                   {{run, "train.weights=" + toml_string(run + "/model")}},
-                   given.trust,
-                   true};
-    for (const auto* const name : {"/tokenizer", "/vocab.txt"}) {
-        if (!fs::exists(run + name, ignored)) continue;
-        job.implied.push_back({run, "data.vocabulary=" + toml_string(run + name)});
-        break;
-    }
-    return job;
 }
 
 std::vector<std::string> preset_dirs() {

@@ -27,10 +27,6 @@ void add_job_options(CLI::App& command, JobOptions& options);
 // Without CONFIG; `help` says what is set.
 void add_overrides(CLI::App& command, JobOptions& options, const std::string& help);
 
-// The job of a run's folder with the weights and the vocabulary that the run left there, and what `given`
-// sets after them.
-JobOptions job_of_run(const std::string& run, const JobOptions& given);
-
 struct Job {
     config::Config config;
     std::vector<loader::PluginRecord> records;

@@ -11,6 +11,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/run_name.h"
 #include "core/workbench/cli/text_lines.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/train/label_scale_file.h"
@@ -170,7 +171,9 @@ int predict(PredictOptions options) {
     if (options.texts.empty()) options.texts = text_lines("-");
     if (options.texts.empty())
         throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
-    const auto planned = plan_job(job_of_run(options.run, options.job));
+    const auto run = find_run(options.run);
+    std::cerr << run.note;
+    const auto planned = plan_job(job_of_run(run, options.job));
     const auto& config = planned->config;
     if (config.task.predicts_tokens()) {
         throw Failure(options.run + ": was trained for " + std::string(name(config.task.kind)) +
@@ -187,8 +190,8 @@ int predict(PredictOptions options) {
     }
     data::LabelScale scale;
     if (config.task.kind == config::TaskKind::regression && config.task.standardize) {
-        scale = train::read_label_scale(train::RunDirectory(options.run).label_scale(),
-                                        data::label_names(config));
+        scale =
+            train::read_label_scale(train::RunDirectory(run.folder).label_scale(), data::label_names(config));
     }
     const auto rows = train::predict(session, options.texts, scale);
     tell(config, options, rows);
@@ -199,7 +202,11 @@ int predict(PredictOptions options) {
 
 Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
-    command.add_option("RUN", options->run, "folder of a finished run")->required()->type_name("");
+    command
+        .add_option("RUN", options->run,
+                    "folder of a run, or a checkpoint of it: RUN@best, RUN@last, RUN@step-200")
+        ->required()
+        ->type_name("");
     command
         .add_option(
             "TEXT", options->texts,

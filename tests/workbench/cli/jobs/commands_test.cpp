@@ -227,7 +227,7 @@ TEST_CASE("predict needs texts and a finished run") {
     CHECK(without.code == 2);
     CHECK_THAT(without.err, contains("nothing to classify"));
 
-    fs::remove_all(job.run_folder("run") + "/model");
+    for (const char* const part : {"/model", "/checkpoints"}) fs::remove_all(job.run_folder("run") + part);
     const auto unfinished = run({"predict", job.run_folder("run"), "a film"});
     CHECK(unfinished.code == 2);
     CHECK_THAT(unfinished.err, contains(job.run_folder("run") + "/model"));

@@ -1,0 +1,141 @@
+#include "core/workbench/cli/run_name.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/printable.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/train/checkpoint_folder.h"
+#include "core/workbench/train/checksums.h"
+#include "core/workbench/train/run_directory.h"
+
+namespace switchyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_folder(const std::string& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+}
+
+bool is_there(const std::string& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+
+// As the value of an override. JSON writes strings as TOML does, but leaves more as it is.
+std::string toml_string(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
+
+void check_run(const std::string& folder) {
+    const char* const fault = !is_there(folder)                    ? "there is no such folder"
+                              : !is_folder(folder)                 ? "is not a folder"
+                              : !is_there(folder + "/config.toml") ? "has no config.toml"
+                                                                   : nullptr;
+    if (fault != nullptr)
+        throw Failure(folder + ": error: " + fault +
+                      "; expected the folder of a run, as `switchyard train --run` writes it");
+}
+
+// Of RUN@WHICH.
+class CheckpointOf {
+public:
+    CheckpointOf(const std::string& name, std::size_t at)
+        : name_(name), run_(name.substr(0, at)), which_(name.substr(at + 1)) {}
+
+    NamedRun find() const {
+        check_run(run_);
+        const auto step = which_ == "best" ? best() : which_ == "last" ? last() : numbered();
+        const auto all = train::checkpoints_in(folder());
+        const auto found = all.find(step);
+        if (found == all.end()) refuse("there is no checkpoint of step " + std::to_string(step));
+        if (const auto fault = train::checksum_fault(found->second, {weights_file}); !fault.empty())
+            throw Failure(found->second + ": error: " + fault);
+        return {run_, found->second + "/" + weights_file, ""};
+    }
+
+    static constexpr const char* weights_file = "model.safetensors";
+
+private:
+    std::string folder() const { return train::RunDirectory(run_).checkpoints(); }
+
+    // Throws Failure, with what there is.
+    [[noreturn]] void refuse(const std::string& why) const {
+        std::string known;
+        for (const auto& [step, path] : train::checkpoints_in(folder()))
+            base::add_item(known, run_ + "@step-" + std::to_string(step));
+        throw Failure(name_ + ": error: " + why + "; " +
+                      (known.empty() ? run_ + " has no checkpoint" : "expected one of " + known));
+    }
+
+    std::int64_t best() const {
+        const auto marked = train::read_best(folder());
+        if (!marked) refuse("the run has no best checkpoint, which train.keep_best keeps");
+        return marked->step;
+    }
+
+    std::int64_t last() const {
+        const auto all = train::checkpoints_in(folder());
+        if (all.empty()) refuse("there is no last checkpoint");
+        return all.rbegin()->first;
+    }
+
+    std::int64_t numbered() const {
+        const auto step = train::checkpoint_step(which_);
+        if (!step) refuse("expected " + run_ + "@best, " + run_ + "@last or " + run_ + "@step-N");
+        return *step;
+    }
+
+    const std::string& name_;
+    std::string run_, which_;
+};
+
+// Where the @ of RUN@WHICH stands; npos: it is no such name, or something of that name is there.
+std::size_t at_sign(const std::string& name) {
+    const auto at = name.rfind('@');
+    const bool in_folder = at != std::string::npos && name.find('/', at) != std::string::npos;
+    return in_folder || is_there(name) ? std::string::npos : at;
+}
+
+}  // namespace
+
+bool names_run(const std::string& name) {
+    if (is_folder(name)) return true;
+    const auto at = at_sign(name);
+    return at != std::string::npos && is_folder(name.substr(0, at));
+}
+
+NamedRun find_run(const std::string& name) {
+    if (const auto at = at_sign(name); at != std::string::npos) return CheckpointOf(name, at).find();
+    check_run(name);
+    const auto whole = name + "/model";
+    const bool has_checkpoint = train::newest_checkpoint(train::RunDirectory(name).checkpoints()).has_value();
+    if (is_there(whole + "/" + CheckpointOf::weights_file) || !has_checkpoint) return {name, whole, ""};
+    const auto last = name + "@last";
+    auto run = CheckpointOf(last, name.size()).find();
+    run.note = name + " has not finished: using its newest checkpoint, " +
+               fs::path(run.weights).parent_path().filename().string() + "\n";
+    return run;
+}
+
+JobOptions job_of_run(const NamedRun& run, const JobOptions& given) {
+    JobOptions job{run.folder + "/config.toml",
+                   given.overrides,
+                   {{run.folder, "train.weights=" + toml_string(run.weights)}},
+                   given.trust,
+                   true};
+    const train::RunDirectory directory(run.folder);
+    for (const auto& kept : {directory.tokenizer(), directory.vocabulary()}) {
+        if (!is_there(kept)) continue;
+        job.implied.push_back({run.folder, "data.vocabulary=" + toml_string(kept)});
+        break;
+    }
+    return job;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,27 @@
+// What RUN stands for where a command takes a trained model: the folder of a run, RUN, with the weights at
+// its end; or one of its checkpoints, RUN@best, RUN@last and RUN@step-200. A folder whose own name has an @
+// is that folder.
+#pragma once
+
+#include <string>
+
+#include "core/workbench/cli/job.h"
+
+namespace switchyard::cli {
+
+struct NamedRun {
+    std::string folder;
+    std::string weights;  // a folder of Hugging Face's, or the safetensors file of a checkpoint
+    std::string note;     // what whoever named it need not know; "": nothing
+};
+
+// Whether it is the name of a run, and not that of a file.
+bool names_run(const std::string& name);
+
+// Throws Failure where there is no such run, or it has no such checkpoint: with those that it has.
+NamedRun find_run(const std::string& name);
+
+// The job of that run with its weights and its vocabulary, and what `given` sets after them.
+JobOptions job_of_run(const NamedRun& run, const JobOptions& given);
+
+}  // namespace switchyard::cli

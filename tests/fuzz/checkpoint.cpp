@@ -3,6 +3,7 @@
 // then no parameter has changed; what is loaded is saved and loaded to the same.
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -78,7 +79,7 @@ void save_and_load_again(const train::TrainingState& state, const model::Paramet
 }
 
 // The same text as the file that names the best checkpoint.
-void check_best(const std::string& text) {
+void check_best(std::string_view text) {
     static const InputFolder folder;
     write_file(folder.path() + "/best.json", text);
     try {

@@ -22,16 +22,6 @@ constexpr const char* step_prefix = "step-";
 
 std::string best_file(const std::string& folder) { return folder + "/best.json"; }
 
-// A file that cannot be read names none; then nothing is removed, for any may be the best.
-bool is_best_or_unknown(const std::string& folder, std::int64_t step) {
-    try {
-        const auto best = read_best(folder);
-        return best && best->step == step;
-    } catch (const base::InputError&) {
-        return true;
-    }
-}
-
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) {
@@ -79,9 +69,18 @@ void remove_leftovers(const std::string& folder) {
 void remove_old_checkpoints(const std::string& folder, std::int64_t keep) {
     const auto all = checkpoints_in(folder);
     auto left = static_cast<std::int64_t>(all.size());
+    std::optional<BestMark> best;
+    try {
+        best = read_best(folder);
+    } catch (const base::InputError& error) {
+        log::warning("Old checkpoints in " + folder +
+                     " could not be removed completely: it is not known which is the best (" + error.what() +
+                     ").");
+        return;
+    }
     for (const auto& [step, path] : all) {
         if (left-- <= std::max<std::int64_t>(1, keep)) return;
-        if (is_best_or_unknown(folder, step)) continue;
+        if (best && best->step == step) continue;
         std::error_code error;
         const auto doomed = folder + "/" + checkpoint_aside_prefix + "old";
         fs::rename(path, doomed, error);

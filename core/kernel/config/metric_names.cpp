@@ -14,16 +14,25 @@ bool is_regression(const Config& config) { return config.task.kind == TaskKind::
 bool has_columns(const Config& config) { return is_regression(config) && config.task.labels.size() > 1; }
 bool is_multi_label(const Config& config) { return config.task.kind == TaskKind::multi_label; }
 bool is_class(const Config& config) {
-    return config.task.kind == TaskKind::classification || config.task.kind == TaskKind::next_sentence;
+    const auto kind = config.task.kind;
+    return kind == TaskKind::classification || kind == TaskKind::next_sentence ||
+           (kind == TaskKind::token_classification && !marks_entities(config.task));
 }
 bool has_macro_f1(const Config& config) { return is_class(config) || is_multi_label(config); }
 // Where the loss projects by itself there are no logits to compare.
 bool has_accuracy(const Config& config) {
     return !config.task.float_labels() && !(tells_words(config) && config.loss.projection);
 }
-bool has_entities(const Config& config) {
-    return config.task.kind == TaskKind::token_classification &&
-           std::ranges::any_of(config.task.labels, [](const auto& label) { return label.starts_with("B-"); });
+bool has_entities(const Config& config) { return marks_entities(config.task); }
+
+// PER of B-PER and I-PER, in the order of the labels.
+std::vector<std::string> entity_types(const TaskConfig& task) {
+    std::vector<std::string> types;
+    for (const auto& label : task.labels) {
+        if (label.size() < 3 || label[1] != '-') continue;
+        if (std::ranges::find(types, label.substr(2)) == types.end()) types.push_back(label.substr(2));
+    }
+    return types;
 }
 
 // Of which tasks it is told, over all labels and of each label alone.
@@ -41,6 +50,7 @@ constexpr Metric known_metrics[] = {{"loss", true, always},
                                     {"rmse", true, is_regression, has_columns},
                                     {"mae", true, is_regression, has_columns},
                                     {"pearson", false, is_regression, has_columns},
+                                    {"spearman", false, is_regression, has_columns},
                                     {"r2", false, is_regression, has_columns},
                                     {"micro_f1", false, is_multi_label},
                                     {"macro_f1", false, has_macro_f1},
@@ -54,9 +64,14 @@ constexpr Metric known_metrics[] = {{"loss", true, always},
                                     {"label_accuracy", false, is_multi_label},
                                     {"entity_precision", false, has_entities},
                                     {"entity_recall", false, has_entities},
-                                    {"entity_f1", false, has_entities}};
+                                    {"entity_f1", false, has_entities, has_entities}};
 
 }  // namespace
+
+bool marks_entities(const TaskConfig& task) {
+    return task.kind == TaskKind::token_classification &&
+           std::ranges::any_of(task.labels, [](const auto& label) { return label.starts_with("B-"); });
+}
 
 std::vector<std::string> label_names(const Config& config) {
     const auto& task = config.task;
@@ -67,7 +82,7 @@ std::vector<std::string> label_names(const Config& config) {
 
 std::vector<std::string> metric_names(const Config& config) {
     std::vector<std::string> names;
-    const auto labels = label_names(config);
+    const auto labels = marks_entities(config.task) ? entity_types(config.task) : label_names(config);
     for (const auto& metric : known_metrics) {
         if (metric.overall(config)) names.emplace_back(metric.name);
         if (!metric.of_each(config)) continue;

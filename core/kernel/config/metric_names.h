@@ -10,6 +10,9 @@
 
 namespace switchyard::config {
 
+// Whether the labels of words mark entities, as B-PER and I-PER do.
+bool marks_entities(const TaskConfig& task);
+
 // What the labels of a task are called, in their order; of a regression by data.label_column alone: that.
 std::vector<std::string> label_names(const Config& config);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/kernel/config/metric_names.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/score/entity_metrics.h"
 #include "core/workbench/score/multi_label_metrics.h"
@@ -144,10 +145,6 @@ private:
     score::EntityCounts counts_;
 };
 
-bool marks_entities(const std::vector<std::string>& labels) {
-    return std::ranges::any_of(labels, [](const auto& label) { return label.starts_with("B-"); });
-}
-
 }  // namespace
 
 std::unique_ptr<EvalMetrics> eval_metrics(const config::Config& config, const data::LabelScale& scale) {
@@ -155,7 +152,7 @@ std::unique_ptr<EvalMetrics> eval_metrics(const config::Config& config, const da
     auto names = data::label_names(config);
     if (config.task.kind == Kind::regression) return std::make_unique<OfRegression>(std::move(names), scale);
     if (config.task.kind == Kind::multi_label) return std::make_unique<OfMultiLabel>(std::move(names));
-    if (config.task.kind == Kind::token_classification && marks_entities(names))
+    if (config::marks_entities(config.task))
         return std::make_unique<OfEntities>(std::move(names), config.loss.ignore_index);
     if (config.task.predicts_tokens()) return nullptr;
     return std::make_unique<OfClasses>(std::move(names), config.loss.ignore_index);

@@ -88,8 +88,9 @@ TEST_CASE("a metric that is never computed is told with those that are") {
     CHECK(
         kept("eval.entity_f1", "[task]\nkind = \"token_classification\"\nlabels = [\"noun\", \"verb\"]\n") ==
         place +
-            "\"eval.entity_f1\" is no metric of token_classification; expected eval.loss, "
-            "eval.accuracy\n");
+            "\"eval.entity_f1\" is no metric of token_classification; expected eval.loss, eval.accuracy, "
+            "eval.macro_f1, eval.macro_precision, eval.macro_recall, eval.mcc, eval.f1/noun, eval.f1/verb, "
+            "eval.precision/noun, eval.precision/verb, eval.recall/noun, eval.recall/verb\n");
     CHECK(kept("eval.loss", "[data]\neval_fraction = 0.0\n") ==
           place +
               "no text is held out for evaluation; expected files in data.eval, or data.eval_fraction "

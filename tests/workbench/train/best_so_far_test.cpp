@@ -5,10 +5,11 @@
 #include <limits>
 
 #include "core/kernel/config/metric_names.h"
+#include "core/workbench/score/confusion_matrix.h"
+#include "core/workbench/score/entity_metrics.h"
+#include "core/workbench/score/multi_label_metrics.h"
+#include "core/workbench/score/regression_metrics.h"
 #include "core/workbench/train/best_so_far.h"
-#include "core/workbench/train/entity_metrics.h"
-#include "core/workbench/train/multi_label_metrics.h"
-#include "core/workbench/train/regression_metrics.h"
 #include "core/workbench/train/run_directory.h"
 
 #include <switchyard_test.h>
@@ -118,7 +119,7 @@ TEST_CASE("evaluations are read from metrics.jsonl up to a step") {
 
 TEST_CASE("what evaluations tell has the names that train.keep_best may have") {
     config::Config config;
-    const auto check = [&](const train::Metrics& metrics) {
+    const auto check = [&](const score::Metrics& metrics) {
         REQUIRE_FALSE(metrics.empty());
         const auto names = config::metric_names(config);
         for (const auto& [name, value] : metrics) {
@@ -128,15 +129,26 @@ TEST_CASE("what evaluations tell has the names that train.keep_best may have") {
     };
     config.task.labels = {"height", "width"};
     config.task.kind = config::TaskKind::regression;
-    train::RegressionColumn column;
+    score::RegressionColumn column;
     for (const double value : {1.0, 2.0, 4.0}) column.add(value, value + 1.0);
-    check(train::regression_metrics({column, column}, config.task.labels));
+    check(score::regression_metrics({column, column}, config.task.labels));
     config.task.kind = config::TaskKind::multi_label;
-    train::MultiLabelCounts counts(2);
+    score::MultiLabelCounts counts(2);
     counts.add(std::vector<double>{1.0, -1.0}, std::vector<double>{1.0, 0.0});
     check(counts.metrics(config.task.labels));
     config.task.kind = config::TaskKind::token_classification;
     CHECK_FALSE(has(config::metric_names(config), "entity_f1"));
-    config.task.labels = {"O", "B-X"};
-    check(train::EntityCounts().metrics());
+    config.task.labels = {"O", "B-X", "I-X"};
+    score::EntityCounts entities;
+    entities.add({"B-X", "O"}, {"B-X", "I-X"});
+    check(entities.metrics());
+    for (const auto kind : {config::TaskKind::classification, config::TaskKind::next_sentence,
+                            config::TaskKind::token_classification}) {
+        config.task = {};
+        config.task.kind = kind;
+        config.task.labels = {"a", "b"};
+        score::ConfusionMatrix confusion(config::label_names(config));
+        for (const std::size_t label : {0, 1, 1}) confusion.add(label, 1);
+        check(confusion.metrics());
+    }
 }

@@ -23,7 +23,8 @@ using Files = std::map<std::string, std::string>;
 
 // What an interrupted run must end with, byte for byte: no times stand in it.
 bool is_kept(const std::string& file) {
-    return file.starts_with("checkpoints/") || file.starts_with("model/") || file == "vocab.txt";
+    const bool of_model = file.starts_with("model/") && file != "model/README.md";  // which has the command
+    return file.starts_with("checkpoints/") || of_model || file == "vocab.txt";
 }
 
 // What grows line by line, and may end in the middle of one; and the lock, which is written in place.

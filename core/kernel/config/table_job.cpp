@@ -43,7 +43,8 @@ Section data_section() {
                            "none comes twice, or when all have and the others began again",
                            {}, {.also = "stopping_strategy"});
     rows.add<&D::eval_fraction>("eval_fraction",
-                                "share of the texts held out by a hash of the text, where eval names no file",
+                                "share of the texts held out by a hash of the text, where eval names no "
+                                "file; 0: none, and nothing is evaluated",
                                 within(0, 0.9), {.also = "eval_share validation_split"});
     rows.add<&D::text_column>("text_column", "column of the text; \"#0\" is the first", {}, {.also = "text"});
     rows.add<&D::pair_column>("pair_column", "column of a second text; empty: none");

@@ -67,12 +67,6 @@ std::string phases_problem(const Config& config) {
     return "";
 }
 
-std::string held_out_problem(const Config& config) {
-    if (!config.data.eval.empty() || config.data.eval_fraction > 0.0) return "";
-    return told_at(config, "data.eval_fraction") +
-           "no text was held out for evaluation; raise it or name files in data.eval";
-}
-
 std::string vocabulary_size_problem(const Config& config, std::int64_t pieces) {
     if (pieces <= config.model.vocab_size) return "";
     const auto& data = config.data;

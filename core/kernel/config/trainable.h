@@ -20,7 +20,6 @@ std::string labels_problem(const Config& config);
 std::string files_problem(const Config& config);
 std::string vocabulary_problem(const Config& config);
 std::string phases_problem(const Config& config);
-std::string held_out_problem(const Config& config);
 // `pieces`: of the vocabulary that the tokenizer has.
 std::string vocabulary_size_problem(const Config& config, std::int64_t pieces);
 

@@ -31,6 +31,7 @@ Action setup_bench(CLI::App& command);
 Action setup_config_check(CLI::App& command);
 Action setup_model(CLI::App& command);
 Action setup_train(CLI::App& command);
+Action setup_evaluate(CLI::App& command);
 Action setup_predict(CLI::App& command);
 Action setup_generate(CLI::App& command);
 Action setup_diagnose(CLI::App& command);

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
     attach(commands, "bench", cli::setup_bench);
     attach(commands, "compare", cli::setup_compare);
     attach(commands, "train", cli::setup_train);
+    attach(commands, "evaluate", cli::setup_evaluate);
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
     attach(commands, "diagnose", cli::setup_diagnose);

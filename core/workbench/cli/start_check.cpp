@@ -52,7 +52,6 @@ public:
         check_weights();
         if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::phases_problem(config_));
-        add(config::held_out_problem(config_));
         check_vocabulary();
         if (problems_.empty()) check_data();
         return std::move(problems_);

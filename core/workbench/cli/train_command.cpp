@@ -18,6 +18,7 @@
 #include "core/kernel/config/show.h"
 #include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/export_model.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/resumption.h"
@@ -208,38 +209,13 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     return result;
 }
 
-bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files) {
-    return files.size() == 1 && files[0].name == "vocab.txt";
-}
-
-void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
-    if (files.empty()) return;
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw Failure(folder + ": error: cannot be made: " + error.message());
-    for (const auto& file : files) write_file(folder + "/" + file.name, file.bytes);
-}
-
-// An encoder begins and ends no text; its config.json names neither.
-model::SpecialTokens special_tokens(const train::Session& session) {
-    const auto& ids = session.tokenizer().specials();
-    model::SpecialTokens tokens{session.tokenizer().filling(), {}, {}};
-    if (session.config().model.type == config::ModelType::bert) return tokens;
-    if (ids.bos >= 0) tokens.bos = ids.bos;
-    if (ids.eos >= 0) tokens.eos = ids.eos;
-    return tokens;
-}
-
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
              const train::TrainingState& state, Clock::time_point begun, train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
-        const auto tokens = special_tokens(session);
-        if (const auto error = model::save_weights(run.file("model"), config, session.parameters(), tokens)) {
+        if (const auto error = export_model(session, run, result.eval)) {
             result.outcome = train::Outcome::failed;
             result.error = *error;
-        } else if (const auto files = session.tokenizer().files(); !is_vocabulary_alone(files)) {
-            write_files(run.file("model"), files);  // so that the folder is a whole model for others
         }
     }
     const std::chrono::duration<double> wall = Clock::now() - begun;
@@ -264,7 +240,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
                       " (train.patience); to go on, raise train.patience and resume\n");
     }
     std::cout << run.path() << ": " << result.progression.step << " steps, evaluation "
-              << quality_text(result.eval) << std::endl;
+              << (result.eval.complete ? quality_text(result.eval) : "none") << std::endl;
     if (result.best)
         std::cout << "best: " << config.train.keep_best << " " << result.best->value << " at step "
                   << result.best->step << ", " << run.path() << "@best" << std::endl;
@@ -276,6 +252,14 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
 train::SaveSizes save_sizes(train::Session& session, const train::TrainingState& state) {
     const auto memory = training_memory(session, state);
     return {memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+}
+
+void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
+    if (files.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw Failure(folder + ": error: cannot be made: " + error.message());
+    for (const auto& file : files) write_file(folder + "/" + file.name, file.bytes);
 }
 
 // A vocab.txt alone lies beside the configuration, other files in a folder of their own.

@@ -8,23 +8,13 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/bench/measure/statistics.h"
+#include "core/workbench/cli/evaluation_json.h"
 #include "core/workbench/compare/arms/executed_json.h"
 
 namespace switchyard::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json rows_json(const data::RowCounts& rows) {
-    return {{"read", rows.read},
-            {"used", rows.used},
-            {"truncated", rows.truncated},
-            {"split", rows.split},
-            {"skipped", rows.skipped},
-            {"empty", rows.empty},
-            {"invalid_utf8", rows.invalid_utf8},
-            {"with_nul", rows.with_nul}};
-}
 
 ordered_json sources_json(const std::vector<data::SourceCounts>& sources) {
     ordered_json list = ordered_json::array();
@@ -95,20 +85,6 @@ ordered_json loader_json(const runtime::LoaderStats& stats) {
     return json;
 }
 
-// With more classes it would be more than a reader of JSON takes (core/kernel/base/limits.h).
-constexpr std::size_t written_classes = 1000;
-
-ordered_json confusion_json(const score::ConfusionMatrix& confusion) {
-    const auto classes = confusion.labels().size();
-    auto counts = ordered_json::array();
-    for (std::size_t right = 0; right < classes; ++right) {
-        auto row = ordered_json::array();
-        for (std::size_t told = 0; told < classes; ++told) row.push_back(confusion.count(right, told));
-        counts.push_back(std::move(row));
-    }
-    return {{"labels", confusion.labels()}, {"counts", std::move(counts)}};
-}
-
 }  // namespace
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
@@ -157,13 +133,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                                  {"uncaptured", result.graphs.uncaptured}};
     }
     if (result.eval.complete) {
-        auto& eval = summary["eval"] = {{"loss", result.eval.loss}, {"labels", result.eval.labels}};
-        if (result.eval.accuracy) eval["accuracy"] = *result.eval.accuracy;
-        if (result.eval.perplexity) eval["perplexity"] = *result.eval.perplexity;
-        for (const auto& [name, value] : result.eval.metrics) eval["metrics"][name] = value;
-        const auto& confusion = result.eval.confusion;
-        if (confusion && confusion->labels().size() <= written_classes)
-            eval["confusion"] = confusion_json(*confusion);
+        summary["eval"] = evaluation_json(result.eval, *session.data().eval, session.tokenizer());
     }
     const auto& train = session.config().train;
     if (result.best) {

@@ -101,13 +101,14 @@ void warn_constant(const std::vector<double>& values, const config::Config& conf
     }
 }
 
-void scale(const Parts& train, LabelledTexts& eval, const config::Config& config, Splits& splits) {
+void scale(const Parts& train, LabelledTexts& eval, const config::Config& config, const LabelScale& known,
+           Splits& splits) {
     std::vector<double> values;
     for (const auto& texts : train)
         values.insert(values.end(), texts->values().begin(), texts->values().end());
     warn_constant(values, config, splits.warnings);
     if (!config.task.standardize) return;
-    splits.scale = scale_of(values, label_columns(config).size());
+    splits.scale = known.mean.empty() ? scale_of(values, label_columns(config).size()) : known;
     for (const auto& texts : train) texts->set_scale(splits.scale);
     eval.set_scale(splits.scale);
 }
@@ -140,7 +141,8 @@ Sample LabelledTexts::get(std::int64_t index, std::int64_t) const {
     return sample;
 }
 
-Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer) {
+Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer,
+                           const LabelScale& known) {
     const auto& data = config.data;
     const auto max_length = config.batch.max_length;
     Parts train;
@@ -181,7 +183,7 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
     set_samples(data, static_cast<std::uint64_t>(config.run.seed), {train.begin(), train.end()}, eval,
                 splits);
     if (config.task.kind == config::TaskKind::regression) {
-        scale(train, *eval, config, splits);
+        scale(train, *eval, config, known, splits);
     } else {
         warn_unseen(train_key(data), train, config, splits.warnings);
         warn_unseen(eval_key(data), {eval}, config, splits.warnings);

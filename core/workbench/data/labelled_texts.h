@@ -34,7 +34,8 @@ private:
 };
 
 // Texts with what label_columns.h says of the task. Numbers of a regression are scaled by those of the
-// training texts, if task.standardize says so.
-Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer);
+// training texts, or by `known` where it is given, if task.standardize says so.
+Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokenizer,
+                           const LabelScale& known = {});
 
 }  // namespace switchyard::data

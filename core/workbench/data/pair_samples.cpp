@@ -1,5 +1,7 @@
 #include "core/workbench/data/pair_samples.h"
 
+#include <optional>
+
 namespace switchyard::data {
 namespace {
 
@@ -12,6 +14,24 @@ std::vector<std::int64_t> ended(std::vector<std::int64_t> ids, std::int64_t eos,
     }
     ids.push_back(eos);
     return ids;
+}
+
+SplitRequest request_of(const config::DataConfig& data, const Tokenizer& tokenizer) {
+    SplitRequest request{data, {data.text_column, data.target_column}};
+    request.parallel = data.target_column.empty();
+    request.tokenizer = &tokenizer;
+    return request;
+}
+
+std::optional<RowUse> why_unusable(const Row& row, const config::DataConfig& data,
+                                   const Tokenizer& tokenizer) {
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+        const auto& text = row.values[i];
+        if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return RowUse{false, false, "", {}};
+        if (auto fault = tokenizer.problem_in(text); !fault.empty())
+            return unusable_text(std::move(fault), text, data.bad_row, i);
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -38,17 +58,9 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
         train.push_back(std::make_shared<PairSamples>(start));
     const auto eval = std::make_shared<PairSamples>(start);
     Splits splits;
-    SplitRequest request{data, {data.text_column, data.target_column}};
-    request.parallel = data.target_column.empty();
-    request.tokenizer = &tokenizer;
+    const auto request = request_of(data, tokenizer);
     const auto use = [&](const RowWay& way, const Row& row) -> RowWork {
-        for (std::size_t i = 0; i < row.values.size(); ++i) {
-            const auto& text = row.values[i];
-            if (text.find_first_not_of(" \t\r\n\v\f") == std::string::npos)
-                return RowUse{false, false, "", {}};
-            if (auto fault = tokenizer.problem_in(text); !fault.empty())
-                return unusable_text(std::move(fault), text, data.bad_row, i);
-        }
+        if (auto unusable = why_unusable(row, data, tokenizer)) return *unusable;
         const auto take = [&, to = way.eval ? eval : train[way.source]](TokenLists tokens) {
             RowUse used;
             const auto eos = tokenizer.specials().eos;
@@ -63,6 +75,18 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
     read_splits(request, use, splits);
     set_samples(data, 0, {train.begin(), train.end()}, eval, splits);
     return splits;
+}
+
+std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer) {
+    std::vector<TextPair> pairs;
+    Splits splits;
+    const auto use = [&](const RowWay&, const Row& row) -> RowWork {
+        if (auto unusable = why_unusable(row, data, tokenizer)) return *unusable;
+        pairs.push_back({row.values[0], row.values[1]});
+        return RowUse{};
+    };
+    read_splits(request_of(data, tokenizer), use, splits);
+    return pairs;
 }
 
 }  // namespace switchyard::data

@@ -31,4 +31,10 @@ private:
 // Both texts are cut to `max_length` tokens, eos included.
 Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer);
 
+// What the texts themselves are, row by row as read_pairs takes them: to compare answers with.
+struct TextPair {
+    std::string source, target;
+};
+std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer);
+
 }  // namespace switchyard::data

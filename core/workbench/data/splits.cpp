@@ -230,9 +230,12 @@ void warn(const char* key, const RowCounts& rows, std::vector<std::string>& warn
                            " NUL bytes: is this text, in an encoding of one byte a character or UTF-8?");
 }
 
+// data.eval_fraction = 0: nothing is held out, and nothing is evaluated.
+bool evaluates(const config::DataConfig& data) { return !data.eval.empty() || data.eval_fraction > 0.0; }
+
 void require_samples(const config::DataConfig& data, const SampleSource& train, const SampleSource& eval,
                      Splits& splits) {
-    if (train.size() == 0) {
+    if (train.size() == 0 && data.given()) {
         const auto& rows = splits.train_rows;
         const auto& held_out = data.eval.empty() ? splits.eval_rows : RowCounts{};
         const auto empty = rows.empty + held_out.empty;
@@ -241,7 +244,7 @@ void require_samples(const config::DataConfig& data, const SampleSource& train, 
             " read" + (empty > 0 ? ", " + std::to_string(empty) + " without any text" : "") + ")");
         if (data.eval.empty()) return;  // nothing could have been held out
     }
-    if (eval.size() == 0) {
+    if (eval.size() == 0 && evaluates(data)) {
         splits.problems.push_back(
             data.eval.empty()
                 ? "data.eval_fraction: no text was held out for evaluation; raise it or name files "
@@ -300,7 +303,7 @@ SplitRequest text_request(const config::DataConfig& data, const std::vector<std:
     SplitRequest request{data, {data.text_column}};
     for (const auto& column : more)
         if (!column.empty()) request.columns.push_back(column);
-    request.parallel = !data.target_train.empty();
+    request.parallel = !data.target_train.empty() || !data.target_eval.empty();
     request.documents = !request.parallel && request.columns.size() == 1;
     return request;
 }

@@ -10,6 +10,7 @@ namespace switchyard::report {
 std::string verdict_section(const RunRecord& run);
 std::string curves_section(const RunRecord& run);
 std::string confusion_section(const RunRecord& run);
+std::string worst_section(const RunRecord& run);
 std::string stacks_section(const StackTimes& stacks);
 std::string plan_section(const RunRecord& run);
 std::string memory_section(const RunRecord& run);

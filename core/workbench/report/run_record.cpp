@@ -123,6 +123,18 @@ std::optional<score::ConfusionMatrix> read_confusion(const Json& json) {
     return matrix;
 }
 
+std::vector<WorstSample> read_worst(const Json& json) {
+    constexpr std::size_t most = 100;
+    std::vector<WorstSample> worst;
+    if (!json.is_array()) return worst;
+    for (const auto& one : json) {
+        if (worst.size() == most) break;
+        worst.push_back(
+            {text_of(one, "label"), text_of(one, "predicted"), text_of(one, "text"), number_of(one, "loss")});
+    }
+    return worst;
+}
+
 Summary read_summary(const Json& json) {
     Summary summary;
     summary.status = text_of(json, "status");
@@ -146,6 +158,7 @@ Summary read_summary(const Json& json) {
         }
     }
     summary.confusion = read_confusion(member(member(json, "eval"), "confusion"));
+    summary.worst = read_worst(member(member(json, "eval"), "worst"));
     const auto& best = member(json, "best");
     summary.best_step = number_of(best, "step");
     summary.best_value = number_of(best, "value");

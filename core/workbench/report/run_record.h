@@ -41,6 +41,11 @@ struct Executed {
     std::int64_t calls = 0;
 };
 
+struct WorstSample {
+    std::string label, predicted, text;
+    std::optional<double> loss;  // none: not finite
+};
+
 struct Summary {
     std::string status, error;
     std::optional<double> steps, process_steps, skipped_steps;
@@ -50,8 +55,9 @@ struct Summary {
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"
     std::optional<score::ConfusionMatrix> confusion;
-    std::optional<double> best_step, best_value;               // with train.keep_best
-    std::string best_metric;                                   // "eval.accuracy"
+    std::vector<WorstSample> worst;
+    std::optional<double> best_step, best_value;  // with train.keep_best
+    std::string best_metric;                      // "eval.accuracy"
     std::optional<double> peak_bytes;
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data

@@ -30,6 +30,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     std::int64_t hits = 0;
     bool with_logits = !config.task.float_labels();
     const auto metrics = eval_metrics(config, hooks.scale);
+    WorstSamples worst(config, hooks.scale);
     Batch batch;
     for (std::int64_t done = 0; loader.next(batch); ++done) {
         if (hooks.stop && hooks.stop()) break;
@@ -38,6 +39,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
         if (metrics) metrics->add(batch, task);
+        worst.add(batch, task);
         with_logits = with_logits && task.logits.defined();
         if (with_logits && task.logits.size(0) > 0) {
             const auto counted = task.targets.ne(loss.ignore_index);
@@ -47,6 +49,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.complete = done + 1 == total;
     }
     plan.precision().end_step();
+    result.worst = worst.samples();
     const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
     result.loss = sum / labels;
     if (with_logits) result.accuracy = static_cast<double>(hits) / labels;

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/data_loader_op.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/train/eval_metrics.h"
+#include "core/workbench/train/worst_samples.h"
 
 namespace switchyard::train {
 
@@ -22,6 +24,7 @@ struct EvalResult {
     std::optional<double> perplexity;                 // exp(loss), where words are predicted
     score::Metrics metrics;                           // eval_metrics.h
     std::optional<score::ConfusionMatrix> confusion;  // of labels that exclude each other
+    std::vector<WorstSample> worst;                   // of tasks with a label for a whole text
     std::int64_t labels = 0;
     std::int64_t samples = 0;
 };

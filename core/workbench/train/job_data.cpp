@@ -43,7 +43,8 @@ std::vector<std::string> with_places(const config::Config& config, std::vector<s
     return problems;
 }
 
-data::Splits read(const config::Config& config, const std::shared_ptr<const data::Tokenizer>& tokenizer) {
+data::Splits read(const config::Config& config, const std::shared_ptr<const data::Tokenizer>& tokenizer,
+                  const data::LabelScale& scale = {}) {
     using Kind = config::TaskKind;
     const auto& data = config.data;
     const auto length = config.batch.max_length;
@@ -56,7 +57,7 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
         case Kind::classification:
         case Kind::regression:
         case Kind::multi_label:
-            return data::read_labelled_texts(config, *tokenizer);
+            return data::read_labelled_texts(config, *tokenizer, scale);
         case Kind::masked_lm:
             return language(data::LanguageTask::masked);
         case Kind::causal_lm:
@@ -70,6 +71,17 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
             return data::read_next_sentences(config, *tokenizer);
     }
     throw std::logic_error("a task without a reader");
+}
+
+config::Config with_eval_files(config::Config config, const EvalFiles& files) {
+    auto& data = config.data;
+    data.train.clear();
+    data.sources.clear();
+    data.target_train.clear();
+    data.eval = files.files;
+    data.target_eval = files.targets;
+    data.max_rows = 0;
+    return config;
 }
 
 }  // namespace
@@ -102,6 +114,22 @@ data::Splits read_data(const config::Config& config,
     auto splits = read(config, tokenizer);
     throw_problems(config, std::move(splits.problems));
     return splits;
+}
+
+data::Splits read_eval_files(const config::Config& config,
+                             const std::shared_ptr<const data::Tokenizer>& tokenizer, const EvalFiles& files,
+                             const data::LabelScale& scale) {
+    constexpr std::string_view key = "data.eval: ";  // which nobody wrote
+    auto splits = read(with_eval_files(config, files), tokenizer, scale);
+    for (auto& problem : splits.problems)
+        if (problem.starts_with(key)) problem.erase(0, key.size());
+    throw_problems(config, std::move(splits.problems));
+    return splits;
+}
+
+std::vector<data::TextPair> read_eval_pairs(const config::Config& config, const data::Tokenizer& tokenizer,
+                                            const EvalFiles& files) {
+    return data::read_text_pairs(with_eval_files(config, files).data, tokenizer);
 }
 
 LoaderParams loader_params(const config::Config& config, std::int64_t pad, bool training) {

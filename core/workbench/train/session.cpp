@@ -100,6 +100,10 @@ void Session::load_data() {
     plan_text_ += describe_order(config_, data_.train->size());
 }
 
+void Session::load_eval_files(const EvalFiles& files, const data::LabelScale& scale) {
+    data_ = read_eval_files(config_, tokenizer_, files, scale);
+}
+
 LoaderParams Session::params(bool training) const {
     return loader_params(config_, tokenizer_ ? tokenizer_->filling() : 0, training);
 }
@@ -135,7 +139,8 @@ Trainer Session::make_trainer() {
                           " samples; expected a batch.size of at most that"});
     }
     return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
-                    &start_eval_loader(*data_.eval), plan_text_, graphs(), data_.scale});
+                    data_.eval->size() > 0 ? &start_eval_loader(*data_.eval) : nullptr, plan_text_, graphs(),
+                    data_.scale});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {

@@ -40,6 +40,8 @@ public:
     // with all problems.
     void load_tokenizer();
     void load_data();
+    // Instead of load_data: data().eval only.
+    void load_eval_files(const EvalFiles& files, const data::LabelScale& scale);
 
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.

@@ -158,6 +158,17 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
     REQUIRE(json["samples"].size() == 6);
     CHECK(json["samples"][3]["prompt"] == "dog");
     CHECK(json["samples"][3]["text"] == "Hund");
+    // Answers that are all right, of too few words for BLEU; then one of four that has no letter in common.
+    const auto scores =
+        run_json({"evaluate", job.file("run"), job.file("a.en"), "--targets", job.file("a.de"), "--bleu"}, 0);
+    CHECK(scores["chrf"].get<double>() == Approx(100.0));
+    CHECK(scores["bleu"] == 0.0);
+    CHECK(scores["loss"].get<double>() > 0.0);
+    const auto other = job.files().write("other.de", "Hund\nKatze\nVogel\nxyz\n");
+    const auto less =
+        run_json({"evaluate", job.file("run"), job.file("a.en"), "--targets", other, "--bleu"}, 0);
+    CHECK(less["chrf"].get<double>() < 100.0);
+    CHECK(less["loss"].get<double>() > scores["loss"].get<double>());
 }
 
 TEST_CASE("a t5 learns spans, whole texts or blocks") {

@@ -67,6 +67,20 @@ TEST_CASE("of many labels a report lists what is taken for what most often") {
     CHECK_THAT(html, !contains("data-label=\"Label\"><div>label 199</div>"));
 }
 
+TEST_CASE("a report shows the samples of the largest loss") {
+    const auto folder = switchyard::test::temporary_dir("worst");
+    std::ofstream(folder / "summary.json")
+        << R"({"status": "finished", "steps": 4, "eval": {"loss": 0.5, "labels": 7, "worst": [)"
+        << R"({"loss": 3.25, "label": "<bad>", "predicted": "good", "text": "a & b)" << std::string(500, 'x')
+        << R"("}, {"loss": null, "label": "good", "predicted": "bad", "text": ""}, 3]}})";
+    const auto html = run_report(read_run(folder.string()), nullptr);
+    CHECK(unbalanced(html) == "");
+    for (const char* text :
+         {"<h2>Largest losses</h2>", "&lt;bad&gt;", "3.25", "not finite", "a &amp; bxxx", "x…"})
+        CHECK_THAT(html, contains(text));
+    CHECK_THAT(html, !contains(std::string(450, 'x')));
+}
+
 TEST_CASE("a confusion matrix that is none is not shown") {
     for (const char* confusion :
          {"null", "[]", "{}", R"({"labels": ["a"]})", R"({"labels": [], "counts": []})",

@@ -1,0 +1,23 @@
+// RUN/model: what a run leaves for others, a folder that transformers loads as model and tokenizer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/workbench/data/tokenizers/tokenizer.h"
+#include "core/workbench/train/evaluate.h"
+#include "core/workbench/train/run_directory.h"
+#include "core/workbench/train/session.h"
+
+namespace switchyard::cli {
+
+// Whether a tokenizer is a vocab.txt and nothing else.
+bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files);
+
+// Makes the folder: weights, config.json, the files of the tokenizer, and README.md, a model card with the
+// scores of `eval`, the last evaluation.
+base::FileError export_model(train::Session& session, const train::RunDirectory& run,
+                             const train::EvalResult& eval);
+
+}  // namespace switchyard::cli

@@ -153,6 +153,7 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"train",
          {with({"train", a.config, "--run", a.folder_of_run}, steps),
           {"train", a.not_there, "--run", a.folder_of_run}}},
+        {"evaluate", {{"evaluate", a.folder_of_run, steering_name}, {"evaluate", a.not_there, "rows.tsv"}}},
         {"predict",
          {{"predict", a.folder_of_run, steering_name, "a film"}, {"predict", a.not_there, "text"}}},
         {"generate", {{"generate", a.folder_of_run}, {"generate", a.not_there}}},

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/kernel/base/joined.h"
 #include "core/kernel/config/trainable.h"
 
 #include "core/kernel/runtime/operations/bind.h"
@@ -72,16 +73,37 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
       eval_loader_(
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {}
 
+namespace {
+
+// Names that transformers give where nobody gave any.
+bool is_numbered(const std::string& label) { return label.starts_with("LABEL_"); }
+
+// A classifier tells its classes by their numbers alone.
+void check_labels(const config::Config& config, const std::vector<std::string>& theirs,
+                  model::LoadedWeights& weights) {
+    const auto& ours = config.task.labels;
+    const bool fresh = std::ranges::find(weights.fresh, "classifier.weight") != weights.fresh.end();
+    if (fresh || theirs.empty() || ours.empty() || ours == theirs || is_numbered(theirs.front())) return;
+    const auto what = "the classifier of " + weights.file + " was trained for " + base::joined(theirs);
+    if (std::ranges::is_permutation(ours, theirs))
+        throw InputError({config::told_at(config, "task.labels") + what +
+                          ", in this order; expected the same order, got " + base::joined(ours)});
+    weights.notes.push_back(what + "; its values are what that for " + base::joined(ours) + " begins with");
+}
+
+}  // namespace
+
 void Session::load_initial_weights() {
     const auto& path = config_.train.weights;
     if (path.empty()) return;
     std::error_code ignored;
-    std::vector<std::string> notes;
+    std::vector<std::string> notes, labels;
     const auto description = path + "/config.json";
     if (std::filesystem::exists(description, ignored)) {
         const auto theirs = model::read_huggingface_config(description);
         if (!theirs.error.empty()) throw InputError({theirs.error});
         notes = theirs.notes;
+        labels = theirs.labels;
         auto problems = model::differences(config_.model, theirs.model);
         for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
         if (!problems.empty()) throw InputError(problems);
@@ -91,6 +113,7 @@ void Session::load_initial_weights() {
     weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
     weights_.notes = std::move(notes);
+    check_labels(config_, labels, weights_);
 }
 
 void Session::load_tokenizer() { tokenizer_ = open_tokenizer(config_); }

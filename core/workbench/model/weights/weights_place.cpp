@@ -10,6 +10,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
 
 namespace switchyard::model {
@@ -72,7 +73,9 @@ WeightsPlace with_problem(const std::string& path, const std::string& problem) {
 
 // Names beside the index only: it came from somewhere else, and leads nowhere else.
 bool is_beside(const std::string& name) {
-    return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+    constexpr std::size_t longest = 255;  // of a name on Linux
+    return !name.empty() && name.size() <= longest && name.find('/') == std::string::npos && name != "." &&
+           name != "..";
 }
 
 WeightsPlace read_index(const std::string& path) {
@@ -88,8 +91,9 @@ WeightsPlace read_index(const std::string& path) {
         for (const auto& [tensor, name] : map->items()) {
             if (!name.is_string() || !is_beside(name.get<std::string>()))
                 return with_problem(
-                    path, "weight_map: " + tensor + ": expected the name of a file beside it, got " +
-                              name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+                    path,
+                    "weight_map: " + base::quoted(tensor) + ": expected the name of a file beside it, got " +
+                        base::quoted(name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
             const auto file = (folder / name.get<std::string>()).string();
             if (!is_there(file)) return with_problem(file, "is not there; " + path + " names it");
             place.file_of[tensor] = file;

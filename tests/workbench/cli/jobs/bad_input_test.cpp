@@ -183,7 +183,7 @@ TEST_CASE("a job whose parts do not fit each other is refused") {
         {{"task.labels=[\"good\", \"bad\", \"good\"]"}, {"--set #1: error: task.labels", "good"}},
         {{"run.phases=[\"train\"]"}, {"run.phases: ", "eval"}},
         {{"attention.backend=flashy"}, {"flashy"}},
-        {{"data.eval_fraction=0.0"}, {"--set #1: error: data.eval_fraction: no text was held out"}},
+        {{"data.eval_fraction=1e-12"}, {"--set #1: error: data.eval_fraction: no text was held out"}},
         {{"batch.size=100", "data_loader.drop_last=true"},
          {"--set #1: error: batch.size: data_loader.drop_last leaves no batch of 52 samples"}},
     };
@@ -234,6 +234,23 @@ TEST_CASE("a key that was left out is told with the place of its section") {
     const auto vocabulary = without("vocabulary = \"vocab.txt\"\n");
     check_refused(run({"train", vocabulary, "--run", job.run_folder("run")}),
                   {vocabulary + ":24: error: data.vocabulary: is missing; expected the path of a tokenizer"});
+}
+
+TEST_CASE("a classifier of the same labels in another order is refused, one of other labels is told") {
+    const TinyJob job;
+    job.trained("base", {"train.steps=1"});
+    const auto weights = "train.weights=" + job.run_folder("base") + "/model";
+    const auto file = job.run_folder("base") + "/model/model.safetensors";
+    check_refused(run(job.train("turned", {weights, "task.labels=[\"good\", \"bad\"]", "train.steps=1"})),
+                  {"--set #2: error: task.labels: the classifier of " + file +
+                   " was trained for bad, good, in this order; expected the same order, got good, bad"});
+    CHECK_FALSE(fs::exists(job.run_folder("turned")));
+    const auto other = job.trained(
+        "other", {weights, "task.labels=[\"bad\", \"great\"]", "train.steps=1", "data.other_label=skip"});
+    INFO(other.err);
+    CHECK_THAT(other.err,
+               contains("warning: the classifier of " + file +
+                        " was trained for bad, good; its values are what that for bad, great begins with"));
 }
 
 TEST_CASE("weights in a form that is not read are told as what they are, and what to do") {

@@ -174,7 +174,7 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
                                    const train::RunDirectory& run, const std::string& facts,
                                    const train::StopSignal& stop) {
-    TrainRecord record(run, trainer, session.config().train.log_every);
+    TrainRecord record(run, trainer, session.config());
     train::TrainerHooks hooks;
     hooks.on_step = [&](const auto& report) { return record.step(report); };
     hooks.on_eval = [&](std::int64_t step, const auto& result) { return record.eval(step, result); };

@@ -4,11 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/cli/output.h"
 
 namespace switchyard::cli {
@@ -31,6 +34,11 @@ std::string share_text(const std::string& what, double share) {
     return percent < 1 ? "" : what + " " + std::to_string(percent) + " %";
 }
 
+// Of the step and the wait for its batches.
+double seconds_of(const train::StepReport& report) {
+    return std::max(report.milliseconds / 1000.0 + report.loader.wait_seconds, 1e-9);
+}
+
 }  // namespace
 
 std::string quality_text(const train::EvalResult& result) {
@@ -47,14 +55,29 @@ std::string quality_text(const train::EvalResult& result) {
 }
 
 TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer,
-                         std::int64_t log_every)
+                         const config::Config& config)
     : path_(run.file("metrics.jsonl")),
       metrics_(train::open_metrics(path_, trainer.state().progression.step, trainer.evaluates_first())),
       board_(run.file("tensorboard"), wall_time()),
-      log_every_(log_every) {}
+      log_every_(config.train.log_every),
+      lr_(config.optimizer.lr) {}
+
+void TrainRecord::Since::add(const train::StepReport& report, double seconds_of_step) {
+    seconds += seconds_of_step;
+    samples += report.samples;
+    tokens += report.tokens;
+    if (!std::isfinite(report.loss)) return;
+    loss += report.loss;
+    ++losses;
+}
+
+double TrainRecord::Since::mean_loss() const {
+    return losses > 0 ? loss / static_cast<double>(losses) : std::numeric_limits<double>::quiet_NaN();
+}
 
 std::string TrainRecord::step(const train::StepReport& report) {
     smooth(report);
+    since_.add(report, seconds_of(report));
     const double left = (static_cast<double>(report.total_steps - report.step)) * seconds_per_step_;
     progress_.show(
         {"train", report.step, report.total_steps, samples_per_second_, loss_, left, note(report)});
@@ -65,12 +88,20 @@ std::string TrainRecord::step(const train::StepReport& report) {
     }
     const bool due = report.step % log_every_ == 0 || report.step == report.total_steps;
     if (!due && report.nonfinite.empty()) return "";
+    const auto since = std::exchange(since_, {});
+    const double loss = report.nonfinite.empty() ? since.mean_loss() : report.loss;
+    const double lr = lr_ * report.lr_factor;
+    const double samples_per_second = static_cast<double>(since.samples) / since.seconds;
+    const double tokens_per_second = static_cast<double>(since.tokens) / since.seconds;
+    const auto peak_memory = machine::cpu_memory_stats().peak_bytes;
     nlohmann::ordered_json line{{"step", report.step},
                                 {"epoch", report.epoch},
-                                {"loss", report.loss},
-                                {"lr_factor", report.lr_factor},
+                                {"loss", loss},
+                                {"lr", lr},
                                 {"step_ms", report.milliseconds},
-                                {"samples_per_second", samples_per_second_}};
+                                {"samples_per_second", samples_per_second},
+                                {"tokens_per_second", tokens_per_second},
+                                {"peak_memory_bytes", peak_memory}};
     if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
     line["wait_ms"] = 1000.0 * report.loader.wait_seconds;
     line["padding_share"] = report.loader.padding_share();
@@ -80,10 +111,12 @@ std::string TrainRecord::step(const train::StepReport& report) {
     if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
     if (auto error = metrics_.write(line); !error.empty()) return error;
     board_.scalars(wall_time(), report.step,
-                   {{"train/loss", report.loss},
-                    {"train/lr_factor", report.lr_factor},
+                   {{"train/loss", loss},
+                    {"train/lr", lr},
                     {"train/grad_norm", report.grad_norm},
-                    {"train/samples_per_second", samples_per_second_},
+                    {"train/samples_per_second", samples_per_second},
+                    {"train/tokens_per_second", tokens_per_second},
+                    {"train/peak_memory_bytes", static_cast<double>(peak_memory)},
                     {"train/padding_share", report.loader.padding_share()},
                     {"train/wait_ms", 1000.0 * report.loader.wait_seconds}});
     return flush_board();
@@ -138,7 +171,7 @@ std::string TrainRecord::note(const train::StepReport& report) const {
 }
 
 void TrainRecord::smooth(const train::StepReport& report) {
-    const double seconds = std::max(report.milliseconds / 1000.0 + report.loader.wait_seconds, 1e-9);
+    const double seconds = seconds_of(report);
     const double rate = static_cast<double>(report.samples) / seconds;
     const double keep = started_ ? 0.95 : 0.0;
     if (std::isfinite(report.loss)) loss_ = keep * loss_ + (1.0 - keep) * report.loss;

@@ -18,7 +18,7 @@ std::string quality_text(const train::EvalResult& result);
 class TrainRecord {
 public:
     // Throws std::runtime_error naming the file that cannot be written.
-    TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, std::int64_t log_every);
+    TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, const config::Config& config);
 
     // Each gives an error text that names the file that cannot be written; empty: none.
     std::string step(const train::StepReport& report);
@@ -32,6 +32,14 @@ public:
     void finish() { progress_.finish(); }
 
 private:
+    // Steps since the last line, of this process: what is not finite is left out of the loss.
+    struct Since {
+        double loss = 0.0, seconds = 0.0;
+        std::int64_t losses = 0, samples = 0, tokens = 0;
+        void add(const train::StepReport& report, double seconds_of_step);
+        double mean_loss() const;
+    };
+
     std::string note(const train::StepReport& report) const;
     void smooth(const train::StepReport& report);
     std::string flush_board();
@@ -41,6 +49,8 @@ private:
     train::TensorBoardWriter board_;
     train::Progress progress_ = train::Progress::for_stderr();
     std::int64_t log_every_;
+    double lr_;  // optimizer.lr
+    Since since_;
     bool started_ = false;
     // Smoothed; seconds_per_step_ has the wait for data in it, wait_share_ is its share.
     double loss_ = 0.0, samples_per_second_ = 0.0, seconds_per_step_ = 0.0;

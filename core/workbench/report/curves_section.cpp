@@ -1,6 +1,5 @@
 // The loss, and what belongs to its course.
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/report_sections.h"
@@ -46,15 +45,6 @@ std::string small_figure(const std::string& title, const std::string& unit, cons
     return "<figure>\n<h3>" + escape(title) + "</h3>\n" + line_plot(plot, {380.0, 200.0, ""}) + "</figure>\n";
 }
 
-std::string learning_rate(const RunRecord& run) {
-    Points points = run.metrics->curve("lr_factor");
-    const double rate = std::strtod(run.configured("optimizer", "lr").c_str(), nullptr);
-    if (!(rate > 0.0))
-        return small_figure("Learning rate", "share of its highest", points, Hue::c, Curve::Look::line, true);
-    for (auto& point : points) point.y *= rate;
-    return small_figure("Learning rate", "per step", points, Hue::c, Curve::Look::line, true);
-}
-
 }  // namespace
 
 std::string curves_section(const RunRecord& run) {
@@ -68,11 +58,13 @@ std::string curves_section(const RunRecord& run) {
                      false) +
         small_figure("Perplexity", "of a token, held out", metrics.curve("eval_perplexity"), Hue::b,
                      Look::dots, false) +
-        learning_rate(run) +
+        small_figure("Learning rate", "per step", metrics.curve("lr"), Hue::c, Look::line, true) +
         small_figure("Gradient norm", "before clipping", metrics.curve("grad_norm"), Hue::d, Look::line,
                      true) +
         small_figure("Speed", "samples per second", metrics.curve("samples_per_second"), Hue::a, Look::line,
                      true) +
+        small_figure("Tokens", "per second, padding left out", metrics.curve("tokens_per_second"), Hue::b,
+                     Look::line, true) +
         small_figure("Padding", "share of a batch", metrics.curve("padding_share"), Hue::c, Look::line,
                      true) +
         small_figure("Wait for data", "ms before a step", metrics.curve("wait_ms"), Hue::d, Look::line, true);

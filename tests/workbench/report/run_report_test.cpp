@@ -39,9 +39,9 @@ const char* const plan =
    {"slot": "loss", "layers": "model", "phase": "eval", "how": "", "chosen": null, "error": "nobody serves it", "candidates": []}]})";
 
 const char* const metrics =
-    R"({"step":1,"loss":0.75,"lr_factor":0.5,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
-{"step":2,"loss":null,"lr_factor":1.0,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
-{"step":4,"loss":0.5,"lr_factor":0.25,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
+    R"({"step":1,"loss":0.75,"lr":0.5,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
+{"step":2,"loss":null,"lr":1.0,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
+{"step":4,"loss":0.5,"lr":0.25,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
 {"step":4,"eval_loss":0.6859,"eval_accuracy":0.8134}
 )";
 
@@ -204,7 +204,7 @@ TEST_CASE("a page stays below 500 KB however long the run") {
     for (int step = 1; step <= 60000; ++step) {
         const double value = step == 31415 ? 9.875 : 0.5 + 0.1 * ((step * 7919) % 101) / 101.0;
         lines << R"({"step":)" << step << R"(,"loss":)" << value << R"(,"grad_norm":)" << value
-              << R"(,"lr_factor":0.5,"samples_per_second":)" << value << "}\n";
+              << R"(,"lr":0.5,"samples_per_second":)" << value << "}\n";
         if (step % 50 == 0)
             lines << R"({"step":)" << step << R"(,"eval_loss":)" << value << R"(,"eval_accuracy":0.5})"
                   << '\n';

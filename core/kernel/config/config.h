@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/kernel/config/data_config.h"
+#include "core/kernel/config/group_config.h"
 #include "core/kernel/config/layer_rule.h"
 #include "core/kernel/config/model_config.h"
 #include "core/kernel/config/origin.h"
@@ -37,6 +38,7 @@ struct Config {
     PrecisionConfig precision;
     DataLoaderConfig data_loader;
     std::vector<LayerRule> layers;
+    std::vector<GroupConfig> groups;
 
     // By full key ("optimizer.lr", "attention.options.chunked.chunk_size"); keys that nobody wrote are
     // missing, or say what their default was derived from.

@@ -29,6 +29,7 @@ public:
             config_.origins[full_key(assignment)] = assignment.origin;
         }
         config_.data.sources = reading_.sources;
+        config_.groups = reading_.groups;
         for (const auto& section : sections()) {
             for (const auto& field : section.fields) set_usual(field);
         }

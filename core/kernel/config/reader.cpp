@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
+#include "core/kernel/config/group_table.h"
 #include "core/kernel/config/source_table.h"
 #include "core/kernel/config/suggest.h"
 #include "core/kernel/config/table.h"
@@ -47,7 +48,8 @@ std::string meant(const std::string& path, const std::string& name, bool per_lay
     }
     if (path == model_section && !per_layer) siblings.emplace_back(model_folder_key);
     if (path.empty() && per_layer) siblings.emplace_back("match");
-    if (path.empty() && !per_layer) siblings.insert(siblings.end(), {"preset", "include", "layer", "arm"});
+    if (path.empty() && !per_layer)
+        siblings.insert(siblings.end(), {"preset", "include", "layer", "arm", "group"});
     if (const auto near = suggest(name, siblings); !near.empty()) return key_below(path, near);
     return elsewhere.empty() ? suggest(key_below(path, name), all) : elsewhere;
 }
@@ -69,6 +71,8 @@ public:
                 read_rules(node);
             else if (node.name == "arm")
                 read_arms(node);
+            else if (node.name == group_path)
+                read_groups(node);
             else
                 read_member(node, "", reading_.assignments, false);
         }
@@ -236,46 +240,69 @@ private:
         reading_.rules.push_back(std::move(rule));
     }
 
+    // What the tables of one list have in common.
+    template <class Item>
+    struct List {
+        std::string path;  // "data.source"
+        const std::vector<ItemField<Item>>& fields;
+        std::string needed;  // the key that each table has
+        std::string what;    // that it says
+        std::size_t most;
+    };
+
     // Those that come later replace all before them: they are one value.
-    void read_sources(const Node& node) {
-        const std::string path(source_path);
-        const auto is_table = [](const Node& source) { return source.kind == Node::Kind::table; };
+    template <class Item>
+    void read_list(const Node& node, const List<Item>& list, std::vector<Item>& items) {
+        const auto is_table = [](const Node& item) { return item.kind == Node::Kind::table; };
         if (node.kind != Node::Kind::array || !std::ranges::all_of(node.children, is_table))
-            return report(node.place, path, "got " + describe(node),
-                          "[[data.source]] tables, each with `files`");
-        if (node.children.size() > most_sources)
-            return report(node.place, path, "there are too many sources",
-                          "at most " + std::to_string(most_sources));
-        reading_.sources.clear();
-        for (const auto& table : node.children) reading_.sources.push_back(read_source(table, path));
+            return report(node.place, list.path, "got " + describe(node),
+                          "[[" + list.path + "]] tables, each with `" + list.needed + "`");
+        if (node.children.size() > list.most)
+            return report(node.place, list.path, "there are too many tables",
+                          "at most " + std::to_string(list.most));
+        items.clear();
+        for (const auto& table : node.children) items.push_back(read_item(table, list));
     }
 
-    SourceConfig read_source(const Node& table, const std::string& path) {
-        SourceConfig source;
-        source.origin = origin_at(table.place);
+    template <class Item>
+    Item read_item(const Node& table, const List<Item>& list) {
+        Item item;
+        item.origin = origin_at(table.place);
         std::vector<std::string> known;
-        for (const auto& field : source_fields()) known.push_back(field.key);
+        for (const auto& field : list.fields) known.push_back(field.key);
         for (const auto& node : table.children) {
-            const auto key = key_below(path, node.name);
-            const auto field = std::ranges::find(source_fields(), node.name, &SourceField::key);
-            if (field == source_fields().end()) {
+            const auto key = key_below(list.path, node.name);
+            const auto field = std::ranges::find(list.fields, node.name, &ItemField<Item>::key);
+            if (field == list.fields.end()) {
                 report(node.name_place, key, "unknown key", known_names(known),
                        did_you_mean(suggest(node.name, known)));
                 continue;
             }
             auto value = check_value(*field, node, key, complain_);
             if (!value) {
-                reading_.doubtful.insert(path);
+                reading_.doubtful.insert(list.path);
                 continue;
             }
             if (field->path) make_absolute(*value);
-            field->set(source, *value);
+            field->set(item, *value);
         }
-        if (std::ranges::count(table.children, "files", &Node::name) == 0) {
-            reading_.doubtful.insert(path);
-            report(table.place, path + ".files", "is missing", "the files that the source is read from");
+        if (std::ranges::count(table.children, list.needed, &Node::name) == 0) {
+            reading_.doubtful.insert(list.path);
+            report(table.place, list.path + "." + list.needed, "is missing", list.what);
         }
-        return source;
+        return item;
+    }
+
+    void read_sources(const Node& node) {
+        const List<SourceConfig> list{std::string(source_path), source_fields(), "files",
+                                      "the files that the source is read from", most_sources};
+        read_list(node, list, reading_.sources);
+    }
+
+    void read_groups(const Node& node) {
+        const List<GroupConfig> list{std::string(group_path), group_fields(), "match",
+                                     "names of parameters, such as \"encoder.0.*\"", most_groups};
+        read_list(node, list, reading_.groups);
     }
 
     void read_arms(const Node& node) {

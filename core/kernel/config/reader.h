@@ -9,6 +9,7 @@
 
 #include "core/kernel/config/arm_config.h"
 #include "core/kernel/config/document.h"
+#include "core/kernel/config/group_config.h"
 #include "core/kernel/config/layer_rule.h"
 #include "core/kernel/config/load.h"
 #include "core/kernel/config/problem.h"
@@ -22,6 +23,7 @@ struct Reading {
     std::vector<LayerRule> rules;  // `layers` still empty
     std::vector<ArmConfig> arms;
     std::vector<SourceConfig> sources;
+    std::vector<GroupConfig> groups;
     std::vector<Problem> problems;
     std::size_t untold = 0;  // problems beyond most_problems
     // Keys for which something wrong was written: no conclusions are drawn from their values.
@@ -32,6 +34,7 @@ inline constexpr std::size_t most_problems = 100;
 inline constexpr std::size_t most_rules = 1000;
 inline constexpr std::size_t most_arms = 100;
 inline constexpr std::size_t most_sources = 1000;
+inline constexpr std::size_t most_groups = 1000;
 
 struct TextSource {
     std::string file;  // for problems

@@ -8,6 +8,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
+#include "core/kernel/config/group_table.h"
 #include "core/kernel/config/reader.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/config/source_table.h"
@@ -28,24 +29,31 @@ std::string default_text(const Field& field) {
     return different.size() == 1 ? *different.begin() : text;
 }
 
-// The keys of a [[data.source]] as those of a section.
-Section source_section() {
-    Section section{std::string(source_path), source_help, {}};
-    for (const auto& source : source_fields()) {
-        Field& field = section.fields.emplace_back(Field{static_cast<const ValueSpec&>(source), {}});
-        field.key = section.name + '.' + source.key;
+// The keys of the tables of a list as those of a section.
+template <class Item>
+Section list_section(std::string_view path, std::string_view help,
+                     const std::vector<ItemField<Item>>& fields) {
+    Section section{std::string(path), help, {}};
+    for (const auto& item : fields) {
+        Field& field = section.fields.emplace_back(Field{static_cast<const ValueSpec&>(item), {}});
+        field.key = section.name + '.' + item.key;
     }
     return section;
 }
 
 std::string heading(const Section& section) {
-    return section.name == source_path ? "[[" + section.name + "]]" : '[' + section.name + ']';
+    const bool list = section.name == source_path || section.name == group_path;
+    return list ? "[[" + section.name + "]]" : '[' + section.name + ']';
 }
 
 // The keys of the configuration, and the options of each component that has any.
 std::vector<Section> sections_with(const OptionSchemas* schemas) {
     std::vector<Section> all = sections();
-    all.insert(std::ranges::find(all, "data", &Section::name) + 1, source_section());
+    const auto add_after = [&](const char* name, Section section) {
+        all.insert(std::ranges::find(all, name, &Section::name) + 1, std::move(section));
+    };
+    add_after("data", list_section(source_path, source_help, source_fields()));
+    add_after("optimizer", list_section(group_path, group_help, group_fields()));
     for (const auto& [id, schema] : schemas != nullptr ? *schemas : OptionSchemas{}) {
         if (schema.empty()) continue;
         Section section{std::string(name(id.first)) + ".options." + key_text(id.second), {}, {}};
@@ -117,6 +125,10 @@ attention.backend = "theirs"    # the keys marked "layer" below
 [[data.source]]                 # instead of data.train: samples drawn by weight from several sources
 files = ["reviews/*.csv.gz"]    # the last file that has any says all of them
 weight = 3.0
+
+[[group]]                       # parameters that are trained in a way of their own, see below
+match = ["embeddings.*", "encoder.0.*"]
+lr_factor = 0.1
 
 [[arm]]                         # for `switchyard compare` only, see compare.md
 name = "half precision"

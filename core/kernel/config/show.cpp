@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/config/check_value.h"
+#include "core/kernel/config/group_table.h"
 #include "core/kernel/config/reader.h"
 #include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
@@ -63,13 +64,36 @@ void add_options(std::vector<Line>& lines, const Config& config, Kind kind) {
     }
 }
 
-void add_sources(std::vector<Line>& lines, const Config& config) {
-    for (const auto& source : config.data.sources) {
+template <class Item>
+void add_items(std::vector<Line>& lines, std::string_view path, const std::vector<Item>& items,
+               const std::vector<ItemField<Item>>& fields) {
+    for (const auto& item : items) {
         lines.push_back({"", ""});
-        lines.push_back({"[[" + std::string(source_path) + "]]", to_string(source.origin)});
-        for (const auto& field : source_fields())
-            lines.push_back({field.key + " = " + to_toml(field.get(source)), ""});
+        lines.push_back({"[[" + std::string(path) + "]]", to_string(item.origin)});
+        for (const auto& field : fields) lines.push_back({field.key + " = " + to_toml(field.get(item)), ""});
     }
+}
+
+template <class Item>
+nlohmann::json items_json(const std::vector<Item>& items, const std::vector<ItemField<Item>>& fields) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const auto& item : items) {
+        nlohmann::json entry{{"origin", to_string(item.origin)}};
+        for (const auto& field : fields) entry[field.key] = value_json(field.get(item));
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
+// What decides on which parameters are trained, and how.
+void add_canonical_groups(std::map<std::string, std::string>& values, const Config& config) {
+    std::string text;
+    for (const auto& group : config.groups) {
+        text += "group\n";
+        for (const auto& field : group_fields())
+            text += "  " + field.key + " = " + to_toml(field.get(group)) + '\n';
+    }
+    if (!text.empty()) values[std::string(group_path)] = text;
 }
 
 // What decides on the samples of [[data.source]], and where they are.
@@ -116,9 +140,10 @@ void show(std::ostream& out, const Config& config, bool origin) {
                 {field.key.substr(section.name.size() + 1) + " = " + value_text(field, field.get(config)),
                  config.where(field.key)});
         }
-        if (section.name == "data") add_sources(lines, config);
+        if (section.name == "data") add_items(lines, source_path, config.data.sources, source_fields());
         if (const auto kind = parse<Kind>(section.name)) add_options(lines, config, *kind);
     }
+    add_items(lines, group_path, config.groups, group_fields());
     for (const auto& rule : config.layers) {
         lines.push_back({"", ""});
         lines.push_back({"[[layer]]", ""});
@@ -147,11 +172,8 @@ nlohmann::json show_json(const Config& config) {
             {{"match", rule.match}, {"origin", to_string(rule.origin)}, {"values", std::move(changed)}});
     }
     nlohmann::json shown{{"values", std::move(values)}, {"layers", std::move(layers)}};
-    for (const auto& source : config.data.sources) {
-        nlohmann::json entry{{"origin", to_string(source.origin)}};
-        for (const auto& field : source_fields()) entry[field.key] = value_json(field.get(source));
-        shown["sources"].push_back(std::move(entry));
-    }
+    if (!config.data.sources.empty()) shown["sources"] = items_json(config.data.sources, source_fields());
+    if (!config.groups.empty()) shown["groups"] = items_json(config.groups, group_fields());
     return shown;
 }
 
@@ -162,6 +184,7 @@ std::map<std::string, std::string> canonical_values(const Config& config) {
         if (!left_to_plugin) values[key] = to_toml(value);
     });
     add_canonical_sources(values, config);
+    add_canonical_groups(values, config);
     std::string rules;
     for (const auto& rule : config.layers) {
         rules += "layer " + toml_string(rule.match) + '\n';

@@ -4,17 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include <switchyard/interfaces/value_spec.h>
+#include "core/kernel/config/list_table.h"
 #include "core/kernel/config/source_config.h"
-#include "core/kernel/config/value.h"
 
 namespace switchyard::config {
 
-struct SourceField : ValueSpec {  // its key is the name in the table: "weight"
-    bool path = false;            // names files, relative to the file that it is written in
-    Value (*get)(const SourceConfig&) = nullptr;
-    void (*set)(SourceConfig&, const Value&) = nullptr;
-};
+using SourceField = ItemField<SourceConfig>;
 
 inline constexpr std::string_view source_path = "data.source";
 inline constexpr std::string_view source_help =

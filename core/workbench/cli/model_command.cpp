@@ -10,12 +10,14 @@
 #include "core/workbench/cli/job.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/model/outline.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
 namespace {
 
 struct ModelOptions {
     JobOptions job;
+    bool parameters = false;
     JsonOption json;
 };
 
@@ -28,8 +30,34 @@ std::string scaled(double value, const char* unit) {
     return text.str();
 }
 
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+    std::string text;
+    for (const auto size : sizes) base::add_item(text, std::to_string(size), "x");
+    return text;
+}
+
+// Each parameter with what [[group]] says of it.
+int show_parameters(const ModelOptions& options, const config::Config& config) {
+    auto json = nlohmann::ordered_json::array();
+    Table table({"parameter", "shape", "trained"});
+    for (const auto& [name, sizes] : model::describe_parameters(config)) {
+        const auto* const group = train::group_of(config, name);
+        const bool frozen = group != nullptr && group->frozen;
+        const double factor = group != nullptr ? group->lr_factor : 1.0;
+        table.row({name, sizes_text(sizes),
+                   frozen          ? "no"
+                   : factor == 1.0 ? "yes"
+                                   : "optimizer.lr times " + base::digits(factor)});
+        json.push_back({{"name", name}, {"shape", sizes}, {"frozen", frozen}, {"lr_factor", factor}});
+    }
+    write_json(options.json, {{"parameters", json}});
+    if (!options.json.on_stdout()) std::cout << table.render();
+    return Exit::fine;
+}
+
 int show_model(const ModelOptions& options) {
     const auto job = load_job_by_manifests(options.job);
+    if (options.parameters) return show_parameters(options, job.config);
     const auto parts = model::describe(job.config);
     model::ModelPart sum;
     auto json = nlohmann::ordered_json::array();
@@ -73,6 +101,8 @@ int show_model(const ModelOptions& options) {
 Action setup_model(CLI::App& command) {
     const auto options = std::make_shared<ModelOptions>();
     add_job_options(command, options->job);
+    command.add_flag("--parameters", options->parameters,
+                     "list the parameters instead, by the names that [[group]] goes by");
     add_json(command, options->json);
     return [options] { return show_model(*options); };
 }

@@ -18,6 +18,7 @@
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/weights/weights_place.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
 namespace {
@@ -49,6 +50,7 @@ public:
     std::vector<std::string> run() {
         check_backends();
         add(config::labels_problem(config_));
+        check_groups();
         check_weights();
         if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::phases_problem(config_));
@@ -79,6 +81,12 @@ private:
                     add(place + backend + " cannot be used: " + named.candidate->obstacle.got);
             }
         }
+    }
+
+    void check_groups() {
+        std::vector<std::string> names;
+        for (const auto& parameter : model::describe_parameters(config_)) names.push_back(parameter.name);
+        for (const auto& problem : train::group_problems(config_, names)) add(problem);
     }
 
     void check_weights() {

@@ -68,6 +68,7 @@ at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_
     std::int64_t values = 1;
     for (const auto size : sizes) values *= size;
     part.parameters += values;
+    parameters_.push_back({name, sizes});
     if (sizes.size() < 2) return {};
     // "encoder.0.attention.q.weight" is told as "q 384x384".
     const auto end = name.ends_with(".weight") ? name.rfind('.') : name.size();

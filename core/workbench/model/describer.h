@@ -23,6 +23,11 @@ struct ModelPart {
     std::int64_t activation_bytes = 0;
 };
 
+struct DescribedParameter {
+    std::string name;  // "encoder.0.attention.q.weight"
+    std::vector<std::int64_t> sizes;
+};
+
 class Describer final : public Builder {
 public:
     Describer(const config::Config& config, const Dtypes& dtypes);
@@ -42,6 +47,8 @@ public:
     std::vector<resolver::SlotUse> uses() const;
     // Equal parts of consecutive layers are one.
     std::vector<ModelPart> parts() const;
+    // In the order in which they are asked for.
+    const std::vector<DescribedParameter>& parameters() const { return parameters_; }
 
 private:
     struct LayerPart {
@@ -59,6 +66,7 @@ private:
     std::int64_t value_bytes_;
     std::vector<resolver::SlotUse> uses_;
     std::vector<LayerPart> parts_;
+    std::vector<DescribedParameter> parameters_;
 };
 
 }  // namespace switchyard::model

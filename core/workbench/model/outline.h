@@ -21,4 +21,7 @@ std::vector<resolver::SlotUse> outline(const config::Config& config, const Dtype
 // The parts of the model: how large they are, and what a forward pass costs.
 std::vector<ModelPart> describe(const config::Config& config);
 
+// Its parameters, by the names that [[group]] goes by.
+std::vector<DescribedParameter> describe_parameters(const config::Config& config);
+
 }  // namespace switchyard::model

@@ -15,6 +15,7 @@
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/graph/capture_refusals.h"
 #include "core/workbench/train/graph/cuda_graphs.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::train {
 namespace {
@@ -71,7 +72,12 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
       train_loader_(
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
       eval_loader_(
-          runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {}
+          runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {
+    std::vector<std::string> names;
+    for (const auto& parameter : parameters_.all()) names.push_back(parameter.name);
+    if (auto problems = group_problems(config_, names); !problems.empty()) throw InputError(problems);
+    freeze(config_, parameters_);
+}
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "core/workbench/train/nonfinite.h"
+#include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/step_parts.h"
 
 namespace switchyard::train {
@@ -20,37 +21,6 @@ std::int64_t sequences_of(const Batch& batch) {
     const auto& tokens = batch.source.tokens;
     if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
     return static_cast<std::int64_t>(batch.samples.size());
-}
-
-HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay) {
-    HyperParameters hyper;
-    hyper.lr = optimizer.lr;
-    hyper.beta1 = optimizer.betas[0];
-    hyper.beta2 = optimizer.betas[1];
-    hyper.eps = optimizer.eps;
-    hyper.weight_decay = decay ? optimizer.weight_decay : 0.0;
-    hyper.momentum = optimizer.momentum;
-    hyper.nesterov = optimizer.nesterov;
-    return hyper;
-}
-
-std::vector<ParameterGroup> groups_of(const config::Config& config, const model::Parameters& parameters) {
-    std::vector<ParameterGroup> groups;
-    for (const bool decay : {true, false}) {
-        ParameterGroup group;
-        group.name = decay ? "decayed" : "not decayed";
-        group.hyper = hyper_of(config.optimizer, decay);
-        for (const auto& parameter : parameters.all()) {
-            if (parameter.decay != decay) continue;
-            Parameter entry;
-            entry.name = parameter.name;
-            entry.value = parameter.value;
-            if (parameter.value.element_size() < 4) entry.master = parameter.value.detach().to(at::kFloat);
-            group.parameters.push_back(std::move(entry));
-        }
-        if (!group.parameters.empty()) groups.push_back(std::move(group));
-    }
-    return groups;
 }
 
 at::Generator& generator() {
@@ -81,7 +51,7 @@ EpochSizes epochs_of(const runtime::DataLoaderOp& loader) {
 
 Trainer::Trainer(const TrainingParts& parts)
     : parts_(parts),
-      groups_(groups_of(parts.config, parts.parameters)),
+      groups_(optimizer_groups(parts.config, parts.parameters)),
       schedule_(schedule_of(parts.config.train, epochs_of(parts.train_loader))),
       best_(parts.config.train) {
     if (parts.train_loader.batches(0) == 0) {

@@ -1,0 +1,33 @@
+// Which parameters are trained, and with which factors of the optimizer's settings: [[group]] of the
+// configuration, over the names of a model's parameters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <switchyard/interfaces/optimizer.h>
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/parameters.h"
+
+namespace switchyard::train {
+
+// * stands for any characters, none too.
+bool matches(std::string_view pattern, std::string_view name);
+
+// Patterns that no name matches, each with its place and the names that are nearest; and if nothing is left
+// to train.
+std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
+
+// The last group that matches; nullptr: none does.
+const config::GroupConfig* group_of(const config::Config& config, std::string_view name);
+
+// Takes the gradient from those that are frozen.
+void freeze(const config::Config& config, const model::Parameters& parameters);
+
+// What the optimizer is bound to: parameters that are trained, those of the same settings together, with
+// float32 masters where they are of lower precision.
+std::vector<ParameterGroup> optimizer_groups(const config::Config& config,
+                                             const model::Parameters& parameters);
+
+}  // namespace switchyard::train

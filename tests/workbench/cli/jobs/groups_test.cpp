@@ -1,0 +1,55 @@
+// Runs in which some parameters are frozen or learn at a rate of their own: what the weights are afterwards.
+#include "safetensors_text.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+SafetensorsText weights(const TinyJob& job, const std::string& run) {
+    return SafetensorsText::of(bytes_of(fs::path(job.run_folder(run)) / "model/model.safetensors"));
+}
+
+std::string with_group(const TinyJob& job, const std::string& group) {
+    return bytes_of(job.file("job.toml")) + "\n[[group]]\n" + group;
+}
+
+}  // namespace
+
+TEST_CASE("frozen parameters stay as they were, bit for bit, and all others are trained") {
+    const TinyJob job;
+    job.trained("base", {"train.steps=1"});
+    const auto frozen = job.write("frozen.toml", with_group(job,
+                                                            "match = [\"embeddings.*\", \"encoder.0.*\"]\n"
+                                                            "frozen = true\n"));
+    const auto outcome = run({"train", frozen, "--run", job.run_folder("run"), "--set",
+                              "train.weights=" + job.run_folder("base") + "/model"});
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto before = weights(job, "base"), after = weights(job, "run");
+    for (const auto& [name, described] : before.header.items()) {
+        if (name == "__metadata__") continue;
+        INFO(name);
+        const bool kept =
+            name.find("embeddings.") != std::string::npos || name.find("layer.0.") != std::string::npos;
+        CHECK((after.values(name) == before.values(name)) == kept);
+    }
+    const auto listed = run_json({"model", frozen, "--parameters"})["parameters"];
+    CHECK(listed[0]["name"] == "embeddings.word");
+    CHECK(listed[0]["frozen"] == true);
+}
+
+TEST_CASE("a pattern that matches nothing is told before training") {
+    const TinyJob job;
+    const auto file = job.write("wrong.toml", with_group(job, "match = [\"encodr.0.*\"]\nlr_factor = 0.5\n"));
+    for (const Words& words :
+         {Words{"config", "check", file}, Words{"train", file, "--run", job.run_folder("run")}}) {
+        const auto outcome = run(words);
+        CHECK(outcome.code == 2);
+        CHECK_THAT(outcome.err,
+                   contains("error: group.match: \"encodr.0.*\" is the name of no parameter; did you mean "
+                            "\"encoder.0.*\"?"));
+    }
+}

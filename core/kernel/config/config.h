@@ -11,6 +11,7 @@
 #include "core/kernel/config/data_config.h"
 #include "core/kernel/config/group_config.h"
 #include "core/kernel/config/layer_rule.h"
+#include "core/kernel/config/lora_config.h"
 #include "core/kernel/config/model_config.h"
 #include "core/kernel/config/origin.h"
 #include "core/kernel/config/run_config.h"
@@ -29,6 +30,7 @@ struct Config {
     TaskConfig task;
     DataConfig data;
     TrainConfig train;
+    LoraConfig lora;
     SlotConfig attention;
     SlotConfig normalization;
     SlotConfig activation;

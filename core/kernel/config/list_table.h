@@ -1,4 +1,5 @@
-// Keys of the tables of a list, [[data.source]] or [[group]], once each, as table.h has those of the sections.
+// Keys of the tables of a list, [[data.source]] or [[group]], once each, as table.h has those of the
+// sections.
 #pragma once
 
 #include <string_view>

@@ -234,6 +234,7 @@ std::vector<Section> make_sections() {
         task_section(),
         data_section(),
         train_section(),
+        lora_section(),
         slot<&Config::attention>(Kind::attention, "The component that computes softmax(q k^T) v.").section,
         slot<&Config::normalization>(
             Kind::normalization,

@@ -135,6 +135,11 @@ Section train_section() {
                                within(0, most_steps), {.also = "num_warmup_steps warmup_iters"});
     rows.add<&T::final_factor>("final_factor",
                                "factor of the learning rate at the end, for linear and cosine", within(0, 1));
+    rows.add<&T::ema>("ema",
+                      "decay of a moving average of the weights, such as 0.999: after each step the average "
+                      "is ema times itself and 1 - ema times the weights; it is what is evaluated, kept as "
+                      "the best and left in model; 0: the weights themselves",
+                      {.min = 0, .max = 1, .below_max = true}, {.also = "ema_decay weight_averaging polyak"});
     rows.add<&T::weights>("weights",
                           "initial weights: a Hugging Face folder or a safetensors file, relative to the "
                           "file that names it; empty: the paper's initialisation",
@@ -178,6 +183,28 @@ Section train_section() {
     rows.add<&T::min_delta>("min_delta",
                             "for train.patience: an evaluation is better if it is by more than this",
                             at_least(0), {.also = "early_stopping_threshold"});
+    return rows.section;
+}
+
+Section lora_section() {
+    Rows<&Config::lora> rows{
+        {"lora", "Adapters of low rank beside linear layers of a model that is not trained itself.", {}}};
+    using L = LoraConfig;
+    rows.add<&L::rank>("rank", "rank of the adapters; 0: none, the model itself is trained", within(0, 65536),
+                       {.also = "r lora_r"});
+    rows.add<&L::alpha>("alpha", "what an adapter adds is multiplied by alpha / rank",
+                        {.min = 0, .above_min = true}, {.also = "lora_alpha"});
+    rows.add<&L::targets>(
+        "targets",
+        "linear layers of the stacks that get an adapter, as `switchyard model --parameters` "
+        "names them without .weight; * stands for any characters",
+        {.not_empty = true}, {.also = "target_modules"});
+    rows.add<&L::trained>("trained", "parameters that are trained whole beside the adapters, likewise", {},
+                          {.also = "modules_to_save"});
+    rows.add<&L::from>("from",
+                       "folder of an adapter to begin with, as a run leaves it in adapter or PEFT writes it; "
+                       "empty: A random, B zero",
+                       {}, {.also = "adapter adapter_path", .path = true});
     return rows.section;
 }
 

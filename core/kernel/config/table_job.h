@@ -1,4 +1,4 @@
-// The part of the table about jobs: [task], [data], [train].
+// The part of the table about jobs: [task], [data], [train], [lora].
 #pragma once
 
 #include "core/kernel/config/table.h"
@@ -8,5 +8,6 @@ namespace switchyard::config {
 Section task_section();
 Section data_section();
 Section train_section();
+Section lora_section();
 
 }  // namespace switchyard::config

@@ -28,6 +28,7 @@ struct TrainConfig {
     double warmup_ratio = 0.06;     // of all steps
     std::int64_t warmup_steps = 0;  // instead of warmup_ratio; 0: as that says
     double final_factor = 0.0;      // of the learning rate at the end
+    double ema = 0.0;               // decay of a moving average of the weights; 0: none
     std::string
         // initial weights: a Hugging Face folder or a safetensors file; empty: the paper's initialisation
         weights;

@@ -9,6 +9,8 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
+#include "core/workbench/model/low_rank.h"
+#include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/run_facts.h"
 
@@ -111,6 +113,15 @@ std::string model_card(const train::Session& session, const train::RunDirectory&
     return card.str();
 }
 
+base::FileError export_adapter(train::Session& session, const train::RunDirectory& run) {
+    const auto& config = session.config();
+    std::vector<std::string> trained;
+    for (const auto& parameter : session.parameters().all())
+        if (parameter.value.requires_grad() && !model::is_low_rank(parameter.name))
+            trained.push_back(parameter.name);
+    return model::save_adapter(run.adapter(), config, session.parameters(), trained, config.train.weights);
+}
+
 }  // namespace
 
 bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files) {
@@ -120,9 +131,12 @@ bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files) {
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,
                              const train::EvalResult& eval) {
     const auto folder = run.file("model");
-    if (auto error =
-            model::save_weights(folder, session.config(), session.parameters(), special_tokens(session)))
-        return error;
+    const auto& config = session.config();
+    const bool adapted = config.lora.rank > 0;
+    if (auto error = adapted ? export_adapter(session, run) : std::nullopt) return error;
+    const auto& parameters =
+        adapted ? model::merged(config.lora, session.parameters()) : session.parameters();
+    if (auto error = model::save_weights(folder, config, parameters, special_tokens(session))) return error;
     for (const auto& file : tokenizer_files(session))
         if (auto error = base::write_file_atomically(folder + "/" + file.name, file.bytes)) return error;
     return base::write_file_atomically(folder + "/README.md", model_card(session, run, eval));

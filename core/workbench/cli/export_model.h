@@ -1,4 +1,5 @@
-// RUN/model: what a run leaves for others, a folder that transformers loads as model and tokenizer.
+// RUN/model: what a run leaves for others, a folder that transformers loads as model and tokenizer. With
+// [lora] adapters are merged into it, and RUN/adapter has them alone, for PEFT.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ namespace switchyard::cli {
 bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files);
 
 // Makes the folder: weights, config.json, the files of the tokenizer, and README.md, a model card with the
-// scores of `eval`, the last evaluation.
+// scores of `eval`, the last evaluation; with adapters also their folder.
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,
                              const train::EvalResult& eval);
 

@@ -40,9 +40,10 @@ std::string sizes_text(const std::vector<std::int64_t>& sizes) {
 int show_parameters(const ModelOptions& options, const config::Config& config) {
     auto json = nlohmann::ordered_json::array();
     Table table({"parameter", "shape", "trained"});
-    for (const auto& [name, sizes] : model::describe_parameters(config)) {
+    const auto described = model::describe_names(config);
+    for (const auto& [name, sizes] : described.parameters) {
         const auto* const group = train::group_of(config, name);
-        const bool frozen = group != nullptr && group->frozen;
+        const bool frozen = !train::is_trained(config, name);
         const double factor = group != nullptr ? group->lr_factor : 1.0;
         table.row({name, sizes_text(sizes),
                    frozen          ? "no"

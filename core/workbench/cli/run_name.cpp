@@ -10,6 +10,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
 #include "core/workbench/train/run_directory.h"
@@ -54,12 +55,12 @@ public:
         const auto all = train::checkpoints_in(folder());
         const auto found = all.find(step);
         if (found == all.end()) refuse("there is no checkpoint of step " + std::to_string(step));
-        if (const auto fault = train::checksum_fault(found->second, {weights_file}); !fault.empty())
+        const auto averaged = is_there(found->second + "/" + train::average_file);
+        const auto* const weights = averaged ? train::average_file : train::weights_file;
+        if (const auto fault = train::checksum_fault(found->second, {weights}); !fault.empty())
             throw Failure(found->second + ": error: " + fault);
-        return {run_, found->second + "/" + weights_file, ""};
+        return {run_, found->second + "/" + weights, ""};
     }
-
-    static constexpr const char* weights_file = "model.safetensors";
 
 private:
     std::string folder() const { return train::RunDirectory(run_).checkpoints(); }
@@ -115,7 +116,7 @@ NamedRun find_run(const std::string& name) {
     check_run(name);
     const auto whole = name + "/model";
     const bool has_checkpoint = train::newest_checkpoint(train::RunDirectory(name).checkpoints()).has_value();
-    if (is_there(whole + "/" + CheckpointOf::weights_file) || !has_checkpoint) return {name, whole, ""};
+    if (is_there(whole + "/" + train::weights_file) || !has_checkpoint) return {name, whole, ""};
     const auto last = name + "@last";
     auto run = CheckpointOf(last, name.size()).find();
     run.note = name + " has not finished: using its newest checkpoint, " +
@@ -129,6 +130,9 @@ JobOptions job_of_run(const NamedRun& run, const JobOptions& given) {
                    {{run.folder, "train.weights=" + toml_string(run.weights)}},
                    given.trust,
                    true};
+    // The adapters of a run are in the weights of its checkpoints, and merged into those of its model.
+    job.implied.push_back({run.folder, "lora.from=\"\""});
+    if (run.weights == run.folder + "/model") job.implied.push_back({run.folder, "lora.rank=0"});
     const train::RunDirectory directory(run.folder);
     for (const auto& kept : {directory.tokenizer(), directory.vocabulary()}) {
         if (!is_there(kept)) continue;

@@ -251,7 +251,9 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
 // Of a first checkpoint and of the model at the end.
 train::SaveSizes save_sizes(train::Session& session, const train::TrainingState& state) {
     const auto memory = training_memory(session, state);
-    return {memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+    train::SaveSizes sizes{memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+    if (!state.average.empty()) sizes.push_back(memory.parameters);
+    return sizes;
 }
 
 void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {

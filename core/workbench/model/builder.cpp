@@ -4,6 +4,9 @@
 #include <cmath>
 #include <memory>
 
+#include "core/kernel/config/name_pattern.h"
+#include "core/workbench/model/low_rank.h"
+
 namespace switchyard::model {
 double Builder::deviation(LinearRole role, std::int64_t in) const {
     const auto& model = config_.model;
@@ -33,7 +36,26 @@ Linear Builder::linear(const LinearPlace& place, std::int64_t in, std::int64_t o
         parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
     if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros});
     attach(result, place, in, out, bias);
+    if (place.layer && config_.lora.rank > 0 && config::any_matches(config_.lora.targets, place.name))
+        result.low_rank = low_rank(place, in, out);
     return result;
+}
+
+std::shared_ptr<const LowRank> Builder::low_rank(const LinearPlace& place, std::int64_t in,
+                                                 std::int64_t out) {
+    const auto rank = config_.lora.rank;
+    auto made = std::make_shared<LowRank>();
+    made->scale = low_rank_scale(config_.lora);
+    const auto make = [&](Linear& linear, const char* part, std::int64_t from, std::int64_t to,
+                          const Initial& initial) {
+        auto its = place;
+        its.name += part;
+        linear.weight = parameter(its.name + ".weight", {to, from}, initial);
+        attach(linear, its, from, to, false);
+    };
+    make(made->a, ".lora_a", in, rank, {Initial::uniform, 1.0 / std::sqrt(static_cast<double>(in))});
+    make(made->b, ".lora_b", rank, out, {Initial::zeros});
+    return made;
 }
 
 Linear Builder::tied_linear(const LinearPlace& place, const at::Tensor& weight, std::int64_t in,
@@ -45,7 +67,7 @@ Linear Builder::tied_linear(const LinearPlace& place, const at::Tensor& weight, 
 }
 
 void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
-    note_linear(in, out);
+    note_linear(place, in, out);
     linear.context.site = std::make_shared<const LinearSite>(
         LinearSite{place.name, place.layer ? place.layer->index : 0, config_.model.layers});
     linear.context.policy = precision();

@@ -56,8 +56,8 @@ struct Norm {
 
 // What a parameter starts as.
 struct Initial {
-    enum Kind : std::uint8_t { normal, ones, zeros } kind = zeros;
-    double deviation = 0.0;  // of normal
+    enum Kind : std::uint8_t { normal, uniform, ones, zeros } kind = zeros;
+    double deviation = 0.0;  // of normal; uniform: at most this far from 0
 };
 
 // Where a slot is in a model, and what chooses its component.
@@ -77,7 +77,9 @@ public:
 
     const config::Config& config() const { return config_; }
 
-    // y [..., out] = x [..., in] weight^T + bias.
+    // y [..., out] = x [..., in] weight^T + bias; with an adapter if it is one of lora.targets. A starts as
+    // LibTorch's linear layers do, uniform within in^-1/2, B at 0, so that training begins with the model as
+    // it was.
     Linear linear(const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias);
     // A linear layer whose weight is another's, an embedding table. `bias`: it is given one later.
     Linear tied_linear(const LinearPlace& place, const at::Tensor& weight, std::int64_t in, std::int64_t out,
@@ -128,9 +130,10 @@ protected:
 
     using MakeRequest = std::function<std::shared_ptr<const Request>(const Requests&)>;
     virtual runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
-    virtual void note_linear(std::int64_t, std::int64_t) {}
+    virtual void note_linear(const LinearPlace&, std::int64_t, std::int64_t) {}
 
 private:
+    std::shared_ptr<const LowRank> low_rank(const LinearPlace& place, std::int64_t in, std::int64_t out);
     void attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias);
     double deviation(LinearRole role, std::int64_t in) const;
     bool runs(const SlotPlace& place, Phase phase) const;

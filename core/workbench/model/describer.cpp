@@ -6,6 +6,7 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/resolver/request_fields.h"
+#include "core/workbench/model/low_rank.h"
 
 namespace switchyard::model {
 namespace {
@@ -90,7 +91,8 @@ void Describer::add_costs(std::int64_t values, double flops) {
     parts_.back().part.forward_flops += flops;
 }
 
-void Describer::note_linear(std::int64_t in, std::int64_t out) {
+void Describer::note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) {
+    if (place.layer && !is_low_rank(place.name + ".weight")) linear_layers_.push_back(place.name);
     parts_.back().part.forward_flops += product_flops(parts_.back().rows, in, out);
 }
 

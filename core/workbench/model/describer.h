@@ -49,6 +49,8 @@ public:
     std::vector<ModelPart> parts() const;
     // In the order in which they are asked for.
     const std::vector<DescribedParameter>& parameters() const { return parameters_; }
+    // Those of layers, without adapters: "encoder.0.attention.q".
+    const std::vector<std::string>& linear_layers() const { return linear_layers_; }
 
 private:
     struct LayerPart {
@@ -59,7 +61,7 @@ private:
     };
 
     runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) override;
-    void note_linear(std::int64_t in, std::int64_t out) override;
+    void note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) override;
     config::Origin origin_of(const SlotPlace& place) const;
 
     Requests requests_;
@@ -67,6 +69,7 @@ private:
     std::vector<resolver::SlotUse> uses_;
     std::vector<LayerPart> parts_;
     std::vector<DescribedParameter> parameters_;
+    std::vector<std::string> linear_layers_;
 };
 
 }  // namespace switchyard::model

@@ -23,7 +23,10 @@ at::Tensor Maker::parameter(const std::string& name, std::vector<std::int64_t> s
     if (initial.kind == Initial::ones) return parameters_.add(name, at::ones(sizes, options_));
     if (initial.kind == Initial::zeros) return parameters_.add(name, at::zeros(sizes, options_));
     auto values = at::empty(sizes, at::TensorOptions().dtype(at::kFloat));
-    values.normal_(0.0, initial.deviation, generator_);
+    if (initial.kind == Initial::uniform)
+        values.uniform_(-initial.deviation, initial.deviation, generator_);
+    else
+        values.normal_(0.0, initial.deviation, generator_);
     return parameters_.add(name, values.to(options_));
 }
 

@@ -86,11 +86,11 @@ std::vector<ModelPart> describe(const Config& config) {
     return describer.parts();
 }
 
-std::vector<DescribedParameter> describe_parameters(const Config& config) {
+ModelNames describe_names(const Config& config) {
     const auto dtypes = configured_dtypes(config);
     Describer describer(config, dtypes);
     make_model(describer);
-    return describer.parameters();
+    return {describer.parameters(), describer.linear_layers()};
 }
 
 }  // namespace switchyard::model

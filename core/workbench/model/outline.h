@@ -21,7 +21,11 @@ std::vector<resolver::SlotUse> outline(const config::Config& config, const Dtype
 // The parts of the model: how large they are, and what a forward pass costs.
 std::vector<ModelPart> describe(const config::Config& config);
 
-// Its parameters, by the names that [[group]] goes by.
-std::vector<DescribedParameter> describe_parameters(const config::Config& config);
+// Names that a configuration goes by.
+struct ModelNames {
+    std::vector<DescribedParameter> parameters;  // [[group]], lora.trained
+    std::vector<std::string> linear_layers;      // lora.targets
+};
+ModelNames describe_names(const config::Config& config);
 
 }  // namespace switchyard::model

@@ -32,7 +32,12 @@ constexpr int format_version = 2;
 constexpr const char* generator_name = "random.generator";
 constexpr const char* precision_prefix = "precision.";
 constexpr const char* master_prefix = "master.";
-const std::vector<std::string> files{"model.safetensors", "optimizer.safetensors", "state.json"};
+
+std::vector<std::string> files_of(bool averaged) {
+    std::vector<std::string> files{weights_file, "optimizer.safetensors", "state.json"};
+    if (averaged) files.emplace_back(average_file);
+    return files;
+}
 
 json to_json(const TrainingState& state) {
     const auto& p = state.progression;
@@ -58,7 +63,13 @@ base::FileError write_files(const std::string& aside, const TrainingState& state
                             const model::Parameters& parameters) {
     std::vector<model::NamedTensor> weights;
     for (const auto& parameter : parameters.all()) weights.push_back({parameter.name, parameter.value});
-    if (auto error = model::write_safetensors(aside + "/model.safetensors", weights, {})) return error;
+    if (auto error = model::write_safetensors(aside + "/" + weights_file, weights, {})) return error;
+    if (!state.average.empty()) {
+        for (auto& [name, value] : weights)
+            if (const auto found = state.average.find(name); found != state.average.end())
+                value = found->second;
+        if (auto error = model::write_safetensors(aside + "/" + average_file, weights, {})) return error;
+    }
 
     std::vector<model::NamedTensor> tensors;
     for (std::size_t i = 0; i < state.optimizer.entries.size(); ++i)
@@ -71,7 +82,7 @@ base::FileError write_files(const std::string& aside, const TrainingState& state
     if (auto error = model::write_safetensors(aside + "/optimizer.safetensors", tensors, {})) return error;
     if (auto error = base::write_file_atomically(aside + "/state.json", to_json(state).dump(1) + "\n"))
         return error;
-    return write_checksums(aside, files);
+    return write_checksums(aside, files_of(!state.average.empty()));
 }
 
 // What to do about a damaged checkpoint.
@@ -129,10 +140,13 @@ public:
 
     LoadedCheckpoint read() {
         TrainingState state;
-        if (const auto damage = checksum_fault(path_, files); !damage.empty())
+        std::error_code ignored;
+        const bool averaged = fs::exists(path_ + "/" + average_file, ignored);
+        if (const auto damage = checksum_fault(path_, files_of(averaged)); !damage.empty())
             return {std::nullopt, path_ + ": " + damage + way_on(path_)};
         std::string error = read_state(state);
         if (error.empty()) error = read_optimizer(state);
+        if (error.empty() && averaged) error = read_average(state);
         if (error.empty()) error = read_parameters(state);
         if (!error.empty()) return {std::nullopt, path_ + ": " + error};
         return {std::move(state), ""};
@@ -236,19 +250,33 @@ private:
             state.masters.erase(parameter.name);
     }
 
-    std::string read_parameters(TrainingState& state) {
-        const auto opened = model::SafetensorsFile::open(path_ + "/model.safetensors");
-        if (!opened.file) return opened.error;
+    // Whether each parameter is in the file, in its shape.
+    std::string check_weights(const model::SafetensorsFile& in, const std::string& name) const {
         for (const auto& parameter : parameters_.all()) {
-            const auto* stored = opened.file->find(parameter.name);
-            if (stored == nullptr) return "model.safetensors has no tensor '" + parameter.name + "'";
-            if (at::IntArrayRef(stored->shape) != parameter.value.sizes()) {
-                std::ostringstream text;
-                text << "model.safetensors: tensor '" << parameter.name << "' has shape "
-                     << at::IntArrayRef(stored->shape) << ", the model's has " << parameter.value.sizes();
-                return text.str();
-            }
+            const auto* stored = in.find(parameter.name);
+            if (stored == nullptr) return name + " has no tensor '" + parameter.name + "'";
+            if (at::IntArrayRef(stored->shape) != parameter.value.sizes())
+                return name + ": tensor '" + parameter.name + "' has shape " +
+                       model::shape_text(stored->shape) + ", the model's has " +
+                       model::shape_text(parameter.value.sizes());
         }
+        return "";
+    }
+
+    std::string read_average(TrainingState& state) const {
+        const auto opened = model::SafetensorsFile::open(path_ + "/" + average_file);
+        if (!opened.file) return opened.error;
+        if (auto fault = check_weights(*opened.file, average_file); !fault.empty()) return fault;
+        for (const auto& parameter : parameters_.all())
+            state.average[parameter.name] =
+                model::view_stored(opened.file, *opened.file->find(parameter.name)).clone();
+        return "";
+    }
+
+    std::string read_parameters(TrainingState& state) {
+        const auto opened = model::SafetensorsFile::open(path_ + "/" + weights_file);
+        if (!opened.file) return opened.error;
+        if (auto fault = check_weights(*opened.file, weights_file); !fault.empty()) return fault;
         const at::NoGradGuard no_grad;
         for (const auto& parameter : parameters_.all()) {
             const auto stored = model::view_stored(opened.file, *opened.file->find(parameter.name));

@@ -1,6 +1,7 @@
 // Checkpoints: folders `step-00000120` with model.safetensors, optimizer.safetensors (with float32 masters
-// where parameters are of lower precision), state.json and checksums.xxh128, which holds the other files'
-// checksums (XXH3 of 128 bits) in the format that `xxh128sum --check` reads.
+// where parameters are of lower precision), state.json, with train.ema average.safetensors, and
+// checksums.xxh128, which holds the other files' checksums (XXH3 of 128 bits) in the format that
+// `xxh128sum --check` reads.
 //
 // Atomic: a folder is written aside, every file and the folder synced, then renamed; a crash, a kill or a
 // full disk at any moment leaves the previous checkpoints as they were and at most a folder `.writing-*`,
@@ -15,6 +16,9 @@
 #include "core/workbench/train/training_state.h"
 
 namespace switchyard::train {
+
+inline constexpr const char* weights_file = "model.safetensors";
+inline constexpr const char* average_file = "average.safetensors";  // all weights, trained ones averaged
 
 // Saves below `folder` (made if need be) and removes old checkpoints (checkpoint_folder.h). The error names
 // file and reason.

@@ -4,29 +4,11 @@
 #include <utility>
 
 #include "core/kernel/base/joined.h"
-#include "core/kernel/config/suggest.h"
+#include "core/kernel/config/name_pattern.h"
+#include "core/workbench/model/low_rank.h"
 
 namespace switchyard::train {
 namespace {
-
-// "a.b.c": "a", "a.b", "a.b.c", each with .* behind it but the last.
-std::vector<std::string> patterns_of(const std::vector<std::string>& names) {
-    std::vector<std::string> all;
-    for (const auto& name : names) {
-        for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
-            all.push_back(name.substr(0, dot) + ".*");
-        all.push_back(name);
-    }
-    std::ranges::sort(all);
-    const auto rest = std::ranges::unique(all);
-    all.erase(rest.begin(), rest.end());
-    return all;
-}
-
-bool is_frozen(const config::Config& config, std::string_view name) {
-    const auto* const group = group_of(config, name);
-    return group != nullptr && group->frozen;
-}
 
 HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay,
                          const config::GroupConfig* group) {
@@ -44,57 +26,41 @@ HyperParameters hyper_of(const config::OptimizerConfig& optimizer, bool decay,
 
 }  // namespace
 
-// One star is tried at a time: where what follows it does not fit, it takes one character more.
-bool matches(std::string_view pattern, std::string_view name) {
-    std::size_t p = 0, n = 0, star = std::string_view::npos, taken = 0;
-    while (n < name.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {
-            star = p++;
-            taken = n;
-        } else if (p < pattern.size() && pattern[p] == name[n]) {
-            ++p, ++n;
-        } else if (star != std::string_view::npos) {
-            p = star + 1;
-            n = ++taken;
-        } else {
-            return false;
-        }
-    }
-    return pattern.substr(p).find_first_not_of('*') == std::string_view::npos;
-}
-
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names) {
     std::vector<std::string> problems;
     for (const auto& group : config.groups) {
         for (const auto& pattern : group.match) {
-            const auto fits = [&](const std::string& name) { return matches(pattern, name); };
+            const auto fits = [&](const std::string& name) { return config::name_matches(pattern, name); };
             if (std::ranges::any_of(names, fits)) continue;
-            const auto near = config::suggest(pattern, patterns_of(names));
             problems.push_back(config::to_string(group.origin) + ": error: group.match: \"" + pattern +
-                               "\" is the name of no parameter; " +
-                               (near.empty() ? "expected one such as \"" + names.front() + "\""
-                                             : config::did_you_mean("\"" + near + "\"")));
+                               "\" is the name of no parameter; " + config::near_pattern(pattern, names));
         }
     }
-    const auto frozen = [&](const std::string& name) { return is_frozen(config, name); };
-    if (problems.empty() && !config.groups.empty() && std::ranges::all_of(names, frozen))
+    const auto trained = [&](const std::string& name) { return is_trained(config, name); };
+    if (problems.empty() && !config.groups.empty() && std::ranges::none_of(names, trained))
         problems.push_back(config::to_string(config.groups.front().origin) +
                            ": error: group.frozen: all parameters are frozen; expected some to train");
     return problems;
 }
 
-const config::GroupConfig* group_of(const config::Config& config, std::string_view name) {
+const config::GroupConfig* group_of(const config::Config& config, const std::string& name) {
     const config::GroupConfig* found = nullptr;
     for (const auto& group : config.groups) {
-        if (std::ranges::any_of(group.match, [&](const auto& pattern) { return matches(pattern, name); }))
-            found = &group;
+        if (config::any_matches(group.match, name)) found = &group;
     }
     return found;
 }
 
+bool is_trained(const config::Config& config, const std::string& name) {
+    const auto* const group = group_of(config, name);
+    if (group != nullptr && group->frozen) return false;
+    return config.lora.rank == 0 || model::is_low_rank(name) ||
+           config::any_matches(config.lora.trained, name);
+}
+
 void freeze(const config::Config& config, const model::Parameters& parameters) {
     for (const auto& parameter : parameters.all())
-        if (is_frozen(config, parameter.name)) parameter.value.requires_grad_(false);
+        if (!is_trained(config, parameter.name)) parameter.value.requires_grad_(false);
 }
 
 std::vector<ParameterGroup> optimizer_groups(const config::Config& config,

@@ -1,9 +1,8 @@
-// Which parameters are trained, and with which factors of the optimizer's settings: [[group]] of the
-// configuration, over the names of a model's parameters.
+// Which parameters are trained, and with which factors of the optimizer's settings: [[group]] and [lora] of
+// the configuration, over the names of a model's parameters.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
@@ -12,17 +11,17 @@
 
 namespace switchyard::train {
 
-// * stands for any characters, none too.
-bool matches(std::string_view pattern, std::string_view name);
-
 // Patterns that no name matches, each with its place and the names that are nearest; and if nothing is left
 // to train.
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
 
 // The last group that matches; nullptr: none does.
-const config::GroupConfig* group_of(const config::Config& config, std::string_view name);
+const config::GroupConfig* group_of(const config::Config& config, const std::string& name);
 
-// Takes the gradient from those that are frozen.
+// Whether it is trained: no group freezes it, and with adapters it is one, or one of lora.trained.
+bool is_trained(const config::Config& config, const std::string& name);
+
+// Takes the gradient from those that are not trained.
 void freeze(const config::Config& config, const model::Parameters& parameters);
 
 // What the optimizer is bound to: parameters that are trained, those of the same settings together, with

@@ -9,6 +9,7 @@
 //     skipped.jsonl (where rows were skipped)  each with its place and why
 //     metrics.jsonl tensorboard/  checkpoints/  summary.json
 //     model/                   in Hugging Face's format, at the end
+//     adapter/ (with [lora])   in PEFT's format; merged into model
 //     .lock                    see run_lock.h
 #pragma once
 
@@ -44,6 +45,7 @@ public:
     std::string tokenizer() const { return file("tokenizer"); }
     std::string label_scale() const { return file("label_scale.json"); }
     std::string checkpoints() const { return file("checkpoints"); }
+    std::string adapter() const { return file("adapter"); }
     const std::string& path() const { return path_; }
 
 private:

@@ -11,6 +11,7 @@
 #include "core/kernel/runtime/operations/bind.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
+#include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/graph/capture_refusals.h"
@@ -120,6 +121,18 @@ void Session::load_initial_weights() {
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
     weights_.notes = std::move(notes);
     check_labels(config_, labels, weights_);
+    load_adapter();
+}
+
+void Session::load_adapter() {
+    const auto& lora = config_.lora;
+    if (lora.rank == 0 || lora.from.empty()) return;
+    try {
+        const auto problems = model::load_adapter(lora.from, config_, parameters_);
+        if (!problems.empty()) throw InputError(problems);
+    } catch (const base::InputError& error) {
+        throw InputError({config::told_at(config_, "lora.from") + error.what()});
+    }
 }
 
 void Session::load_tokenizer() { tokenizer_ = open_tokenizer(config_); }

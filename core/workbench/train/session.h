@@ -71,6 +71,7 @@ public:
     std::vector<model::Executed> executed() const;
 
 private:
+    void load_adapter();
     GraphMaker* graphs();
     LoaderParams params(bool training) const;
 

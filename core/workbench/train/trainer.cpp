@@ -60,6 +60,7 @@ Trainer::Trainer(const TrainingParts& parts)
             "data_loader.drop_last is set");
     }
     for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr);
+    if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);
     parts_.optimizer.bind(groups_);
     if (parts.graphs != nullptr) {
         graphed_ =
@@ -102,6 +103,7 @@ void Trainer::restore(const TrainingState& state) {
             if (parameter.master.defined()) parameter.master.copy_(masters.at(parameter.name));
         }
     }
+    if (average_) average_->set(state.average);
     now_ = state.progression;
     saved_step_ = now_.step;
     restored_ = true;
@@ -118,6 +120,7 @@ TrainingState Trainer::state() const {
     state.optimizer = parts_.optimizer.state();
     state.precision = parts_.plan.precision().state();
     state.plan = parts_.plan_text;
+    if (average_) state.average = average_->values();
     for (const auto& group : groups_) {
         for (const auto& parameter : group.parameters) {
             if (parameter.master.defined()) state.masters[parameter.name] = parameter.master;
@@ -286,6 +289,7 @@ StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batche
         report.samples += sample_count(batch);
         report.tokens += batch.source.count + batch.target.count;
     }
+    if (average_ && !report.skipped && report.nonfinite.empty()) average_->update();
     ++now_.step;
     now_.samples += report.samples;
     now_.tokens += report.tokens;
@@ -318,8 +322,12 @@ bool Trainer::due(std::int64_t every) const {
 // False: stopped, or, with an error, not written down.
 bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (parts_.eval_loader == nullptr) return true;
-    result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-                           {hooks.on_eval_progress, hooks.stop, parts_.scale});
+    {
+        std::optional<WeightAverage::Shown> shown;
+        if (average_) shown.emplace(*average_);
+        result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+                               {hooks.on_eval_progress, hooks.stop, parts_.scale});
+    }
     if (!result.eval.complete) return false;
     if (hooks.on_eval && !written_down(hooks.on_eval(now_.step, result.eval), hooks, result)) return false;
     return keep_if_best(hooks, result);
@@ -452,6 +460,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     if (!result.eval.complete && !evaluate_now(hooks, result)) return end(Outcome::stopped);
     result.stopped_early = now_.step < schedule_.total_steps;
     if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
+    if (average_) average_->keep();
     return end(Outcome::finished);
 }
 

@@ -31,6 +31,7 @@
 #include "core/workbench/train/nonfinite_trace.h"
 #include "core/workbench/train/schedule.h"
 #include "core/workbench/train/training_state.h"
+#include "core/workbench/train/weight_average.h"
 
 namespace switchyard::train {
 
@@ -126,6 +127,7 @@ public:
     }
     TrainingState state() const;
 
+    // With train.ema the parameters are the average of the weights when it has finished.
     TrainingResult run(const TrainerHooks& hooks);
 
     // Off: batches are learnt by heart, as `check` does.
@@ -177,6 +179,7 @@ private:
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
     std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
+    std::optional<WeightAverage> average_;  // where train.ema asks for one
     Progression now_;                       // at the last boundary between two steps
     BestSoFar best_;
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/config/group_table.h"
 #include "core/kernel/config/schema.h"
 #include "core/kernel/config/source_table.h"
 #include "core/kernel/config/table.h"
@@ -72,7 +73,8 @@ TEST_CASE("a number without an upper limit is one that never becomes a whole num
                                      "optimizer.weight_decay",
                                      "optimizer.max_grad_norm",
                                      "train.checkpoint_minutes",
-                                     "train.min_delta"};
+                                     "train.min_delta",
+                                     "lora.alpha"};
     for (const auto& section : sections()) {
         for (const auto& field : section.fields) {
             if (field.type != ValueType::number && field.type != ValueType::numbers) continue;
@@ -146,7 +148,7 @@ TEST_CASE("the JSON form has every key") {
     const auto json = schema_json();
     std::size_t keys = 0;
     for (const auto& section : sections()) keys += section.fields.size();
-    keys += source_fields().size();
+    keys += source_fields().size() + group_fields().size();
     REQUIRE(json.size() == keys);
     const auto entry = [&](const std::string& key) {
         for (const auto& row : json) {

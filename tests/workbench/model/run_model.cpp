@@ -16,7 +16,7 @@
 #include "core/workbench/model/bert.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
-#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/their_form.h"
 
 #include <switchyard_test.h>
 

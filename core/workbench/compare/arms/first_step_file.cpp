@@ -8,7 +8,7 @@
 
 #include "core/workbench/bench/measure/relative_distance.h"
 #include "core/workbench/model/weights/huggingface_family.h"
-#include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/their_form.h"
 #include "core/workbench/model/weights/tensors.h"
 
 namespace switchyard::compare {

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
-
 #include "core/kernel/base/joined.h"
+#include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/their_form.h"
 #include "core/workbench/model/weights/weights_place.h"
 
 namespace switchyard::model {
@@ -21,18 +19,6 @@ bool belongs_to_a_head(std::string_view name) {
     constexpr std::array<std::string_view, 6> heads{"pooler.",        "classifier.", "masked_lm.",
                                                     "next_sentence.", "causal_lm.",  "seq2seq."};
     return std::any_of(heads.begin(), heads.end(), [&](auto head) { return name.starts_with(head); });
-}
-
-std::string shape_text(at::IntArrayRef shape) {
-    std::ostringstream text;
-    text << shape;
-    return text.str();
-}
-
-at::Tensor rows_of(const TheirTensor::Part& part, const at::Tensor& ours) {
-    if (part.shares == 1) return ours;
-    const auto rows = ours.size(0) / part.shares;
-    return ours.narrow(0, part.share * rows, rows);
 }
 
 using Files = std::vector<std::shared_ptr<const SafetensorsFile>>;
@@ -62,9 +48,9 @@ Family family_in(const Files& files, const config::Config& config, const Paramet
     return best.first;
 }
 
-class Loading {
+class Weights {
 public:
-    Loading(std::string file, Family family, const Parameters& parameters)
+    Weights(std::string file, Family family, const Parameters& parameters)
         : family_(family), parameters_(parameters), known_(their_tensors(family, parameters)) {
         result.file = std::move(file);
     }
@@ -78,7 +64,7 @@ public:
         if (!first)
             return problem(file->path(),
                            "'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
-        if (const auto expected = shape_of(*known); at::IntArrayRef(stored.shape) != expected) {
+        if (const auto expected = shape_of(*known, parameters_); at::IntArrayRef(stored.shape) != expected) {
             return problem(file->path(), "tensor '" + stored.name + "' has shape " +
                                              shape_text(stored.shape) + ", but " + ours_of(*known) +
                                              " of the configured model has " + shape_text(expected));
@@ -96,27 +82,19 @@ public:
         for (const auto& theirs : known_) {
             if (taken_.contains(theirs.name)) continue;
             for (const auto& part : theirs.parts) {
+                if (is_low_rank(part.ours)) continue;
                 if (belongs_to_a_head(part.ours)) {
                     result.fresh.push_back(part.ours);
                     continue;
                 }
                 problem(result.file, "has no tensor for " + part.ours + " (" + theirs.name + ", shape " +
-                                         shape_text(shape_of(theirs)) + ")");
+                                         shape_text(shape_of(theirs, parameters_)) + ")");
             }
         }
     }
 
     void copy() const {
-        const at::NoGradGuard no_grad;
-        for (const auto& [theirs, value] : values_) {
-            const auto upright = theirs->transposed ? value.t() : value;
-            std::int64_t row = theirs->rows_before;
-            for (const auto& part : theirs->parts) {
-                const auto target = rows_of(part, parameters_.find(part.ours)->value);
-                target.copy_(upright.narrow(0, row, target.size(0)));
-                row += target.size(0);
-            }
-        }
+        for (const auto& [theirs, value] : values_) set_from(*theirs, value, parameters_);
     }
 
     LoadedWeights result;
@@ -124,20 +102,6 @@ public:
 private:
     void problem(const std::string& file, const std::string& text) {
         result.problems.push_back(file + ": " + text);
-    }
-
-    std::vector<std::int64_t> shape_of(const TheirTensor& theirs) const {
-        std::vector<std::int64_t> shape;
-        for (const auto& part : theirs.parts) {
-            const auto sizes = rows_of(part, parameters_.find(part.ours)->value).sizes();
-            if (shape.empty())
-                shape = sizes.vec();
-            else
-                shape.front() += sizes.front();
-        }
-        if (!shape.empty()) shape.front() += theirs.rows_before;
-        if (theirs.transposed && shape.size() == 2) std::swap(shape[0], shape[1]);
-        return shape;
     }
 
     static std::string ours_of(const TheirTensor& theirs) {
@@ -154,25 +118,6 @@ private:
 };
 
 }  // namespace
-
-std::vector<TheirTensor> their_tensors(Family family, const Parameters& parameters) {
-    std::vector<std::string> names;
-    for (const auto& parameter : parameters.all()) names.push_back(parameter.name);
-    return their_tensors(family, names);
-}
-
-at::Tensor in_their_form(const TheirTensor& theirs,
-                         const std::function<at::Tensor(const std::string&)>& ours) {
-    std::vector<at::Tensor> rows;
-    for (const auto& part : theirs.parts) rows.push_back(rows_of(part, ours(part.ours)));
-    if (theirs.rows_before > 0) {
-        auto shape = rows.front().sizes().vec();
-        shape.front() = theirs.rows_before;
-        rows.insert(rows.begin(), rows.front().new_zeros(shape));
-    }
-    const auto upright = rows.size() == 1 ? rows.front() : at::cat(rows);
-    return theirs.transposed ? upright.t() : upright;
-}
 
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
     const auto place = find_weights(path);
@@ -192,7 +137,7 @@ LoadedWeights load_weights(const std::string& path, const config::Config& config
                                " says is there");
     }
     if (!problems.empty()) return {problems, {}, {}, place.file};
-    Loading loading(place.file, family_in(files, config, parameters), parameters);
+    Weights loading(place.file, family_in(files, config, parameters), parameters);
     for (const auto& file : files) {
         for (const auto& stored : file->tensors()) loading.take(file, stored);
     }

@@ -3,17 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/config/config.h"
 #include "core/workbench/model/parameters.h"
-#include "core/workbench/model/weights/huggingface_names.h"
 
 namespace switchyard::model {
 
@@ -27,7 +23,8 @@ struct LoadedWeights {
     std::vector<std::string> notes{};  // of the config.json beside it
 };
 
-// Values are converted to the parameters' dtype and device. A parameter that is missing is an error unless it
+// Values are converted to the parameters' dtype and device. Adapters that a file does not have keep their
+// initial values. A parameter that is missing is an error unless it
 // belongs to a head (pooler, classifier, masked_lm, next_sentence, causal_lm, seq2seq), as it does when a
 // pretrained model is given a new task.
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters);
@@ -43,12 +40,5 @@ struct SpecialTokens {
 // (huggingface_family.h).
 base::FileError save_weights(const std::string& folder, const config::Config& config,
                              const Parameters& parameters, const SpecialTokens& tokens = {});
-
-// Which tensors of a file these parameters are.
-std::vector<TheirTensor> their_tensors(Family family, const Parameters& parameters);
-
-// The tensor of a file from tensors in our form: parameters, or their gradients.
-at::Tensor in_their_form(const TheirTensor& theirs,
-                         const std::function<at::Tensor(const std::string&)>& ours);
 
 }  // namespace switchyard::model

@@ -4,6 +4,7 @@
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/their_form.h"
 
 namespace switchyard::model {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -59,6 +60,12 @@ at::Tensor view_stored(const std::shared_ptr<const SafetensorsFile>& file, const
     }
     return at::from_blob(
         const_cast<std::byte*>(stored.data), stored.shape, [file](void*) {}, options);
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+    std::ostringstream text;
+    text << shape;
+    return text.str();
 }
 
 base::FileError write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,

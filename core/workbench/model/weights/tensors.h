@@ -16,6 +16,9 @@ namespace switchyard::model {
 // std::invalid_argument naming the tensor where LibTorch has no such dtype.
 at::Tensor view_stored(const std::shared_ptr<const SafetensorsFile>& file, const StoredTensor& stored);
 
+// "[2, 3]"
+std::string shape_text(at::IntArrayRef shape);
+
 struct NamedTensor {
     std::string name;
     at::Tensor tensor;  // any device and strides

@@ -19,13 +19,23 @@ std::string with_group(const TinyJob& job, const std::string& group) {
 }  // namespace
 
 TEST_CASE("frozen parameters stay as they were, bit for bit, and all others are trained") {
+    const Words sets =
+        GENERATE(Words{}, Words{"train.recompute=layers"}, Words{"precision.backend=amp/bf16"},
+                 Words{"attention.backend=naive", "normalization.backend=naive", "activation.backend=naive",
+                       "linear.backend=naive", "loss.backend=naive"},
+                 Words{"normalization.backend=fused", "activation.backend=fused", "loss.backend=fused",
+                       "optimizer.backend=fused"});
+    INFO(Catch::StringMaker<Words>::convert(sets));
     const TinyJob job;
     job.trained("base", {"train.steps=1"});
     const auto frozen = job.write("frozen.toml", with_group(job,
                                                             "match = [\"embeddings.*\", \"encoder.0.*\"]\n"
                                                             "frozen = true\n"));
-    const auto outcome = run({"train", frozen, "--run", job.run_folder("run"), "--set",
-                              "train.weights=" + job.run_folder("base") + "/model"});
+    Words words{"train", frozen,
+                "--run", job.run_folder("run"),
+                "--set", "train.weights=" + job.run_folder("base") + "/model"};
+    for (const auto& set : sets) words.insert(words.end(), {"--set", set});
+    const auto outcome = run(words);
     INFO(outcome.err);
     REQUIRE(outcome.code == 0);
     const auto before = weights(job, "base"), after = weights(job, "run");

@@ -1,0 +1,232 @@
+#include "core/workbench/model/weights/merge_adapter.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <ATen/ops/matmul.h>
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/read_text.h"
+#include "core/workbench/model/weights/adapter_config.h"
+#include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/weights_place.h"
+
+namespace switchyard::model {
+namespace {
+
+namespace fs = std::filesystem;
+using base::InputError;
+using base::Json;
+
+constexpr std::string_view adapter_prefix = "base_model.model.";
+constexpr std::string_view a_end = ".lora_A.weight", b_end = ".lora_B.weight";
+
+std::shared_ptr<const SafetensorsFile> opened(const std::string& path) {
+    auto file = SafetensorsFile::open(path);
+    if (!file.file) throw InputError(file.error);
+    return file.file;
+}
+
+bool is_folder(const std::string& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+}
+
+class Merging {
+public:
+    Merging(const std::string& adapter, const std::string& base)
+        : path_(adapter + "/" + adapter_weights_file), adapter_(read_adapter_config(adapter)) {
+        file_ = opened(path_);
+        base_ = base.empty() ? adapter_.base : base;
+        if (!is_folder(base_))
+            throw InputError(adapter + ": error: the model that it belongs to is " +
+                             (base_.empty() ? "not named" : "\"" + base_ + "\", which is no folder here") +
+                             "; expected its folder with --base FOLDER");
+        const auto place = find_weights(base_);
+        if (!place.problem.empty()) throw InputError(place.problem);
+        for (const auto& path : place.files) {
+            const auto file = opened(path);
+            for (const auto& stored : file->tensors())
+                weights_.push_back({stored.name, view_stored(file, stored)});
+        }
+    }
+
+    void merge() {
+        for (const auto& stored : file_->tensors()) {
+            if (!stored.name.starts_with(adapter_prefix))
+                throw InputError(path_ + ": error: tensor '" + stored.name +
+                                 "': expected a name that begins with " + std::string(adapter_prefix));
+            const auto name = stored.name.substr(adapter_prefix.size());
+            if (name.ends_with(a_end))
+                add_product(name.substr(0, name.size() - a_end.size()), stored);
+            else if (!name.ends_with(b_end))
+                take_whole(name, view_stored(file_, stored));
+        }
+        if (result.merged.empty() && result.whole.empty())
+            throw InputError(path_ + ": error: has no tensors");
+        // Files of the model alone, as of a BertModel, leave out what a model with a head calls it.
+        if (!prefix_.empty())
+            for (auto& weight : weights_)
+                if (!is_whole(weight.name)) weight.name = prefix_ + weight.name;
+    }
+
+    void write(const std::string& folder, const std::vector<std::string>& labels) const {
+        if (auto error = write_safetensors(folder + "/model.safetensors", weights_, {{"format", "pt"}}))
+            throw InputError(*error);
+        if (auto error = base::write_file_atomically(folder + "/config.json", config(labels)))
+            throw InputError(*error);
+    }
+
+    const std::string& base() const { return base_; }
+
+    MergeResult result;
+
+private:
+    bool is_whole(const std::string& name) const {
+        return std::ranges::find(result.whole, name) != result.whole.end();
+    }
+
+    NamedTensor* find(const std::string& name) {
+        const auto found = std::ranges::find(weights_, name, &NamedTensor::name);
+        if (found != weights_.end()) return &*found;
+        const auto dot = name.find('.');
+        if (dot == std::string::npos) return nullptr;
+        const auto inner = std::ranges::find(weights_, name.substr(dot + 1), &NamedTensor::name);
+        if (inner == weights_.end()) return nullptr;
+        prefix_ = name.substr(0, dot + 1);
+        return &*inner;
+    }
+
+    void add_product(const std::string& module, const StoredTensor& stored_a) {
+        const auto* const stored_b = file_->find(std::string(adapter_prefix) + module + std::string(b_end));
+        if (stored_b == nullptr)
+            throw InputError(path_ + ": error: has " + module + std::string(a_end) + " without its lora_B");
+        auto* const weight = find(module + ".weight");
+        if (weight == nullptr)
+            throw InputError(path_ + ": error: " + base_ + " has no tensor '" + module +
+                             ".weight', which the adapter changes: it is an adapter of another model");
+        const auto a = view_stored(file_, stored_a).to(at::kFloat),
+                   b = view_stored(file_, *stored_b).to(at::kFloat);
+        const bool fits = a.dim() == 2 && b.dim() == 2 && weight->tensor.dim() == 2 && b.size(1) == a.size(0);
+        const auto rows = adapter_.transposed ? 1 : 0;
+        if (!fits || weight->tensor.size(rows) != b.size(0) || weight->tensor.size(1 - rows) != a.size(1))
+            throw InputError(path_ + ": error: an adapter of " + shape_text(b.sizes()) + " and " +
+                             shape_text(a.sizes()) + " does not fit '" + module + ".weight' of " + base_ +
+                             ", which has shape " + shape_text(weight->tensor.sizes()) +
+                             ": it is an adapter of another model");
+        auto added = at::matmul(b, a).mul_(adapter_.scale(module));
+        if (adapter_.transposed) added = added.t();
+        weight->tensor = weight->tensor.to(at::kFloat).add(added).to(weight->tensor.scalar_type());
+        result.merged.push_back(module + ".weight");
+    }
+
+    void take_whole(const std::string& name, const at::Tensor& value) {
+        if (auto* const weight = find(name)) {
+            if (weight->tensor.sizes() == value.sizes()) {
+                weight->tensor = value;
+                result.whole.push_back(name);
+                return;
+            }
+            weights_.erase(weights_.begin() + (weight - weights_.data()));
+        }
+        weights_.push_back({name, value});
+        result.whole.push_back(name);
+    }
+
+    // With the class and the number of labels of what was trained whole.
+    std::string config(const std::vector<std::string>& labels) const {
+        const auto file = base_ + "/config.json";
+        const auto text = base::read_text(file);
+        if (!text) throw InputError(file + ": error: there is no such file; expected that of the model");
+        auto json = base::parse_object(*text, file);
+        static const std::map<std::string, const char*> classes{{"SEQ_CLS", "ForSequenceClassification"},
+                                                                {"TOKEN_CLS", "ForTokenClassification"}};
+        const auto found = classes.find(adapter_.task);
+        if (found == classes.end()) return json.dump(2) + "\n";
+        auto& architectures = json["architectures"];
+        if (architectures.is_array() && !architectures.empty() && architectures[0].is_string()) {
+            const auto name = architectures[0].get<std::string>();
+            const auto end = std::min(name.rfind("Model"), name.find("For"));
+            architectures = Json::array({name.substr(0, end) + found->second});
+        }
+        std::int64_t count = 0;  // rows of the last matrix that was trained whole
+        for (const auto& weight : weights_)
+            if (is_whole(weight.name) && weight.tensor.dim() == 2) count = weight.tensor.size(0);
+        const auto& known = base::member(json, "id2label");
+        const bool given = static_cast<std::int64_t>(labels.size()) == count;
+        if (count == 0 || (!given && known.is_object() && static_cast<std::int64_t>(known.size()) == count))
+            return json.dump(2) + "\n";
+        json["id2label"] = json["label2id"] = Json::object();
+        for (std::int64_t i = 0; i < count; ++i) {
+            const auto label = given ? labels[static_cast<std::size_t>(i)] : "LABEL_" + std::to_string(i);
+            json["id2label"][std::to_string(i)] = label;
+            json["label2id"][label] = i;
+        }
+        return json.dump(2) + "\n";
+    }
+
+    std::string path_;
+    AdapterConfig adapter_;
+    std::string base_;
+    std::shared_ptr<const SafetensorsFile> file_;
+    std::vector<NamedTensor> weights_;
+    std::string prefix_;
+};
+
+// What transformers keep beside a model, of the first folder that has any of the tokenizer's.
+void copy_tokenizer(const std::vector<std::string>& from, const std::string& folder) {
+    constexpr std::array<const char*, 10> files{"tokenizer.json",
+                                                "tokenizer_config.json",
+                                                "vocab.txt",
+                                                "vocab.json",
+                                                "merges.txt",
+                                                "special_tokens_map.json",
+                                                "added_tokens.json",
+                                                "spiece.model",
+                                                "sentencepiece.bpe.model",
+                                                "tokenizer.model"};
+    for (const auto& source : from) {
+        bool found = false;
+        for (const auto* const file : files) {
+            std::error_code error;
+            if (!fs::is_regular_file(source + "/" + file, error)) continue;
+            fs::copy_file(source + "/" + file, folder + "/" + file, error);
+            if (error)
+                throw InputError(source + "/" + file + ": error: cannot be copied: " + error.message());
+            found = true;
+        }
+        if (found) return;
+    }
+}
+
+}  // namespace
+
+MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
+                          const std::vector<std::string>& labels) {
+    std::error_code error;
+    if (fs::exists(folder, error) && !(is_folder(folder) && fs::is_empty(folder, error)))
+        throw InputError(folder + ": error: is there already and not empty; expected a new folder");
+    Merging merging(adapter, base);
+    merging.merge();
+    fs::create_directories(folder, error);
+    if (error) throw InputError(folder + ": error: cannot be made: " + error.message());
+    try {
+        merging.write(folder, labels);
+        copy_tokenizer({adapter, merging.base()}, folder);
+    } catch (const InputError&) {
+        for (const auto& entry : fs::directory_iterator(folder, error)) fs::remove_all(entry.path(), error);
+        throw;
+    }
+    return merging.result;
+}
+
+}  // namespace switchyard::model

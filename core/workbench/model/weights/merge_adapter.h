@@ -1,0 +1,24 @@
+// The weights of a Hugging Face folder with a PEFT adapter added: each weight that the adapter changes
+// becomes weight + alpha / rank B A, computed in float32 and rounded to the weight's dtype; what was trained
+// whole takes its place. It works on the tensors of the files, whatever model they are of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace switchyard::model {
+
+struct MergeResult {
+    std::vector<std::string> merged;  // weights that adapters were added to
+    std::vector<std::string> whole;   // tensors that took the place of the base's, or are new
+};
+
+// Writes `folder`/model.safetensors and `folder`/config.json, and copies the tokenizer's files of the
+// adapter, else of the base. `folder` is made and must be empty. `base`: empty means what the adapter names.
+// `labels`: of a classifier that the adapter brings, LABEL_0 and so on if they are not as many. Throws
+// base::InputError: for files that cannot be read or written, an adapter that is not of this base, and what
+// read_adapter_config refuses; then nothing is left in `folder`.
+MergeResult merge_adapter(const std::string& adapter, const std::string& base, const std::string& folder,
+                          const std::vector<std::string>& labels = {});
+
+}  // namespace switchyard::model

@@ -6,6 +6,10 @@ namespace switchyard::cli {
 
 std::vector<Command> all_commands() {
     return {
+        {"init",
+         "look at a file of data and write a configuration that trains on it",
+         {"switchyard init reviews.csv --from all-MiniLM-L6-v2", "switchyard init notes.txt --out notes.toml",
+          "switchyard init train.en --targets train.de --from t5-small"}},
         {"plan",
          "show which component each part of a model gets, and why not another",
          {"switchyard plan configs/demo.toml",

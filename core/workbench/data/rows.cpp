@@ -143,6 +143,32 @@ public:
         return std::move(result_);
     }
 
+    ColumnNames names() {
+        std::string line;
+        Fault fault;
+        Fields fields;
+        if (request_.format == RowFormat::text) return {{"text"}, ""};
+        if (!lines_.next(line)) return {{}, request_.path + ": is empty"};
+        if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
+        const auto failed = [&](const RowPlace& place, const std::string& what) -> ColumnNames {
+            return {{}, request_.path + ":" + to_string(place) + ": " + what};
+        };
+        if (request_.format != RowFormat::jsonl) {
+            if (!split(line, fields, fault)) return failed(fault.place, fault.message);
+            return {std::move(fields), ""};
+        }
+        const auto parsed = base::parse_json(line);
+        if (!parsed.fault.empty())
+            return failed({lines_.number(), parsed.column},
+                          "is " + parsed.fault + "; expected one JSON object a line");
+        if (!parsed.value.is_object())
+            return failed({lines_.number(), 1},
+                          "is " + base::kind_of(parsed.value) + "; expected a JSON object");
+        for (const auto& [key, value] : parsed.value.items())
+            if (!value.is_structured() && !value.is_null()) fields.push_back(key);
+        return {std::move(fields), ""};
+    }
+
 private:
     // `text`: the row as it stands in the file.
     bool hand_out(std::int64_t line, Fields values, std::string_view text) {
@@ -303,17 +329,40 @@ std::optional<RowFormat> format_of(std::string_view path) {
     return std::nullopt;
 }
 
+namespace {
+
+// What `read` gives of the file; with nothing but an error where it cannot be read.
+template <class Result>
+Result read_file(const RowRequest& request, Result (Reader::*read)()) {
+    Result result;
+    auto source = open_bytes(request.path);
+    if (!source.stream) {
+        result.error = std::move(source.error);
+        return result;
+    }
+    try {
+        return (Reader(request, *source.stream).*read)();
+    } catch (const std::ios_base::failure& failure) {
+        result.error = request.path + ": " + read_failure(failure);
+    } catch (const base::InputError& error) {
+        result.error = error.what();
+    }
+    return result;
+}
+
+}  // namespace
+
 RowsRead read_rows(const RowRequest& request) {
     if (request.format == RowFormat::parquet) return read_parquet_rows(request);
-    auto source = open_bytes(request.path);
-    if (!source.stream) return {0, std::move(source.error)};
-    try {
-        return Reader(request, *source.stream).run();
-    } catch (const std::ios_base::failure& failure) {
-        return {0, request.path + ": " + read_failure(failure)};
-    } catch (const base::InputError& error) {
-        return {0, error.what()};
-    }
+    return read_file(request, &Reader::run);
+}
+
+ColumnNames read_column_names(const std::string& path, RowFormat format) {
+    if (format == RowFormat::parquet) return read_parquet_names(path);
+    RowRequest request;
+    request.path = path;
+    request.format = format;
+    return read_file(request, &Reader::names);
 }
 
 }  // namespace switchyard::data

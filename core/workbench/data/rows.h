@@ -61,4 +61,12 @@ struct RowRequest {
 
 RowsRead read_rows(const RowRequest& request);
 
+struct ColumnNames {
+    std::vector<std::string> names;  // of a text file "text"; of JSON the keys of the first line
+    std::string error;               // "PATH...": the file cannot be read
+};
+
+// As the file names them.
+ColumnNames read_column_names(const std::string& path, RowFormat format);
+
 }  // namespace switchyard::data

@@ -148,14 +148,44 @@ bool is_parquet_file(const std::string& path) {
     return start == std::string(parquet_mark) + '\x15';
 }
 
+namespace {
+
+struct OpenedTable {
+    std::unique_ptr<ParquetTable> table;
+    std::string error;  // set if there is no table
+};
+
+OpenedTable open_table(const std::string& path, const std::string& library) {
+    OpenedTable opened;
+    const auto failed = [&](const std::string& fault) {
+        opened.error = path + ": " + fault;
+        return std::move(opened);
+    };
+    if (const auto fault = fault_of_ends(path); !fault.empty()) return failed(fault);
+    const auto loaded = load_parquet(library);
+    if (loaded.open == nullptr) return failed(loaded.error);
+    std::string fault;
+    opened.table.reset(loaded.open(path.c_str(), fault));
+    if (!opened.table) return failed("cannot be read; it may be damaged or cut off: " + base::quoted(fault));
+    return opened;
+}
+
+}  // namespace
+
+ColumnNames read_parquet_names(const std::string& path, const std::string& library) {
+    const auto opened = open_table(path, library);
+    ColumnNames names{{}, opened.error};
+    if (opened.table == nullptr) return names;
+    for (const auto& column : opened.table->columns())
+        if (column.taken) names.names.push_back(column.name);
+    return names;
+}
+
 RowsRead read_parquet_rows(const RowRequest& request, const std::string& library) {
     const auto failed = [&](const std::string& fault) { return RowsRead{0, request.path + fault}; };
-    if (const auto fault = fault_of_ends(request.path); !fault.empty()) return failed(": " + fault);
-    const auto loaded = load_parquet(library);
-    if (loaded.open == nullptr) return failed(": " + loaded.error);
-    std::string fault;
-    const std::unique_ptr<ParquetTable> table(loaded.open(request.path.c_str(), fault));
-    if (!table) return failed(": cannot be read; it may be damaged or cut off: " + base::quoted(fault));
+    const auto opened = open_table(request.path, library);
+    const auto& table = opened.table;
+    if (!table) return {0, opened.error};
     std::vector<std::string> names;
     for (const auto& column : table->columns()) names.push_back(column.name);
     auto found = find_columns(request.columns, names);

@@ -16,6 +16,9 @@ namespace switchyard::data {
 // footer begin. A pipe is none.
 bool is_parquet_file(const std::string& path);
 
+// Of the columns that can be read.
+ColumnNames read_parquet_names(const std::string& path, const std::string& library = parquet_library());
+
 RowsRead read_parquet_rows(const RowRequest& request, const std::string& library = parquet_library());
 
 }  // namespace switchyard::data

@@ -18,6 +18,7 @@ void attach(std::vector<Command>& commands, std::string_view path, Setup setup);
 Action setup_version(CLI::App& command);
 Action setup_init(CLI::App& command);
 Action setup_report(CLI::App& command);
+Action setup_runs(CLI::App& command);
 Action setup_config_show(CLI::App& command);
 Action setup_config_schema(CLI::App& command);
 Action setup_plugins_list(CLI::App& command);

@@ -48,8 +48,8 @@ bool is_there(int descriptor, const std::string& name) {
            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
-int lock(int descriptor) {
-    while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+int lock(int descriptor, int how) {
+    while (::flock(descriptor, how | LOCK_NB) != 0) {
         if (errno != EINTR) return errno;
     }
     return 0;
@@ -69,7 +69,7 @@ std::string RunLock::take(const std::string& folder, const std::string& command)
     for (int attempt = 0; descriptor_ < 0; ++attempt) {
         const int opened = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (opened < 0) return "cannot write " + name + ": " + std::strerror(errno);
-        const int error = lock(opened);
+        const int error = lock(opened, LOCK_EX);
         if (error == EWOULDBLOCK) {
             const auto text = folder + ": error: in use by " + holder(opened) +
                               ": wait until it ends, or give another folder with --run";
@@ -89,6 +89,16 @@ std::string RunLock::take(const std::string& folder, const std::string& command)
     // On a full disk others learn less.
     if (::ftruncate(descriptor_, 0) == 0) (void)base::write_all(descriptor_, text);
     return "";
+}
+
+bool RunLock::is_held(const std::string& folder) {
+    const auto name = folder + "/.lock";
+    const int opened = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (opened < 0) return false;
+    const bool names_holder = !read_start(opened).empty();  // whoever gives it back empties the file
+    const bool held = names_holder && lock(opened, LOCK_SH) == EWOULDBLOCK;
+    ::close(opened);
+    return held;
 }
 
 }  // namespace switchyard::train

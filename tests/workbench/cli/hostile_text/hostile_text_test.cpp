@@ -88,6 +88,7 @@ public:
                                     "\"\nprogram = [\"sh\", \"arm.sh\"]\n");
         arms = job_.file("arms.toml");
         folder_of_run = job_.file("run" + steering);
+        folder_of_runs = job_.file("");
         not_there = job_.file("none" + steering + " \xff");
         fs::create_directory(job_.file("plugins"));
         for (const auto& [from, to] :
@@ -98,7 +99,7 @@ public:
         options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
     }
 
-    std::string config, arms, folder_of_run, not_there, plugin;
+    std::string config, arms, folder_of_run, folder_of_runs, not_there, plugin;
     RunOptions options;
 
 private:
@@ -159,6 +160,10 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"generate", {{"generate", a.folder_of_run}, {"generate", a.not_there}}},
         {"report",
          {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},
+        {"runs",
+         {{"runs", a.folder_of_runs},
+          {"runs", a.folder_of_runs, "--sort", steering},
+          {"runs", a.not_there}}},
         {"bench", {{"bench", "activation", "--backends", steering}, {"bench", steering}}},
         {"compare",
          {{"compare", a.arms, "--blocks", "2", "--steps-per-block", "1", "--time", "0.5"},

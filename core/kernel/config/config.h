@@ -31,6 +31,7 @@ struct Config {
     DataConfig data;
     TrainConfig train;
     LoraConfig lora;
+    LogConfig log;
     SlotConfig attention;
     SlotConfig normalization;
     SlotConfig activation;

@@ -143,6 +143,7 @@ private:
             return;
         }
         if (field.notes.path) make_absolute(*value);
+        if (field.notes.program) make_program_absolute(std::get<std::vector<std::string>>(*value));
         target.push_back({field.key, {}, {}, std::move(*value), origin_at(node.name_place)});
     }
 
@@ -154,6 +155,11 @@ private:
     void make_absolute(Value& value) const {
         if (auto* path = std::get_if<std::string>(&value)) return make_absolute(*path);
         for (auto& path : std::get<std::vector<std::string>>(value)) make_absolute(path);
+    }
+
+    // What has no slash is searched for in PATH.
+    void make_program_absolute(std::vector<std::string>& words) const {
+        if (!words.empty() && words.front().find('/') != std::string::npos) make_absolute(words.front());
     }
 
     void read_components(const Node& node, Kind kind, const std::string& key, Assignments& target) {

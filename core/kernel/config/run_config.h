@@ -1,4 +1,4 @@
-// The sections about a run as a whole: [run], [runtime], [plugins], [batch].
+// The sections about a run as a whole: [run], [runtime], [plugins], [batch], [log].
 #pragma once
 
 #include <algorithm>
@@ -56,6 +56,13 @@ struct BatchConfig {
     // That one side of a batch may have, padding counted: a sequence beyond the budget comes by itself.
     std::int64_t most_tokens() const { return tokens > 0 ? std::max(tokens, max_length) : size * max_length; }
     bool operator==(const BatchConfig&) const = default;
+};
+
+// A program that gets what a training writes down, as it does.
+struct LogConfig {
+    std::vector<std::string> command;  // it and its arguments; empty: none
+    double end_seconds = 30.0;         // that it has to end after its input did
+    bool operator==(const LogConfig&) const = default;
 };
 
 }  // namespace switchyard::config

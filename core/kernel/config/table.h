@@ -24,6 +24,7 @@ struct Notes {
     std::string_view formerly{};  // its name in earlier versions
     bool per_layer = false;       // may stand in a [[layer]] rule
     bool path = false;            // names files, relative to the file that it is written in
+    bool program = false;         // its first word is a program: with a slash a path as above, else in PATH
 };
 
 // Its default is a bert's.

@@ -208,4 +208,17 @@ Section lora_section() {
     return rows.section;
 }
 
+Section log_section() {
+    Rows<&Config::log> rows{{"log", "Who else gets what a training writes into metrics.jsonl.", {}}};
+    using L = LogConfig;
+    rows.add<&L::command>("command",
+                          "a program and its arguments: it gets each line of metrics.jsonl on its standard "
+                          "input (docs/runs.md); a path is relative to the file that names it",
+                          {}, {.also = "logger program hook wandb mlflow", .program = true});
+    rows.add<&L::end_seconds>("end_seconds",
+                              "time that the program has to end after its input did, before it is killed",
+                              within(0, 86400), {.also = "timeout wait"});
+    return rows.section;
+}
+
 }  // namespace switchyard::config

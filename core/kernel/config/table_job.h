@@ -1,4 +1,4 @@
-// The part of the table about jobs: [task], [data], [train], [lora].
+// The part of the table about jobs: [task], [data], [train], [lora], [log].
 #pragma once
 
 #include "core/kernel/config/table.h"
@@ -9,5 +9,6 @@ Section task_section();
 Section data_section();
 Section train_section();
 Section lora_section();
+Section log_section();
 
 }  // namespace switchyard::config

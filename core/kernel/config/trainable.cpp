@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/kernel/base/child_process.h"
+
 namespace switchyard::config {
 namespace {
 
@@ -65,6 +67,14 @@ std::string phases_problem(const Config& config) {
                    "; training needs both train and eval";
     }
     return "";
+}
+
+std::string log_command_problem(const Config& config) {
+    const auto& words = config.log.command;
+    if (words.empty()) return "";
+    const auto problem =
+        words.front().empty() ? "the program has no name" : base::program_problem(words.front());
+    return problem.empty() ? "" : told_at(config, "log.command") + problem;
 }
 
 std::string vocabulary_size_problem(const Config& config, std::int64_t pieces) {

@@ -20,6 +20,8 @@ std::string labels_problem(const Config& config);
 std::string files_problem(const Config& config);
 std::string vocabulary_problem(const Config& config);
 std::string phases_problem(const Config& config);
+// Whether the program of log.command can be run.
+std::string log_command_problem(const Config& config);
 // `pieces`: of the vocabulary that the tokenizer has.
 std::string vocabulary_size_problem(const Config& config, std::int64_t pieces);
 

@@ -1,14 +1,10 @@
 #include "core/workbench/cli/compare_arms.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 
+#include "core/kernel/base/child_process.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/auto_choice.h"
@@ -54,27 +50,6 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
     return std::nullopt;
 }
 
-// "" if it can be run, else why not.
-std::string problem_of_program(const compare::ArmSpec& arm) {
-    const auto& program = arm.program.front();
-    if (program.find('/') != std::string::npos) {
-        const auto path = std::filesystem::path(arm.folder) / program;
-        if (::access(path.c_str(), X_OK) == 0) return "";
-        return path.string() + (errno == EACCES ? " cannot be executed" : ": no such program");
-    }
-    const char* const path = std::getenv("PATH");
-    std::string folder;
-    for (const char* c = path == nullptr ? "/usr/bin:/bin" : path;; ++c) {
-        if (*c != ':' && *c != '\0') {
-            folder += *c;
-            continue;
-        }
-        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return "";
-        if (*c == '\0') return "there is no program " + program + " in PATH";
-        folder.clear();
-    }
-}
-
 class Checker {
 public:
     Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
@@ -104,7 +79,7 @@ public:
 
 private:
     std::string check(compare::ArmSpec& arm) {
-        if (arm.external()) return problem_of_program(arm);
+        if (arm.external()) return base::program_problem(arm.program.front(), arm.folder);
         auto options = request_.job;
         options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
         std::string problem;

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/child_process.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/program_paths.h"
@@ -185,9 +186,9 @@ private:
         for (const auto& arm : checked_.arms) {
             compare::StartedArm one{arm, nullptr, ""};
             // An arm of this program loads the configuration by the path given here, so it runs here.
-            const compare::ArmProgram program =
-                arm.external() ? compare::ArmProgram{arm.program, arm.folder}
-                               : compare::ArmProgram{std::vector<std::string>{runner, "arm"}, ""};
+            const base::Program program = arm.external()
+                                              ? base::Program{arm.program, arm.folder}
+                                              : base::Program{std::vector<std::string>{runner, "arm"}, ""};
             one.client = compare::ArmProcess::start(
                 program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
             started.push_back(std::move(one));

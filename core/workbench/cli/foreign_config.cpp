@@ -28,6 +28,12 @@ bool lies_in_run(const fs::path& file) {
     return holds_run(here.parent_path()) || (!error && holds_run(real.parent_path()));
 }
 
+// Written in a file, not on the command line.
+bool comes_from_file(const config::Config& config, const char* key) {
+    const auto origin = config.origins.find(key);
+    return origin != config.origins.end() && origin->second.source != config::Origin::Source::override;
+}
+
 // A folder that they name, a library that they name, or one of a folder that they name.
 bool in_own_settings(const std::string& place) {
     const auto own = loader::standard_search_path();
@@ -48,8 +54,7 @@ bool is_foreign(const JobOptions& options, const std::vector<std::string>& files
 }
 
 void refuse_foreign_plugins(const config::Config& config) {
-    const auto origin = config.origins.find("plugins.paths");
-    if (origin == config.origins.end() || origin->second.source == config::Origin::Source::override) return;
+    if (!comes_from_file(config, "plugins.paths")) return;
     auto places = config.plugins.paths;
     std::erase_if(places, in_own_settings);
     if (places.empty()) return;
@@ -65,6 +70,14 @@ void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms) {
     throw Failure(config::to_string(arm.origin) + ": error: [[arm]]: it " + what +
                   ", which may be code, and this configuration came with a run\n--trust lets it run, if you "
                   "trust whoever made the run; with --arm and --vary you define arms yourself");
+}
+
+void refuse_foreign_log_command(const config::Config& config) {
+    if (config.log.command.empty() || !comes_from_file(config, "log.command")) return;
+    throw Failure(
+        config.where("log.command") + ": error: log.command: it runs " + joined(config.log.command, " ") +
+        ", and this configuration came with a run\n--trust lets it run, if you trust whoever made the "
+        "run; --set log.command=[] leaves it out");
 }
 
 }  // namespace switchyard::cli

@@ -22,4 +22,7 @@ void refuse_foreign_plugins(const config::Config& config);
 // Throws Failure if there is any: they name programs and, by what they set, plugins.
 void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms);
 
+// Throws Failure if log.command names a program and was not given on the command line.
+void refuse_foreign_log_command(const config::Config& config);
+
 }  // namespace switchyard::cli

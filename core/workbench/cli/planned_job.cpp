@@ -19,6 +19,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     planned->host = machine::this_host(machine::Look::with_devices);
     auto job = load_job(options, planned->host);
     planned->config = std::move(job.config);
+    planned->files = std::move(job.files);
     const auto& runtime = planned->config.runtime;
     machine::install_cpu_allocator(runtime.allocator);
     set_threads(runtime.threads);

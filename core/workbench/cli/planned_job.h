@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/plugin_library.h"
@@ -14,6 +15,7 @@ namespace switchyard::cli {
 
 struct PlannedJob {
     config::Config config;
+    std::vector<std::string> files;  // that it was read from
     HostInfo host;
     std::unique_ptr<runtime::Registry> registry;
     resolver::Plan plan;

@@ -53,6 +53,7 @@ public:
         add(config::labels_problem(config_));
         check_names();
         check_weights();
+        add(config::log_command_problem(config_));
         if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::phases_problem(config_));
         if (config_.lora.rank > 0 && config_.train.weights.empty())

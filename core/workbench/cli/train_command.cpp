@@ -16,9 +16,12 @@
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/terminal.h"
 #include "core/kernel/config/show.h"
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/export_model.h"
+#include "core/workbench/cli/foreign_config.h"
+#include "core/workbench/cli/log_command.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/resumption.h"
@@ -172,9 +175,9 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
 }
 
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
-                                   const train::RunDirectory& run, const std::string& facts,
+                                   const train::RunDirectory& run, const std::string& facts, LogCommand& log,
                                    const train::StopSignal& stop) {
-    TrainRecord record(run, trainer, session.config());
+    TrainRecord record(run, trainer, session.config(), log);
     train::TrainerHooks hooks;
     hooks.on_step = [&](const auto& report) { return record.step(report); };
     hooks.on_eval = [&](std::int64_t step, const auto& result) { return record.eval(step, result); };
@@ -210,7 +213,8 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
 }
 
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
-             const train::TrainingState& state, Clock::time_point begun, train::StopSignal& stop) {
+             const train::TrainingState& state, Clock::time_point begun, LogCommand& log,
+             train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
         if (const auto error = export_model(session, run, result.eval)) {
@@ -219,15 +223,17 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         }
     }
     const std::chrono::duration<double> wall = Clock::now() - begun;
-    const auto summary =
-        train_summary(session, result, training_memory(session, state), wall.count()).dump(2) + "\n";
+    const auto told = train_summary(session, result, training_memory(session, state), wall.count());
+    const auto summary = told.dump(2) + "\n";
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
         (void)base::write_file_atomically(run.file("summary.json"), summary);
+        std::cerr << log.end({{"summary", told}});
         throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
     }
     write_file(run.file("summary.json"), summary);
     stop.end_at_once();
+    std::cerr << log.end({{"summary", told}});
     if (result.outcome == train::Outcome::stopped) {
         std::cerr << ("stopped after step " + std::to_string(result.progression.step) +
                       "; continue with --resume\n");
@@ -313,6 +319,9 @@ int train_job(const TrainOptions& options) {
     if (open.resume()) plan = {Missing::leave, run.file("plan.json")};
     const auto planned = plan_job(options.job, plan);
     if (open.resume()) use_kept_tokenizer(planned->config, run);
+    if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
+    if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
+        throw Failure(problem);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     // Everything that can be wrong with the input comes before anything is written.
     const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
@@ -344,8 +353,10 @@ int train_job(const TrainOptions& options) {
         if (checkpoint) recall_best(run, session.config().train, from.step, trainer);
     }
     write_job(session, *planned, open);
-    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), stop);
-    return conclude(session, std::move(result), run, trainer.state(), begun, stop);
+    LogCommand log;
+    std::cerr << log.begin(session.config(), run, trainer.state().progression.step);
+    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), log, stop);
+    return conclude(session, std::move(result), run, trainer.state(), begun, log, stop);
 }
 
 // `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.

@@ -55,9 +55,10 @@ std::string quality_text(const train::EvalResult& result) {
 }
 
 TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer,
-                         const config::Config& config)
+                         const config::Config& config, LogCommand& log)
     : path_(run.file("metrics.jsonl")),
       metrics_(train::open_metrics(path_, trainer.state().progression.step, trainer.evaluates_first())),
+      log_(log),
       board_(run.file("tensorboard"), wall_time()),
       log_every_(config.train.log_every),
       lr_(config.optimizer.lr) {}
@@ -109,7 +110,7 @@ std::string TrainRecord::step(const train::StepReport& report) {
     if (const auto ready = report.loader.ready_per_batch()) line["ready_batches"] = *ready;
     if (report.skipped) line["skipped"] = true;
     if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
-    if (auto error = metrics_.write(line); !error.empty()) return error;
+    if (auto error = write(line); !error.empty()) return error;
     board_.scalars(wall_time(), report.step,
                    {{"train/loss", loss},
                     {"train/lr", lr},
@@ -140,7 +141,7 @@ std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result
         line["eval_" + name] = value;
         scalars.emplace_back("eval/" + name, value);
     }
-    if (auto error = metrics_.write(line); !error.empty()) return error;
+    if (auto error = write(line); !error.empty()) return error;
     board_.scalars(wall_time(), step, scalars);
     return flush_board();
 }
@@ -154,11 +155,20 @@ std::string TrainRecord::rewound(const train::Rewind& rewind) {
     } catch (const std::exception& error) {
         return error.what();
     }
-    return metrics_.write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
+    return write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
 }
 
 void TrainRecord::eval_progress(std::int64_t done, std::int64_t total) {
     progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
+}
+
+// Of metrics.jsonl, and to whoever else gets its lines.
+std::string TrainRecord::write(const base::Json& line) {
+    if (const auto warning = log_.line(line); !warning.empty()) {
+        progress_.finish();
+        std::cerr << warning;
+    }
+    return metrics_.write(line);
 }
 
 // What is at the end of the line of progress: steps that were captured, padding, the wait for data.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/workbench/cli/log_command.h"
 #include "core/workbench/train/progress.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/tensorboard.h"
@@ -18,7 +19,8 @@ std::string quality_text(const train::EvalResult& result);
 class TrainRecord {
 public:
     // Throws std::runtime_error naming the file that cannot be written.
-    TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, const config::Config& config);
+    TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, const config::Config& config,
+                LogCommand& log);
 
     // Each gives an error text that names the file that cannot be written; empty: none.
     std::string step(const train::StepReport& report);
@@ -40,12 +42,14 @@ private:
         double mean_loss() const;
     };
 
+    std::string write(const base::Json& line);
     std::string note(const train::StepReport& report) const;
     void smooth(const train::StepReport& report);
     std::string flush_board();
 
     std::string path_;
     train::StepLog metrics_;
+    LogCommand& log_;
     train::TensorBoardWriter board_;
     train::Progress progress_ = train::Progress::for_stderr();
     std::int64_t log_every_;

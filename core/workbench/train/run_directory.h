@@ -7,6 +7,7 @@
 //     tokenizer/               instead of vocab.txt, if the tokenizer is of other or of several files
 //     label_scale.json (of a regression that standardizes)  mean and deviation of each column
 //     skipped.jsonl (where rows were skipped)  each with its place and why
+//     log_output.txt (with log.command)  what that program printed
 //     metrics.jsonl tensorboard/  checkpoints/  summary.json
 //     model/                   in Hugging Face's format, at the end
 //     adapter/ (with [lora])   in PEFT's format; merged into model

@@ -19,12 +19,23 @@ namespace {
 using base::Json;
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
-constexpr std::array<std::string_view, 16> without_effect{
-    "plugins.disabled",  "plugins.paths",          "run.phases",
-    "runtime.allocator", "runtime.auto",           "train.log_every",
-    "train.eval_every",  "train.checkpoint_every", "train.checkpoint_minutes",
-    "train.keep_last",   "train.keep_best",        "train.patience",
-    "train.min_delta",   "train.max_rewinds",
+constexpr std::array<std::string_view, 18> without_effect{
+    "log.command",
+    "log.end_seconds",
+    "plugins.disabled",
+    "plugins.paths",
+    "run.phases",
+    "runtime.allocator",
+    "runtime.auto",
+    "train.log_every",
+    "train.eval_every",
+    "train.checkpoint_every",
+    "train.checkpoint_minutes",
+    "train.keep_last",
+    "train.keep_best",
+    "train.patience",
+    "train.min_delta",
+    "train.max_rewinds",
     "runtime.threads",  // how many there really are is a fact of its own
     "train.weights"};   // a run that goes on has its own
 

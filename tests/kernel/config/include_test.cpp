@@ -122,3 +122,19 @@ TEST_CASE("paths of plugins are relative to the file that names them") {
     CHECK(result.config->plugins.paths ==
           std::vector<std::string>{(dir / "sub/mine").string(), (dir / "other").string(), "/opt/plugins"});
 }
+
+TEST_CASE("a program is relative to the file that names it, what has no slash is left to PATH") {
+    const fs::path dir = switchyard::test::temporary_dir("include");
+    write_file(dir / "run.toml", "include = \"sub/base.toml\"\n");
+    const auto command = [&](const std::string& list) {
+        write_file(dir / "sub/base.toml", "log.command = " + list + "\n");
+        const auto result = load_file(dir / "run.toml");
+        REQUIRE(result.config);
+        return result.config->log.command;
+    };
+    using Words = std::vector<std::string>;
+    CHECK(command("[\"./log\", \"./as/it/is\"]") == Words{(dir / "sub/log").string(), "./as/it/is"});
+    CHECK(command("[\"python3\", \"../log.py\"]") == Words{"python3", "../log.py"});
+    CHECK(command("[\"/opt/log\"]") == Words{"/opt/log"});
+    CHECK(command("[]") == Words{});
+}

@@ -83,6 +83,9 @@ loss_scaling = true
 backend = "d"
 shuffle = false
 drop_last = true
+[log]
+command = ["tee", "./a"]
+end_seconds = 2.5
 )");
     CHECK(config.run == RunConfig{7, Device::cuda, true, {Phase::train, Phase::decode}});
     CHECK(config.runtime == RuntimeConfig{Allocator::malloc, 3, AutoChoice::measured});
@@ -127,6 +130,7 @@ drop_last = true
            config.precision.compute_dtype == DType::float16));
     CHECK(config.precision.loss_scaling == true);
     CHECK((!config.data_loader.shuffle && config.data_loader.drop_last));
+    CHECK(config.log == LogConfig{{"tee", "./a"}, 2.5});
 }
 
 TEST_CASE("the type of a model decides what is usual") {

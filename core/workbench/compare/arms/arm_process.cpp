@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,50 +29,6 @@ double since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-struct Pipe {
-    std::array<int, 2> ends{-1, -1};
-    Pipe() {
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
-    }
-    ~Pipe() {
-        for (const int end : ends) {
-            if (end >= 0) ::close(end);
-        }
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    int take(std::size_t end) { return std::exchange(ends[end], -1); }
-};
-
-// Whether a folder of PATH has a program of that name, or it is a path itself. execvp says that permission is
-// denied also where a folder of PATH is closed to this user and no other has the program.
-bool lies_in_path(const std::string& program) {
-    if (program.find('/') != std::string::npos) return true;
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path == nullptr ? "" : path);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (::access((folder + "/" + program).c_str(), F_OK) == 0) return true;
-    }
-    return false;
-}
-
-// In the new process, between fork and exec: nothing that another thread may hold a lock of.
-[[noreturn]] void become(char* const* words, const char* folder, const std::array<int, 3>& streams,
-                         int report, pid_t coordinator) {
-    ::setpgid(0, 0);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != coordinator) ::_exit(127);  // it ended before that
-    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
-    if (*folder == '\0' || ::chdir(folder) == 0) ::execvp(words[0], words);
-    const int error = errno;
-    [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
-    ::_exit(127);
-}
-
 // Everything that is there. False: the other side has closed it.
 bool drain(int fd, std::string& into, std::size_t most) {
     std::array<char, 1 << 16> chunk;
@@ -92,47 +44,21 @@ bool drain(int fd, std::string& into, std::size_t most) {
     return true;
 }
 
-std::string signal_text(int signal) {
-    const char* const what = ::strsignal(signal);
-    return "signal " + std::to_string(signal) + (what == nullptr ? "" : std::string(" (") + what + ")");
-}
-
 }  // namespace
 
-std::unique_ptr<ArmProcess> ArmProcess::start(const ArmProgram& program, ArmGuard& guard,
+std::unique_ptr<ArmProcess> ArmProcess::start(const base::Program& program, ArmGuard& guard,
                                               std::function<bool()> stop, std::string& error) {
     ::signal(SIGPIPE, SIG_IGN);  // that an arm has ended shows in the request it does not answer
     std::unique_ptr<ArmProcess> arm(new ArmProcess(guard, std::move(stop)));
-    Pipe input, output, errors, report;
-    std::vector<char*> words;
-    for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    const pid_t coordinator = ::getpid();
-    const pid_t child = report.ends[0] < 0 ? -1 : ::fork();
-    if (child == 0)
-        become(words.data(), program.folder.c_str(), {input.ends[0], output.ends[1], errors.ends[1]},
-               report.ends[1], coordinator);
-    if (child < 0) {
-        error = std::string("no process could be made: ") + std::strerror(errno);
-        return nullptr;
-    }
-    ::setpgid(child, child);  // in both processes, so that neither has to wait for the other
+    base::Pipe input, output, errors;
+    const pid_t child = base::start_program(program, {input.ends[0], output.ends[1], errors.ends[1]}, error);
+    if (child < 0) return nullptr;
     guard.watch(child);
     arm->child_ = child;
     arm->input_ = input.take(1);
     arm->output_ = output.take(0);
     arm->errors_ = errors.take(0);
     for (const int fd : {arm->input_, arm->output_, arm->errors_}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
-    ::close(report.take(1));
-    int failed = 0;
-    ssize_t got = 0;
-    while ((got = ::read(report.ends[0], &failed, sizeof failed)) < 0 && errno == EINTR) {
-    }
-    if (got == static_cast<ssize_t>(sizeof failed)) {
-        if (failed == EACCES && !lies_in_path(program.words.front())) failed = ENOENT;
-        error = "cannot run " + program.words.front() + ": " + std::strerror(failed);
-        return nullptr;
-    }
     arm->freeze();
     return arm;
 }
@@ -162,12 +88,7 @@ void ArmProcess::quit() {
     [[maybe_unused]] const auto sent = ::write(input_, quit.data(), quit.size());
     ::close(std::exchange(input_, -1));
     ::kill(-child_, SIGCONT);
-    const auto start = Clock::now();
-    siginfo_t info{};
-    while (info.si_pid == 0 && since(start) < 1000.0) {
-        ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
-        if (info.si_pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    (void)base::ending_within(child_, 1000.0);
     kill();
 }
 
@@ -175,8 +96,7 @@ void ArmProcess::kill() {
     if (child_ < 0) return;
     ::kill(-child_, SIGKILL);  // ends stopped processes too
     guard_.forget(child_);
-    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    base::reap(child_);
     child_ = -1;
 }
 
@@ -188,17 +108,10 @@ std::string ArmProcess::stderr_tail() const {
 
 // After its output has ended: a little time for the process to end as well.
 std::string ArmProcess::exit_text() {
-    const auto start = Clock::now();
-    siginfo_t info{};
-    while (info.si_pid == 0 && since(start) < 2000.0) {
-        ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
-        if (info.si_pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    const auto ending = base::ending_within(child_, 2000.0);
     drain(errors_, tail_, 1U << 20);
     if (tail_.size() > longest_tail) tail_.erase(0, tail_.size() - longest_tail);
-    if (info.si_pid == 0) return "closed its standard output";
-    if (info.si_code == CLD_EXITED) return "ended with exit code " + std::to_string(info.si_status);
-    return "was killed by " + signal_text(info.si_status);
+    return ending ? ending->text : "closed its standard output";
 }
 
 // True: `exchange` is complete.

@@ -13,22 +13,17 @@
 
 #include <sys/types.h>
 
+#include "core/kernel/base/child_process.h"
 #include "core/workbench/compare/arms/arm_client.h"
 #include "core/workbench/compare/arms/arm_guard.h"
 
 namespace switchyard::compare {
 
-struct ArmProgram {
-    // The program, searched for in PATH unless it has a slash, and its arguments.
-    std::vector<std::string> words;
-    std::string folder;  // its working directory; empty: this process's
-};
-
 class ArmProcess final : public ArmClient {
 public:
     // `error` says why it could not be started; then nothing is returned. `guard` outlives it. `stop`: looked
     // at while it waits.
-    static std::unique_ptr<ArmProcess> start(const ArmProgram& program, ArmGuard& guard,
+    static std::unique_ptr<ArmProcess> start(const base::Program& program, ArmGuard& guard,
                                              std::function<bool()> stop, std::string& error);
     ~ArmProcess() override;
     ArmProcess(const ArmProcess&) = delete;

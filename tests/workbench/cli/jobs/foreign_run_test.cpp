@@ -129,3 +129,30 @@ TEST_CASE("a run's configuration cannot bring arms of its own to compare, which 
     CHECK(run(trusted).code != 2);
     CHECK(fs::exists(trace));
 }
+
+TEST_CASE(
+    "a run's configuration cannot bring a program to log with, and what does not train needs no trust") {
+    const TinyJob job;
+    const auto trace = job.file("ran");
+    job.trained("run", {"train.steps=1", "log.command=[\"touch\", \"" + trace + "\"]"});
+    REQUIRE(fs::remove(trace));
+    const auto config = job.file("run/config.toml");
+    const Words words{"train", config, "--run", job.file("other"), "--set", "train.steps=1"};
+    const auto refused = run(words);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err,
+               contains(config + ":") && contains(": error: log.command: it runs touch " + trace));
+    CHECK_THAT(refused.err, contains("--trust lets it run"));
+    CHECK_FALSE(fs::exists(job.file("other")));
+    CHECK(run({"predict", job.file("run"), "a warm film"}).code == 0);
+    CHECK_FALSE(fs::exists(trace));
+    auto without = words;
+    without.insert(without.end(), {"--set", "log.command=[]"});
+    CHECK(run(without).code == 0);
+    CHECK_FALSE(fs::exists(trace));
+    auto trusted = words;
+    trusted[3] = job.file("third");
+    trusted.emplace_back("--trust");
+    CHECK(run(trusted).code == 0);
+    CHECK(fs::exists(trace));
+}

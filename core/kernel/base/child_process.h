@@ -1,0 +1,49 @@
+// Programs in processes of their own, started by their words, without a shell. Each leads a process group, so
+// that whatever it starts can be killed with it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace switchyard::base {
+
+// Both ends are closed on exec, and with it.
+struct Pipe {
+    std::array<int, 2> ends{-1, -1};  // to read, to write; -1: it could not be made
+    Pipe();
+    ~Pipe();
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    int take(std::size_t end);
+};
+
+struct Program {
+    // The program, searched for in PATH unless it has a slash, and its arguments.
+    std::vector<std::string> words;
+    std::string folder;        // its working directory; empty: this process's
+    bool dies_with_us = true;  // the kernel kills it when the thread that started it ends
+};
+
+// "" if it can be run, else why not. A path is taken from `folder`; empty: the working directory.
+std::string program_problem(const std::string& program, const std::string& folder = "");
+
+// `streams` become its standard streams; signals are as in a new login. -1, with the reason in `error`, where
+// it cannot be started.
+pid_t start_program(const Program& program, const std::array<int, 3>& streams, std::string& error);
+
+// How a process ended, "ended with exit code 3" or "was killed by signal 9 (Killed)", looked at for that
+// long; nothing: it has not. It still has to be waited for.
+struct Ending {
+    bool well = false;  // with exit code 0
+    std::string text;
+};
+std::optional<Ending> ending_within(pid_t process, double milliseconds);
+
+// Waits for a process that has ended or is ending.
+void reap(pid_t process);
+
+}  // namespace switchyard::base

@@ -112,6 +112,11 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   .facts th { width: auto; white-space: normal; }
   .matrix th { max-width: 9em; }
 }
+@media (min-width: 721px) {
+  .scroll > .cards td > div { min-width: 6.5em; }
+  .scroll > .cards td.number > div { min-width: 0; }
+  .scroll > .cards td:first-child > div { min-width: 15em; }
+}
 @media print {
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0 8px; }

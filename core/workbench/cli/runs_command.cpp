@@ -19,6 +19,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/report/html_text.h"
+#include "core/workbench/report/number_text.h"
 #include "core/workbench/report/runs_page.h"
 
 namespace switchyard::cli {

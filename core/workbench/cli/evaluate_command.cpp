@@ -57,8 +57,10 @@ nlohmann::ordered_json score_answers(const train::Session& session, const std::v
 // Every text can be answered, or nothing is begun.
 std::vector<data::TextPair> answered_texts(const train::Session& session, const train::EvalFiles& files) {
     auto pairs = train::read_eval_pairs(session.config(), session.tokenizer(), files);
+    if (auto problem = infer::model_problem(session.config(), session.tokenizer()); !problem.empty())
+        throw Failure("--bleu: error: " + problem);
     for (const auto& pair : pairs) {
-        const auto problem = infer::generate_problem(session.config(), session.tokenizer(), pair.source);
+        const auto problem = infer::prompt_problem(session.config(), session.tokenizer(), pair.source);
         if (!problem.empty())
             throw Failure("--bleu: error: '" + pair.source.substr(0, 60) + "...': " + problem);
     }

@@ -1,20 +1,26 @@
 // switchyard generate RUN_OR_CONFIG
 #include <cstdio>
 #include <iostream>
+#include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/json_lines.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/run_name.h"
-#include "core/workbench/cli/text_lines.h"
+#include "core/workbench/cli/text_rows.h"
 #include "core/workbench/data/tokenizers/smiles_text.h"
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/train/session.h"
+#include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
 namespace {
@@ -23,11 +29,15 @@ struct WriteOptions {
     std::string run_or_config;
     std::string weights;
     std::string prompt;
-    std::string prompts;  // a file of them; empty: there is `prompt` alone
+    std::string prompts;  // a file of lines; empty: there are `files`, or `prompt` alone
+    TextFiles files;
     JobOptions job;
     infer::GenerateOptions generate;
     bool check_smiles = false;
     JsonOption json;
+    JsonLinesOption lines;
+
+    bool prints_texts() const { return !json.on_stdout() && !lines.given(); }
 };
 
 JobOptions job_of(const WriteOptions& options) {
@@ -52,47 +62,42 @@ std::string share_text(std::int64_t good, std::int64_t all) {
     return text;
 }
 
-// The prompt as it was given, and what the tokens add to it: some tokenizers write a token otherwise where a
-// text begins with it.
-std::string continued(const data::Tokenizer& tokenizer, const std::string& prompt,
-                      const std::vector<std::int64_t>& ids) {
-    auto all = tokenizer.encode(prompt);
-    const auto before = tokenizer.decode(all);
-    all.insert(all.end(), ids.begin(), ids.end());
-    const auto whole = tokenizer.decode(all);
-    return prompt + (whole.starts_with(before) ? whole.substr(before.size()) : tokenizer.decode(ids));
-}
-
-// What makes one text out of each prompt.
+// What makes texts out of each prompt.
 class Writer {
 public:
     Writer(const WriteOptions& options, const train::Session& session)
-        : options_(options), session_(session) {}
+        : options_(options), session_(session), lines_(options.lines) {}
 
-    void write(const std::string& prompt) {
+    // `row`: where the prompt stands; nullptr: nowhere.
+    void write(const std::string& prompt, const TextRow* row) {
         const auto& config = session_.config();
         const auto& tokenizer = session_.tokenizer();
         const bool goes_on = config.task.kind == config::TaskKind::causal_lm;
         for (const auto& sample : infer::generate(config, session_.plan(), session_.model(), tokenizer,
                                                   prompt, options_.generate)) {
             const auto text =
-                goes_on ? continued(tokenizer, prompt, sample.ids) : tokenizer.decode(sample.ids);
-            nlohmann::ordered_json line{
-                {"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}};
-            if (!options_.prompts.empty()) line["prompt"] = prompt;
+                goes_on ? infer::continued(tokenizer, prompt, sample.ids) : tokenizer.decode(sample.ids);
+            nlohmann::ordered_json line;
+            if (row != nullptr) line = {{"file", row->file}, {"line", row->line}};
+            line.update({{"text", text}, {"tokens", sample.ids.size()}, {"ended", sample.ended}});
+            if (row != nullptr) line["prompt"] = prompt;
             if (options_.check_smiles) add_fault(line, text, sample.ended);
-            samples_.push_back(std::move(line));
-            if (!options_.json.on_stdout()) base::print_data(text + '\n');
+            ++count_;
+            lines_.add(line);
+            if (!options_.json.path.empty()) samples_.push_back(std::move(line));
+            if (options_.prints_texts()) base::print_data(text + '\n');
         }
+        lines_.flush();
     }
 
     void finish() {
         nlohmann::ordered_json all{{"samples", samples_}};
-        const auto count = static_cast<std::int64_t>(samples_.size());
-        if (options_.check_smiles && count > 0) {
-            all["well_bracketed_share"] = static_cast<double>(good_) / static_cast<double>(count);
-            if (!options_.json.on_stdout()) std::cout << share_text(good_, count) << '\n';
+        if (options_.check_smiles && count_ > 0) {
+            all["well_bracketed_share"] = static_cast<double>(good_) / static_cast<double>(count_);
+            if (!options_.json.on_stdout())
+                (options_.prints_texts() ? std::cout : std::cerr) << share_text(good_, count_) << '\n';
         }
+        lines_.finish();
         write_json(options_.json, all);
     }
 
@@ -107,40 +112,56 @@ private:
 
     const WriteOptions& options_;
     const train::Session& session_;
+    JsonLines lines_;
     nlohmann::ordered_json samples_ = nlohmann::ordered_json::array();
-    std::int64_t good_ = 0;
+    std::int64_t count_ = 0, good_ = 0;
 };
 
-// Each with what is said before an error of it.
-std::vector<std::pair<std::string, std::string>> prompts_of(const WriteOptions& options) {
-    if (options.prompts.empty()) return {{"", options.prompt}};
-    std::vector<std::pair<std::string, std::string>> prompts;
-    const auto file = options.prompts == "-" ? std::string("standard input") : options.prompts;
-    for (auto& line : text_lines(options.prompts))
-        prompts.emplace_back(file + ":" + std::to_string(prompts.size() + 1) + ": ", std::move(line));
-    if (prompts.empty()) throw Failure(file + ": error: is empty; expected a prompt a line");
-    return prompts;
+int write_one(const WriteOptions& options, const train::Session& session) {
+    const auto problem = infer::prompt_problem(session.config(), session.tokenizer(), options.prompt);
+    if (!problem.empty()) throw Failure(problem);
+    Writer writer(options, session);
+    writer.write(options.prompt, nullptr);
+    writer.finish();
+    return Exit::fine;
 }
 
-int write(const WriteOptions& options) {
-    const auto prompts = prompts_of(options);
+// After each row of files of any size.
+int write_rows(const WriteOptions& options, const train::Session& session, TextRows& rows,
+               train::StopSignal& stop) {
+    Writer writer(options, session);
+    if (options.lines.replaces_file()) stop.note();  // so that what is written aside is taken away
+    const auto problem = [&](const std::string& prompt) {
+        return infer::prompt_problem(session.config(), session.tokenizer(), prompt);
+    };
+    rows.read(1, problem, [&](const std::vector<TextRow>& batch) {
+        for (const auto& row : batch) writer.write(row.given.text, &row);
+        return !stop;
+    });
+    if (stop) return rows.stopped(options.lines.path, stop.exit_code());
+    writer.finish();
+    rows.require_all_used();
+    return Exit::fine;
+}
+
+int write(WriteOptions options) {
+    train::StopSignal stop;
+    if (!options.prompts.empty()) options.files = {{options.prompts}, "text", "", ""};
     const auto planned = plan_job(job_of(options));
     const auto& config = planned->config;
     if (config.train.weights.empty())
         throw Failure(options.run_or_config +
                       ": names no weights, and an untrained model generates only noise; give the folder of "
                       "a run, or weights with --weights");
+    const bool seen = options.prints_texts() && ::isatty(STDOUT_FILENO) == 1;  // texts show how far it is
+    std::optional<TextRows> rows;
+    if (!options.files.names.empty()) rows.emplace(options.files, config, false, "generate", !seen);
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
+    if (const auto problem = infer::model_problem(config, session.tokenizer()); !problem.empty())
+        throw Failure(problem);
     session.load_initial_weights();
-    for (const auto& [place, prompt] : prompts) {
-        const auto problem = infer::generate_problem(config, session.tokenizer(), prompt);
-        if (!problem.empty()) throw Failure(place + problem);
-    }
-    Writer writer(options, session);
-    for (const auto& [place, prompt] : prompts) writer.write(prompt);
-    writer.finish();
-    return Exit::fine;
+    return rows ? write_rows(options, session, *rows, stop) : write_one(options, session);
 }
 
 void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
@@ -190,16 +211,20 @@ Action setup_generate(CLI::App& command) {
     auto* const prompt =
         command.add_option("--prompt", options->prompt, "text to continue; for seq2seq: the source text")
             ->type_name("TEXT");
-    command
-        .add_option("--prompts", options->prompts,
-                    "a file with a prompt a line, each of which is written after; -: the standard input")
-        ->excludes(prompt)
-        ->type_name("FILE");
+    auto* const prompts =
+        command
+            .add_option("--prompts", options->prompts,
+                        "a file with a prompt a line, each of which is written after; -: the standard input; "
+                        "--from FILE --format text in short")
+            ->excludes(prompt)
+            ->type_name("FILE");
+    add_text_files(command, options->files, false)->excludes(prompt)->excludes(prompts);
     add_sampling(command, options->generate);
     command.add_flag("--check-smiles", options->check_smiles,
                      "report the share with balanced parentheses and brackets and closed rings");
     add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
+    add_json_lines(command, options->lines)->excludes("--json");
     return [options] { return write(*options); };
 }
 

@@ -83,11 +83,17 @@ void write_file(const std::string& path, const std::string& text) {
 
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json) {
     if (option.path.empty()) return;
-    // Texts come from files and plugins: what is no UTF-8 in them is replaced.
-    // JSON leaves some of what steers a terminal as it is; written out it is the same JSON.
-    const auto text = base::printable_lines(
-        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const auto text = json_text(json, 2);
     if (!option.on_stdout()) return write_file(option.path, text);
+    write_json_to_stdout(text);
+}
+
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+    return base::printable_lines(
+        json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void write_json_to_stdout(const std::string& text) {
     std::cout.flush();
     if (!base::write_all(json_descriptor(), text))
         throw Failure("cannot write to the standard output", Exit::run_failed);

@@ -48,9 +48,14 @@ struct JsonOption {
 };
 void add_json(CLI::App& command, JsonOption& option);
 
-// Called once the arguments are read, with --json -: from here on only write_json reaches the standard
+// Called once the arguments are read, with --json - or --jsonl -: from here on only JSON reaches the standard
 // output.
 void keep_stdout_for_json();
+
+// With an end of line. Texts come from files and plugins: what is no UTF-8 in them is replaced, and what
+// steers a terminal is written out, which is the same JSON. `indent`: negative for all on one line.
+std::string json_text(const nlohmann::ordered_json& json, int indent);
+void write_json_to_stdout(const std::string& text);
 
 // Writes it if it was asked for: whole or not at all; Failure if it cannot be written.
 void write_json(const JsonOption& option, const nlohmann::ordered_json& json);

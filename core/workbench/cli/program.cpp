@@ -120,8 +120,10 @@ int run_command(const Command& command, const Words& arguments) {
     }
     if (const auto text = empty_value(app, {"--prompt", "TEXT"}); !text.empty()) throw Failure(text);
     if (plain) base::disable_color();
-    const auto* json = app.get_option_no_throw("--json");
-    if (json != nullptr && json->results() == Words{"-"}) keep_stdout_for_json();
+    for (const auto* const name : {"--json", "--jsonl"}) {
+        const auto* json = app.get_option_no_throw(name);
+        if (json != nullptr && json->results() == Words{"-"}) keep_stdout_for_json();
+    }
     return action();
 }
 

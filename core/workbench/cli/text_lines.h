@@ -1,4 +1,4 @@
-// Texts that a command is given line by line.
+// Texts that stand line by line in the standard input.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace switchyard::cli {
 
-// All lines of a file, empty ones too; "-": of the standard input. Throws Failure, with the number of a line
-// that is longer than limits::line_bytes.
-std::vector<std::string> text_lines(const std::string& path);
+// All of them, empty ones too. Throws Failure, with the number of a line that is longer than
+// limits::line_bytes.
+std::vector<std::string> text_lines();
 
 }  // namespace switchyard::cli

@@ -15,6 +15,9 @@
 #include <boost/iostreams/filtering_stream.hpp>
 #include <boost/iostreams/read.hpp>
 
+#include <unistd.h>
+
+#include "core/kernel/base/descriptor_buffer.h"
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/limits.h"
 #include "core/workbench/data/zstd_frames.h"
@@ -67,7 +70,7 @@ private:
 class PackedStream : public io::filtering_istream {
 public:
     template <class... Filters>
-    explicit PackedStream(std::unique_ptr<std::ifstream> file, const Filters&... filters)
+    explicit PackedStream(std::unique_ptr<std::istream> file, const Filters&... filters)
         : file_(std::move(file)) {
         (push(filters), ...);
         push(*file_);
@@ -75,8 +78,39 @@ public:
     ~PackedStream() override { reset(); }
 
 private:
-    std::unique_ptr<std::ifstream> file_;
+    std::unique_ptr<std::istream> file_;
 };
+
+class StandardInput : public std::istream {
+public:
+    StandardInput() : std::istream(nullptr), buffer_(STDIN_FILENO) { rdbuf(&buffer_); }
+
+private:
+    base::DescriptorBuffer buffer_;
+};
+
+// What comes out of a file of that many bytes, whatever it is packed in.
+ByteSource unpacked(std::unique_ptr<std::istream> file, const std::string& path, std::uintmax_t size) {
+    std::array<char, 4> head{};
+    file->read(head.data(), head.size());
+    const std::string_view start(head.data(), static_cast<std::size_t>(file->gcount()));
+    file->clear();
+    for (std::size_t i = 0; i < start.size(); ++i) file->rdbuf()->sungetc();  // a pipe cannot seek
+    const Bounded bounded(path, size);
+    switch (packing_of(start)) {
+        case Packing::gzip:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
+        case Packing::bzip2:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
+        case Packing::zstd:
+            return {std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(),
+                                                   WholeFrames()),
+                    ""};
+        case Packing::none:
+            break;
+    }
+    return {std::move(file), ""};
+}
 
 }  // namespace
 
@@ -93,26 +127,12 @@ ByteSource open_bytes(const std::string& path) {
         return {nullptr, path + ": is a folder; expected a file"};
     auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
     if (!*file) return {nullptr, path + ": cannot be opened: " + std::strerror(errno)};
-    std::array<char, 4> head{};
-    file->read(head.data(), head.size());
-    const std::string_view start(head.data(), static_cast<std::size_t>(file->gcount()));
-    file->clear();
-    for (std::size_t i = 0; i < start.size(); ++i) file->rdbuf()->sungetc();  // a pipe cannot seek
     const auto size = std::filesystem::file_size(path, ignored);
-    const Bounded bounded(path, ignored ? 0 : size);
-    switch (packing_of(start)) {
-        case Packing::gzip:
-            return {std::make_unique<PackedStream>(std::move(file), bounded, io::gzip_decompressor()), ""};
-        case Packing::bzip2:
-            return {std::make_unique<PackedStream>(std::move(file), bounded, io::bzip2_decompressor()), ""};
-        case Packing::zstd:
-            return {std::make_unique<PackedStream>(std::move(file), bounded, io::zstd_decompressor(),
-                                                   WholeFrames()),
-                    ""};
-        case Packing::none:
-            break;
-    }
-    return {std::move(file), ""};
+    return unpacked(std::move(file), path, ignored ? 0 : size);
+}
+
+ByteSource standard_input_bytes(const std::string& name) {
+    return unpacked(std::make_unique<StandardInput>(), name, 0);
 }
 
 std::string read_failure(const std::ios_base::failure& failure) {

@@ -26,5 +26,8 @@ Packing packing_of(std::string_view start);
 
 // What is unpacked is not looked at again: a packed file within a packed file comes out packed.
 ByteSource open_bytes(const std::string& path);
+// The standard input, which is read from where it stands, and packed or not likewise. `name`: what messages
+// call it.
+ByteSource standard_input_bytes(const std::string& name);
 
 }  // namespace switchyard::data

@@ -32,13 +32,6 @@ void warn(const char* key, const std::vector<std::int64_t>& counts, const std::v
                        " (task.labels)");
 }
 
-// What is wrong with a text. A molecule may have tokens that are not in the vocabulary.
-std::string problem_in(const std::string& text, const config::DataConfig& data, const Tokenizer& tokenizer) {
-    using Kind = config::TokenizerKind;
-    auto problem = data.tokenizer == Kind::bytes ? "" : utf8_problem(text);
-    return problem.empty() && data.tokenizer != Kind::smiles ? tokenizer.problem_in(text) : problem;
-}
-
 using Parts = std::vector<std::shared_ptr<LabelledTexts>>;  // of each source
 
 // How often each class is the label of a sample, or one of its labels.
@@ -115,6 +108,12 @@ void scale(const Parts& train, LabelledTexts& eval, const config::Config& config
 
 }  // namespace
 
+std::string text_problem(std::string_view text, const config::DataConfig& data, const Tokenizer& tokenizer) {
+    using Kind = config::TokenizerKind;
+    auto problem = data.tokenizer == Kind::bytes ? "" : utf8_problem(text);
+    return problem.empty() && data.tokenizer != Kind::smiles ? tokenizer.problem_in(text) : problem;
+}
+
 void LabelledTexts::add(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& token_type_ids,
                         const RowLabels& labels) {
     texts_.add(ids);
@@ -163,7 +162,7 @@ Splits read_labelled_texts(const config::Config& config, const Tokenizer& tokeni
         if (!labels.fault.empty()) return RowUse{false, false, labels.fault, labels.rule, labels.column};
         if (std::all_of(texts.begin(), texts.end(), blank)) return RowUse{false, false, "", {}};
         for (std::size_t i = 0; i < texts.size(); ++i) {
-            if (auto fault = problem_in(texts[i], data, tokenizer); !fault.empty())
+            if (auto fault = text_problem(texts[i], data, tokenizer); !fault.empty())
                 return unusable_text(std::move(fault), texts[i], data.bad_row, first_text + i);
         }
         const auto take = [&, labels, to = way.eval ? eval : train[way.source]](TokenLists tokens) {

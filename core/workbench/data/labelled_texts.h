@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/workbench/data/label_columns.h"
@@ -11,6 +13,10 @@
 #include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::data {
+
+// What is wrong with a text, so that it cannot be used; empty: nothing. A molecule may have tokens that are not
+// in the vocabulary.
+std::string text_problem(std::string_view text, const config::DataConfig& data, const Tokenizer& tokenizer);
 
 class LabelledTexts final : public SampleSource {
 public:

@@ -335,7 +335,7 @@ namespace {
 template <class Result>
 Result read_file(const RowRequest& request, Result (Reader::*read)()) {
     Result result;
-    auto source = open_bytes(request.path);
+    auto source = request.standard_input ? standard_input_bytes(request.path) : open_bytes(request.path);
     if (!source.stream) {
         result.error = std::move(source.error);
         return result;

@@ -51,6 +51,7 @@ struct RowProblem {
 
 struct RowRequest {
     std::string path;
+    bool standard_input = false;  // rows come from there, and `path` is what messages call it; no Parquet
     RowFormat format = RowFormat::text;
     std::vector<std::string> columns;
     // A row that is malformed. Return false to stop reading.

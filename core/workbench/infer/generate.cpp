@@ -130,8 +130,7 @@ private:
 
 }  // namespace
 
-std::string generate_problem(const config::Config& config, const data::Tokenizer& tokenizer,
-                             const std::string& prompt) {
+std::string model_problem(const config::Config& config, const data::Tokenizer& tokenizer) {
     const auto kind = config.task.kind;
     if (kind != config::TaskKind::causal_lm && kind != config::TaskKind::seq2seq)
         return "task.kind: a model trained for " + std::string(name(kind)) +
@@ -139,8 +138,12 @@ std::string generate_problem(const config::Config& config, const data::Tokenizer
     if (config.batch.min_length > 1)
         return "batch.min_length: is " + std::to_string(config.batch.min_length) +
                ", but writing begins with one token; expected 1 (--set batch.min_length=1)";
+    return data::missing_special(tokenizer, kind, "the tokenizer");
+}
+
+std::string prompt_problem(const config::Config& config, const data::Tokenizer& tokenizer,
+                           const std::string& prompt) {
     if (auto fault = tokenizer.problem_in(prompt); !fault.empty()) return "the prompt " + fault;
-    if (auto lack = data::missing_special(tokenizer, kind, "the tokenizer"); !lack.empty()) return lack;
     const auto beginning = begin(config, tokenizer, prompt);
     if (beginning.grown.empty())
         return "the tokenizer has no token that begins a text; expected a prompt (--prompt)";
@@ -159,6 +162,17 @@ std::vector<Generated> generate(const config::Config& config, const model::Bound
     auto results = Writer(config, model, tokenizer, options).write(begin(config, tokenizer, prompt));
     plan.precision().end_step();
     return results;
+}
+
+std::string continued(const data::Tokenizer& tokenizer, const std::string& prompt, const Ids& ids) {
+    auto all = tokenizer.encode(prompt);
+    const auto before = tokenizer.decode(all);
+    all.insert(all.end(), ids.begin(), ids.end());
+    auto whole = tokenizer.decode(all);
+    if (ids.empty()) return prompt;
+    if (!whole.starts_with(before)) return whole;
+    const auto end = [](const std::string& text) { return text.find_last_not_of(" \t\r\n\v\f") + 1; };
+    return prompt.substr(0, end(prompt)) + whole.substr(end(before));
 }
 
 }  // namespace switchyard::infer

@@ -25,9 +25,11 @@ struct Generated {
     bool ended = false;             // by eos; else by max_tokens or batch.max_length
 };
 
-// Why the configured model cannot write, or not after this prompt; empty: it can.
-std::string generate_problem(const config::Config& config, const data::Tokenizer& tokenizer,
-                             const std::string& prompt);
+// Why the configured model cannot write; empty: it can.
+std::string model_problem(const config::Config& config, const data::Tokenizer& tokenizer);
+// Why such a model cannot write after this prompt; empty: it can.
+std::string prompt_problem(const config::Config& config, const data::Tokenizer& tokenizer,
+                           const std::string& prompt);
 
 // What a model of words goes on with after `prompt` (causal_lm), or answers it with (seq2seq). Sample i draws
 // from `seed` and i alone, whatever stands beside it in a batch, but for what rounding does to logits. Only
@@ -36,5 +38,11 @@ std::string generate_problem(const config::Config& config, const data::Tokenizer
 std::vector<Generated> generate(const config::Config& config, const model::BoundPlan& plan,
                                 const model::Model& model, const data::Tokenizer& tokenizer,
                                 const std::string& prompt, const GenerateOptions& options);
+
+// The prompt as it was given, and what new tokens make of it. All are decoded as one text, since tokenizers
+// write a token otherwise where a text begins with it. Where they write the prompt itself otherwise once
+// tokens stand behind it ("it '" and "it's"), it is as they write it; so is white space at its end.
+std::string continued(const data::Tokenizer& tokenizer, const std::string& prompt,
+                      const std::vector<std::int64_t>& ids);
 
 }  // namespace switchyard::infer

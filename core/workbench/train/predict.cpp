@@ -22,18 +22,16 @@ at::Tensor told(const at::Tensor& logits, TaskKind kind) {
     return values.cpu().contiguous();
 }
 
-data::SampleList samples_of(const Session& session, const std::vector<std::string>& texts) {
+data::SampleList samples_of(const Session& session, const std::vector<GivenText>& texts) {
     const auto& config = session.config();
     const auto classes = static_cast<std::size_t>(config.task.classes(config.model.vocab_size));
     data::SampleList samples;
-    for (const auto& text : texts) {
+    for (const auto& [text, second] : texts) {
         Sample sample;
-        const auto tab = takes_pairs(config) ? text.find('\t') : std::string::npos;
-        if (tab == std::string::npos) {
+        if (!takes_pairs(config)) {
             sample.ids = session.tokenizer().encode_with_specials(text, config.batch.max_length);
         } else {
-            auto pair = session.tokenizer().encode_pair(text.substr(0, tab), text.substr(tab + 1),
-                                                        config.batch.max_length);
+            auto pair = session.tokenizer().encode_pair(text, second, config.batch.max_length);
             sample.ids = std::move(pair.ids);
             sample.token_type_ids = std::move(pair.token_type_ids);
         }
@@ -58,13 +56,24 @@ void for_each_batch(Session& session, const SampleSource& samples, const Use& us
     session.plan().precision().end_step();
 }
 
+// Hands on each word that was added; why the next one cannot be, or nothing.
+template <class Take>
+std::string add_words(const std::string& text, data::WordTokens& tokens, const Take& take) {
+    std::istringstream stream(text);
+    for (std::string word; stream >> word;) {
+        if (auto problem = tokens.add(word); !problem.empty()) return problem;
+        take(std::move(word));
+    }
+    return "";
+}
+
 }  // namespace
 
 bool takes_pairs(const config::Config& config) {
     return config.task.kind == TaskKind::next_sentence || !config.data.pair_column.empty();
 }
 
-std::vector<std::vector<double>> predict(Session& session, const std::vector<std::string>& texts,
+std::vector<std::vector<double>> predict(Session& session, const std::vector<GivenText>& texts,
                                          const data::LabelScale& scale) {
     const at::NoGradGuard no_grad;
     const auto samples = samples_of(session, texts);
@@ -81,21 +90,24 @@ std::vector<std::vector<double>> predict(Session& session, const std::vector<std
     return rows;
 }
 
-std::vector<std::vector<LabelledWord>> predict_words(Session& session,
-                                                     const std::vector<std::string>& texts) {
+std::string word_problem(const Session& session, const std::string& text) {
+    data::WordTokens tokens(session.tokenizer());
+    return add_words(text, tokens, [](const std::string&) {});
+}
+
+std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<GivenText>& texts) {
     const at::NoGradGuard no_grad;
     std::vector<std::vector<std::int64_t>> places;  // of each text's words, as FramedWords has them
     std::vector<std::vector<LabelledWord>> labelled;
     data::SampleList samples;
-    for (const auto& text : texts) {
+    for (const auto& given : texts) {
         auto& words = labelled.emplace_back();
         data::WordTokens tokens(session.tokenizer());
-        std::istringstream stream(text);
-        for (std::string word; stream >> word;) {
-            if (const auto fault = tokens.add(word); !fault.empty())
-                throw base::InputError("text " + std::to_string(labelled.size()) + ": error: " + fault);
+        const auto problem = add_words(given.text, tokens, [&](std::string word) {
             words.push_back({std::move(word), {}});
-        }
+        });
+        if (!problem.empty())
+            throw base::InputError("text " + std::to_string(labelled.size()) + ": error: " + problem);
         auto framed = std::move(tokens).framed(session.config().batch.max_length);
         places.push_back(std::move(framed.places));
         Sample sample;

@@ -8,13 +8,18 @@
 
 namespace switchyard::train {
 
-// Does a sample of this task consist of two texts? They are then given as one, with a tab between.
+// Does a sample of this task consist of two texts?
 bool takes_pairs(const config::Config& config);
+
+struct GivenText {
+    std::string text;
+    std::string second = {};  // of a task that takes pairs
+};
 
 // One row a text, in their order: the probabilities of the classes, which sum to one but where each class
 // is told by itself, or a regression's numbers in units of its data, of which `scale` is. Needs the
 // tokenizer and weights to be loaded.
-std::vector<std::vector<double>> predict(Session& session, const std::vector<std::string>& texts,
+std::vector<std::vector<double>> predict(Session& session, const std::vector<GivenText>& texts,
                                          const data::LabelScale& scale = {});
 
 struct LabelledWord {
@@ -22,8 +27,11 @@ struct LabelledWord {
     std::vector<double> probabilities;  // of the classes; none for a word beyond batch.max_length
 };
 
+// Why one of a text's words cannot be labelled; empty: all can.
+std::string word_problem(const Session& session, const std::string& text);
+
 // Of a model for token_classification: the words of each text, which white space parts, with what is said at
 // each one's first piece.
-std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<std::string>& texts);
+std::vector<std::vector<LabelledWord>> predict_words(Session& session, const std::vector<GivenText>& texts);
 
 }  // namespace switchyard::train

@@ -155,6 +155,8 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
     check({
         {{"generate", ""}, "error: RUN: expected a value"},
         {{"predict", "", "a"}, "error: RUN: expected a value"},
+        {{"predict", "a", "--from", ""}, "error: --from: expected a value"},
+        {{"predict", "a", "--from", "b", "--jsonl", ""}, "error: --jsonl: expected the name of a file"},
         {{"report", ""}, "error: RUN_DIR: expected a value"},
         {{"plugins", "info", ""}, "error: NAME: expected a value"},
         {{"plugins", "verify", ""}, "error: PLUGIN: expected a value"},

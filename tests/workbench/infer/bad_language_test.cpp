@@ -57,7 +57,6 @@ TEST_CASE("generate refuses what it cannot write, and predict names it") {
     const LanguageJob job;
     job.trained("gpt", "gpt", {"train.steps=1"});
     job.trained("bert", "bert", {"train.steps=1"});
-    job.files().write("bad.txt", "CC\nC C\n");
     job.files().write("none.txt", "");
     struct Case {
         Words words;
@@ -69,14 +68,11 @@ TEST_CASE("generate refuses what it cannot write, and predict names it") {
         {{"generate", "gpt", "--prompt", "C C"}, "the prompt is no SMILES: ' ' at column 2 begins no token"},
         {{"generate", "gpt", "--prompt", std::string(40, 'C')},
          "the prompt has 41 tokens; expected at most batch.max_length, 32"},
-        {{"generate", "gpt", "--prompts", job.file("bad.txt")},
-         "bad.txt:2: the prompt is no SMILES: ' ' at column 2 begins no token"},
         {{"generate", "gpt", "--prompts", job.file("none.txt")},
-         "none.txt: error: is empty; expected a prompt a line"},
+         "none.txt: error: has no row; expected a text a row"},
         {{"generate", "gpt", "--prompts", job.file("not_there.txt")},
-         "not_there.txt: error: cannot be opened: No such file or directory"},
-        {{"generate", "gpt", "--prompts", job.file("gpt")},
-         "gpt: error: is a folder; expected a file with a text a line"},
+         "not_there.txt: cannot be opened: No such file or directory"},
+        {{"generate", "gpt", "--prompts", job.file("none.txt"), "--from", job.file("none.txt")}, "excludes"},
         {{"generate", "gpt", "--set", "batch.min_length=4", "--set", "data.blocks=none"},
          "writing begins with one token"},
         {{"generate", "gpt", "--top-p", "1.5"}, "--top-p"},

@@ -171,6 +171,44 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
     CHECK(less["loss"].get<double>() > scores["loss"].get<double>());
 }
 
+TEST_CASE("rows of a file are written after one by one, but for those that cannot be") {
+    const LanguageJob job;
+    job.trained("t5", "run", by_heart);
+    const auto asked = [&](const Words& more, int code) {
+        Words words{"generate", job.file("run"), "--temperature", "0", "--jsonl", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto outcome = run(words);
+        INFO(outcome.err);
+        CHECK(outcome.code == code);
+        auto lines = nlohmann::json::array();
+        std::istringstream text(outcome.out);
+        for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+        CHECK(JsonSchema(source_dir() / "docs/schema/generate.json").faults({{"samples", lines}}) == Words{});
+        return std::pair(lines, outcome.err);
+    };
+    const auto csv = job.files().write("english.csv", "number,english\n1,cow\n2,\"dog\"\n3,bird\n");
+    const auto [lines, none] = asked({"--from", csv, "--text-column", "english"}, 0);
+    const std::vector<std::pair<std::string, std::string>> expected{
+        {"cow", "Kuh"}, {"dog", "Hund"}, {"bird", "Vogel"}};
+    REQUIRE(lines.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(lines[i]["prompt"] == expected[i].first);
+        CHECK(lines[i]["text"] == expected[i].second);
+        CHECK(lines[i]["file"] == csv);
+        CHECK(lines[i]["line"] == i + 2);
+    }
+    const auto bad = job.files().write("bad.txt", "dog\n" + std::string(40, 'x') + "\ncat\n");
+    const auto [others, told] = asked({"--prompts", bad}, 1);
+    REQUIRE(others.size() == 2);
+    CHECK(others[0]["text"] == "Hund");
+    CHECK(others[1]["text"] == "Katze");
+    CHECK_THAT(told, contains(bad + ":2:1: error: the prompt has 41 tokens; expected at most") &&
+                         contains("error: 1 of 3 rows cannot be used and has no result"));
+    const auto output = job.files().write("out.jsonl", "old\n");
+    CHECK(run({"generate", job.file("run"), "--from", csv, "--jsonl", output}).code == 2);
+    CHECK(bytes_of(output) == "old\n");
+}
+
 TEST_CASE("a t5 learns spans, whole texts or blocks") {
     const LanguageJob job;
     job.files().write("de.txt", "Hund\nKatze\nVogel\nKuh\n");

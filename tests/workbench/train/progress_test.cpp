@@ -14,3 +14,10 @@ TEST_CASE("a progress line has bar, rate, loss and time left") {
           "train    1/2  1.0 samples/s  loss 1.0000  left 1:02:05");
     CHECK(train::progress_line({"train", 1, 2, 1.0, 1.0, 1.0}, 20).size() == 20);
 }
+
+TEST_CASE("where the total is not known the line has a bar of the share, or none") {
+    CHECK(train::progress_line({"predict", 120, -1, 58.24, -1.0, 192.0, "", 0.5}, 100) ==
+          "predict  120 [===============>              ]  58.2 samples/s  left 3:12");
+    CHECK(train::progress_line({"predict", 120, -1, 58.24, -1.0, 192.0}, 100) ==
+          "predict  120  58.2 samples/s");
+}

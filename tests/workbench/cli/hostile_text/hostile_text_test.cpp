@@ -87,6 +87,7 @@ public:
                                     "\"\nset = []\n[[arm]]\nname = \"peer" + steering_toml +
                                     "\"\nprogram = [\"sh\", \"arm.sh\"]\n");
         arms = job_.file("arms.toml");
+        texts = job_.write("texts" + steering_name + ".tsv", quoted_returns(rows) + "no label\nno UTF-8 \xff\tgood\n");
         folder_of_run = job_.file("run" + steering);
         folder_of_runs = job_.file("");
         not_there = job_.file("none" + steering + " \xff");
@@ -99,7 +100,7 @@ public:
         options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
     }
 
-    std::string config, arms, folder_of_run, folder_of_runs, not_there, plugin;
+    std::string config, arms, folder_of_run, folder_of_runs, not_there, plugin, texts;
     RunOptions options;
 
 private:
@@ -156,8 +157,16 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
           {"train", a.not_there, "--run", a.folder_of_run}}},
         {"evaluate", {{"evaluate", a.folder_of_run, steering_name}, {"evaluate", a.not_there, "rows.tsv"}}},
         {"predict",
-         {{"predict", a.folder_of_run, steering_name, "a film"}, {"predict", a.not_there, "text"}}},
-        {"generate", {{"generate", a.folder_of_run}, {"generate", a.not_there}}},
+         {{"predict", a.folder_of_run, steering_name, "a film"},
+          {"predict", a.folder_of_run, "--from", a.texts},
+          {"predict", a.folder_of_run, "--from", a.texts, "--jsonl", "-"},
+          {"predict", a.folder_of_run, "--from", a.texts, "--text-column", steering},
+          {"predict", a.folder_of_run, "--from", a.not_there, "--format", steering},
+          {"predict", a.not_there, "text"}}},
+        {"generate",
+         {{"generate", a.folder_of_run},
+          {"generate", a.folder_of_run, "--from", a.texts},
+          {"generate", a.not_there}}},
         {"report",
          {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},
         {"runs",

@@ -1,5 +1,5 @@
-// --jsonl FILE: results as JSON Lines (jsonlines.org), one object a line, written as they come, so that none of
-// them stays in memory. "-" is the standard output, which then has nothing else on it.
+// --jsonl FILE: results as JSON Lines (jsonlines.org), one object a line, written as they come, so that none
+// of them stays in memory. "-" is the standard output, which then has nothing else on it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Files of texts that a command takes row by row: --from FILE of predict and generate. Rows are handed on in
-// batches as they are read, and only one batch is in memory; a row that cannot be used is told and passed over.
+// batches as they are read, and only one batch is in memory; a row that cannot be used is told and passed
+// over.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@
 
 namespace switchyard::data {
 
-// What is wrong with a text, so that it cannot be used; empty: nothing. A molecule may have tokens that are not
-// in the vocabulary.
+// What is wrong with a text, so that it cannot be used; empty: nothing. A molecule may have tokens that are
+// not in the vocabulary.
 std::string text_problem(std::string_view text, const config::DataConfig& data, const Tokenizer& tokenizer);
 
 class LabelledTexts final : public SampleSource {

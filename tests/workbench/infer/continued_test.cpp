@@ -1,4 +1,5 @@
-// What new tokens make of a prompt. Expected texts are what Hugging Face's decoders make of all tokens at once.
+// What new tokens make of a prompt. Expected texts are what Hugging Face's decoders make of all tokens at
+// once.
 #include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
 #include "core/workbench/data/tokenizers/wordpiece.h"
 #include "core/workbench/infer/generate.h"
@@ -27,11 +28,13 @@ TEST_CASE("where tokens change how a prompt's end is written, all are written as
     const auto tokenizer = data::read_tokenizer_json(R"({
         "version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
         "normalizer": null, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null,
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "WordPiece", "prefix": "##", "cleanup": false}, {"type": "Fuse"},
+            {"type": "Replace", "pattern": {"String": " ' "}, "content": "'"}]},
         "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
                   "max_input_chars_per_word": 100,
                   "vocab": {"[UNK]": 0, "it": 1, "'": 2, "s": 3, "late": 4, ".": 5}}})",
                                                      "tokenizer.json");
-    CHECK(infer::continued(*tokenizer, "it '", {3, 4, 5}) == "it's late.");
+    CHECK(infer::continued(*tokenizer, "it '", {3, 4, 5}) == "it's late .");
     CHECK(infer::continued(*tokenizer, "it", {2, 3, 4}) == "it's late");
 }

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-const Words texts{"the film is lovely", "a dull, \"flat\" plot", "this was a warm story", "but so cold"};
+const Words some_texts{"the film is lovely", "a dull, \"flat\" plot", "this was a warm story", "but so cold"};
 
 json lines_of(const std::string& text) {
     auto lines = json::array();
@@ -27,21 +27,21 @@ json lines_of(const std::string& text) {
     return lines;
 }
 
-Words with(Words words, const Words& more) {
+Words joined_words(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
 
 // What --jsonl - writes, a value a line.
-json predicted(const Words& words, int code = 0, const RunOptions& options = {}) {
-    const auto outcome = run(with(with({"predict"}, words), {"--jsonl", "-"}), options);
+json told_of_files(const Words& words, int code = 0, const RunOptions& options = {}) {
+    const auto outcome = run(joined_words(joined_words({"predict"}, words), {"--jsonl", "-"}), options);
     INFO(outcome.err);
     CHECK(outcome.code == code);
     return lines_of(outcome.out);
 }
 
 // Without where it stands.
-json said(const json& lines) {
+json without_place(const json& lines) {
     auto told = lines;
     for (auto& line : told) {
         line.erase("file");
@@ -50,14 +50,14 @@ json said(const json& lines) {
     return told;
 }
 
-json column(const json& lines, const std::string& key) {
+json values_of(const json& lines, const std::string& key) {
     auto values = json::array();
     for (const auto& line : lines) values.push_back(line[key]);
     return values;
 }
 
 json as_arguments(const std::string& run_folder, const Words& given) {
-    return run_json(with({"predict", run_folder}, given))["predictions"];
+    return run_json(joined_words({"predict", run_folder}, given))["predictions"];
 }
 
 std::string csv_field(const std::string& text) {
@@ -79,9 +79,9 @@ TEST_CASE("rows of files of any form are told what their texts are told as argum
     const TinyJob job;
     job.trained("run");
     const auto run_folder = job.run_folder("run");
-    const auto expected = as_arguments(run_folder, texts);
+    const auto expected = as_arguments(run_folder, some_texts);
     std::string tsv = "number\ttext\n", csv = "text,number\n", jsonl, plain;
-    for (const auto& text : texts) {
+    for (const auto& text : some_texts) {
         tsv += "7\t" + text + "\n";
         csv += csv_field(text) + ",7\n";
         jsonl += json{{"number", 7}, {"text", text}}.dump() + "\n";
@@ -94,31 +94,32 @@ TEST_CASE("rows of files of any form are told what their texts are told as argum
     REQUIRE(std::system(("gzip -k " + job.file("a.csv")).c_str()) == 0);
     for (const std::string name : {"a.tsv", "a.csv", "a.jsonl", "a.txt", "a.csv.gz"}) {
         INFO(name);
-        const auto lines = predicted({run_folder, "--from", job.file(name)});
-        CHECK(said(lines) == expected);
+        const auto lines = told_of_files({run_folder, "--from", job.file(name)});
+        CHECK(without_place(lines) == expected);
         CHECK(lines[0]["file"] == job.file(name));
         const int header = name == "a.jsonl" || name == "a.txt" ? 0 : 1;
-        CHECK(column(lines, "line") == json{1 + header, 2 + header, 3 + header, 4 + header});
+        CHECK(values_of(lines, "line") == json{1 + header, 2 + header, 3 + header, 4 + header});
     }
     // Several files, one after the other; then one whose name tells nothing, and a column by another name.
-    CHECK(said(predicted({run_folder, "--from", job.file("a.tsv"), job.file("a.txt")})).size() == 8);
+    CHECK(without_place(told_of_files({run_folder, "--from", job.file("a.tsv"), job.file("a.txt")})).size() ==
+          8);
     job.write("reviews", "words,number\n" + csv.substr(csv.find('\n') + 1));
-    CHECK(said(predicted({run_folder, "--from", job.file("reviews"), "--format", "csv", "--text-column",
-                          "words"})) == expected);
+    CHECK(without_place(told_of_files({run_folder, "--from", job.file("reviews"), "--format", "csv",
+                                       "--text-column", "words"})) == expected);
     RunOptions options;
     for (const auto& [name, format] : std::map<std::string, Words>{
              {"a.txt", {}}, {"a.tsv", {"--format", "tsv"}}, {"a.csv.gz", {"--format", "csv"}}}) {
         options.input = job.file(name);
-        const auto lines = predicted(with({run_folder, "--from", "-"}, format), 0, options);
-        CHECK(said(lines) == expected);
+        const auto lines = told_of_files(joined_words({run_folder, "--from", "-"}, format), 0, options);
+        CHECK(without_place(lines) == expected);
         CHECK(lines[0]["file"] == "-");
     }
     const auto whole = run_json({"predict", run_folder, "--from", job.file("a.tsv")});
-    CHECK(said(whole["predictions"]) == expected);
+    CHECK(without_place(whole["predictions"]) == expected);
     const auto shown = run({"predict", run_folder, "--from", job.file("a.tsv")});
     CHECK(shown.code == 0);
     CHECK_THAT(shown.out, contains("label\tprobability\ttext\n") && contains(" %\tthe film is lovely\n"));
-    const auto argued = run(with({"predict", run_folder, "--jsonl", "-"}, texts));
+    const auto argued = run(joined_words({"predict", run_folder, "--jsonl", "-"}, some_texts));
     CHECK(lines_of(argued.out) == expected);
 }
 
@@ -134,10 +135,10 @@ TEST_CASE("results of many batches stand in the order of the rows") {
         rows += many.back() + "\n";
     }
     const auto file = job.write("many.tsv", rows);
-    const auto lines = predicted({job.run_folder("run"), "--from", file});
+    const auto lines = told_of_files({job.run_folder("run"), "--from", file});
     const auto expected = as_arguments(job.run_folder("run"), many);
     REQUIRE(lines.size() == 300);
-    CHECK(column(lines, "text") == json(many));
+    CHECK(values_of(lines, "text") == json(many));
     for (std::size_t i = 0; i < many.size(); ++i) {
         INFO(many[i]);
         CHECK(lines[i]["line"] == i + 2);
@@ -150,9 +151,9 @@ TEST_CASE("a row that cannot be used is told with its place, and all others are 
     const TinyJob job;
     job.trained("run");
     const auto run_folder = job.run_folder("run");
-    const auto file =
-        job.write("bad.tsv", "text\tlabel\n" + texts[0] + "\tgood\n" + texts[1] + "\ntwo \xff bytes\tbad\n" +
-                                 texts[2] + "\t\n" + texts[3] + "\tmaybe\n");
+    const auto file = job.write("bad.tsv", "text\tlabel\n" + some_texts[0] + "\tgood\n" + some_texts[1] +
+                                               "\ntwo \xff bytes\tbad\n" + some_texts[2] + "\t\n" +
+                                               some_texts[3] + "\tmaybe\n");
     const auto output = job.write("out.jsonl", "old\n");
     const auto outcome = run({"predict", run_folder, "--from", file, "--jsonl", output});
     CHECK(outcome.code == 1);
@@ -162,8 +163,8 @@ TEST_CASE("a row that cannot be used is told with its place, and all others are 
     CHECK_THAT(outcome.err, contains("error: 2 of 5 rows cannot be used and have no result"));
     CHECK(outcome.out.empty());
     const auto lines = lines_of(bytes_of(output));
-    CHECK(said(lines) == as_arguments(run_folder, {texts[0], texts[2], texts[3]}));
-    CHECK(column(lines, "line") == json{2, 5, 6});
+    CHECK(without_place(lines) == as_arguments(run_folder, {some_texts[0], some_texts[2], some_texts[3]}));
+    CHECK(values_of(lines, "line") == json{2, 5, 6});
 
     std::string rows = "{\"text\": \"a film\"}\n";
     for (int i = 0; i < 12; ++i) rows += "{\"words\": 1}\n";
@@ -187,20 +188,20 @@ TEST_CASE("pairs come from two columns, or from a line with a tab between") {
     const auto expected = as_arguments(run_folder, {"a fresh film\ta plot", "a dull plot\ta film"});
     const auto plain = job.write("pairs.txt", "a fresh film\ta plot\na dull plot\ta film\n");
     for (const auto& file : {job.file("pairs.tsv"), plain}) {
-        const auto lines = predicted({run_folder, "--from", file});
-        CHECK(column(lines, "probabilities") == column(expected, "probabilities"));
-        CHECK(column(lines, "text") == json{"a fresh film", "a dull plot"});
-        CHECK(column(lines, "text_pair") == json{"a plot", "a film"});
+        const auto lines = told_of_files({run_folder, "--from", file});
+        CHECK(values_of(lines, "probabilities") == values_of(expected, "probabilities"));
+        CHECK(values_of(lines, "text") == json{"a fresh film", "a dull plot"});
+        CHECK(values_of(lines, "text_pair") == json{"a plot", "a film"});
     }
-    const auto turned = predicted(
+    const auto turned = told_of_files(
         {run_folder, "--from", job.file("pairs.tsv"), "--text-column", "other", "--pair-column", "text"});
-    CHECK(column(turned, "text") == json{"a plot", "a film"});
+    CHECK(values_of(turned, "text") == json{"a plot", "a film"});
     const auto lacking =
         job.write("lacking.tsv", "text\tother\na fresh film\ta plot\na film\t \na dull plot\ta film\n");
     const auto outcome = run({"predict", run_folder, "--from", lacking, "--jsonl", "-"});
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.err, contains(lacking + ":3:8: error: the pair has no second text\n"));
-    CHECK(column(lines_of(outcome.out), "probabilities") == column(expected, "probabilities"));
+    CHECK(values_of(lines_of(outcome.out), "probabilities") == values_of(expected, "probabilities"));
     const auto alone = job.write("alone.txt", "a film\na\tb\n");
     const auto told = run({"predict", run_folder, "--from", alone});
     CHECK(told.code == 1);
@@ -218,8 +219,8 @@ TEST_CASE("words are labelled row by row") {
                             "data.train=" + list, "data.eval=" + list, "train.steps=1"});
     INFO(outcome.err);
     const auto file = job.write("given.tsv", "id\tsentence\n1\tthe lovely film\n2\ta dull plot\n");
-    const auto lines = predicted({job.run_folder("run"), "--from", file, "--text-column", "sentence"});
-    CHECK(said(lines) == as_arguments(job.run_folder("run"), {"the lovely film", "a dull plot"}));
+    const auto lines = told_of_files({job.run_folder("run"), "--from", file, "--text-column", "sentence"});
+    CHECK(without_place(lines) == as_arguments(job.run_folder("run"), {"the lovely film", "a dull plot"}));
 }
 
 TEST_CASE("what cannot be read is told before anything is predicted") {
@@ -229,7 +230,7 @@ TEST_CASE("what cannot be read is told before anything is predicted") {
     const auto good = job.write("good.tsv", "text\na film\n");
     const auto output = job.write("out.jsonl", "old\n");
     const auto refused = [&](const Words& words, const std::string& expected) {
-        const auto outcome = run(with({"predict", run_folder}, words));
+        const auto outcome = run(joined_words({"predict", run_folder}, words));
         INFO(expected);
         CHECK(outcome.code == 2);
         CHECK_THAT(outcome.err, contains(expected));

@@ -3,6 +3,7 @@
 // over.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>

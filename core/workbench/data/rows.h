@@ -51,13 +51,14 @@ struct RowProblem {
 
 struct RowRequest {
     std::string path;
-    bool standard_input = false;  // rows come from there, and `path` is what messages call it; no Parquet
     RowFormat format = RowFormat::text;
     std::vector<std::string> columns;
     // A row that is malformed. Return false to stop reading.
     std::function<bool(const RowProblem&)> on_problem;
     // Return false to stop reading.
     std::function<bool(Row&)> on_row;
+    // Rows come from there, and `path` is what messages call it; no Parquet.
+    bool standard_input = false;
 };
 
 RowsRead read_rows(const RowRequest& request);

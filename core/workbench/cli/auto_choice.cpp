@@ -17,6 +17,7 @@
 #include "core/workbench/bench/tune.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/model/planning.h"
+#include "core/workbench/train/progress.h"
 
 namespace switchyard::cli {
 namespace {
@@ -111,10 +112,20 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
     if (missing == Missing::measure) {
         const auto begun = std::chrono::steady_clock::now();
         std::size_t classes = 0;
+        std::vector<OpenChoice> open;
         for (const auto& config : configs) {
-            for (const auto& choice : open_choices(config, registry, host))
-                classes += measurements.measure(choice, registry) ? 1 : 0;
+            for (auto& choice : open_choices(config, registry, host))
+                if (measurements.find(choice) == nullptr) open.push_back(std::move(choice));
         }
+        auto progress = train::Progress::for_stderr();
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            const auto& use = open[i].use;
+            progress.show({"auto", static_cast<std::int64_t>(i), static_cast<std::int64_t>(open.size()), 0.0,
+                           -1.0, 0.0,
+                           "timing " + use.slot + " of " + use.layers + ", " + std::string(name(use.phase))});
+            classes += measurements.measure(open[i], registry) ? 1 : 0;
+        }
+        progress.finish();
         if (classes > 0) {
             machine::trim_cpu_cache();
             machine::reset_cpu_peak();

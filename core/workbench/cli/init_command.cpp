@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job_draft.h"
 #include "core/workbench/cli/output.h"
@@ -57,9 +58,11 @@ int init(const InitOptions& options) {
     if (!request.facts.error.empty()) throw Failure(request.facts.error);
     const auto draft = draft_job(request);
     if (const auto failed = base::write_file_atomically(out, to_toml(draft, request))) throw Failure(*failed);
-    for (const auto& reason : draft.reasons) std::cout << reason << '\n';
-    std::cout << out << ": a configuration for " << name(draft.task) << ". Next: switchyard train " << out
-              << " --run runs/" << stem_of(out) << std::endl;
+    for (const auto& reason : draft.reasons) std::cout << base::printable(reason) << '\n';
+    const auto name = base::printable(out);
+    std::cout << name << ": a configuration for " << switchyard::name(draft.task)
+              << ". Next: switchyard train " << name << " --run " << base::printable("runs/" + stem_of(out))
+              << std::endl;
     return Exit::fine;
 }
 

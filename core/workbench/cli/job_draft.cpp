@@ -70,7 +70,10 @@ std::vector<std::string> sorted_labels(const ColumnFacts& column) {
     return labels;
 }
 
-std::string quoted(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
+std::string quoted(const std::string& text) {
+    return base::printable(
+        nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 std::string list_of(const std::vector<std::string>& texts) {
     std::string list;

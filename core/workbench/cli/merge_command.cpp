@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/model/weights/adapter_config.h"
@@ -38,8 +39,9 @@ int merge(const MergeOptions& options) {
     write_json(options.json,
                {{"folder", options.folder}, {"merged", result.merged}, {"replaced", result.whole}});
     if (!options.json.on_stdout())
-        std::cout << options.folder << ": " << counted(result.merged.size(), "weight") << " merged, "
-                  << counted(result.whole.size(), "tensor") << " of the adapter's own" << std::endl;
+        std::cout << base::printable(options.folder) << ": " << counted(result.merged.size(), "weight")
+                  << " merged, " << counted(result.whole.size(), "tensor") << " of the adapter's own"
+                  << std::endl;
     return Exit::fine;
 }
 

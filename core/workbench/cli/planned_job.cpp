@@ -33,6 +33,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
     const auto layout =
         decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);
+    if (plan.before_timing) plan.before_timing(planned->config);
     auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
     planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);

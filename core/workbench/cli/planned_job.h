@@ -1,6 +1,7 @@
 // A job that is going to run on this machine: configuration, plugins, plan, and the process set up for it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct PlannedJob {
 struct PlanOptions {
     Missing missing = Missing::leave;  // of what `auto` goes by
     std::string recorded;              // plan.json of a run that goes on: its choices stay; empty: none
+    // Called before components are timed, which may take a minute: what can be wrong is to be told first.
+    std::function<void(const config::Config&)> before_timing;
 };
 
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the

@@ -315,8 +315,17 @@ int train_job(const TrainOptions& options) {
     base::drop_what_nobody_takes();
     OpenRun open(options);
     const auto& run = open.directory();
-    PlanOptions plan{Missing::measure, ""};
-    if (open.resume()) plan = {Missing::leave, run.file("plan.json")};
+    PlanOptions plan{Missing::measure, "", {}};
+    std::shared_ptr<const data::Tokenizer> tokenizer;
+    data::Splits data;
+    if (open.resume()) {
+        plan = {Missing::leave, run.file("plan.json"), {}};
+    } else {
+        plan.before_timing = [&](const config::Config& config) {
+            tokenizer = train::open_tokenizer(config);
+            data = train::read_data(config, tokenizer);
+        };
+    }
     const auto planned = plan_job(options.job, plan);
     if (open.resume()) use_kept_tokenizer(planned->config, run);
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
@@ -325,8 +334,12 @@ int train_job(const TrainOptions& options) {
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     // Everything that can be wrong with the input comes before anything is written.
     const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
-    session.load_tokenizer();
-    session.load_data();
+    if (tokenizer != nullptr) {
+        session.use_data(tokenizer, std::move(data));
+    } else {
+        session.load_tokenizer();
+        session.load_data();
+    }
     if (!checkpoint) session.load_initial_weights();
     auto trainer = session.make_trainer();
     const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);

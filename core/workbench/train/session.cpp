@@ -137,8 +137,11 @@ void Session::load_adapter() {
 
 void Session::load_tokenizer() { tokenizer_ = open_tokenizer(config_); }
 
-void Session::load_data() {
-    data_ = read_data(config_, tokenizer_);
+void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_)); }
+
+void Session::use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data) {
+    tokenizer_ = std::move(tokenizer);
+    data_ = std::move(data);
     plan_text_ += describe_order(config_, data_.train->size());
 }
 

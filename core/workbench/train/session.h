@@ -40,6 +40,8 @@ public:
     // with all problems.
     void load_tokenizer();
     void load_data();
+    // Instead of both: what open_tokenizer and read_data gave of this configuration.
+    void use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data);
     // Instead of load_data: data().eval only.
     void load_eval_files(const EvalFiles& files, const data::LabelScale& scale);
 

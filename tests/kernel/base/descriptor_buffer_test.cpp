@@ -14,10 +14,10 @@ using namespace switchyard;
 
 namespace {
 
-class Pipe {
+class BytePipe {
 public:
-    Pipe() { REQUIRE(::pipe(ends_.data()) == 0); }
-    ~Pipe() {
+    BytePipe() { REQUIRE(::pipe(ends_.data()) == 0); }
+    ~BytePipe() {
         close_input();
         ::close(ends_[0]);
     }
@@ -37,7 +37,7 @@ private:
 }  // namespace
 
 TEST_CASE("four bytes that came one by one can be put back, and the end as well") {
-    Pipe pipe;
+    BytePipe pipe;
     base::DescriptorBuffer buffer(pipe.output());
     std::string read;
     for (const char c : {'a', 'b', 'c', 'd', 'e'}) {

@@ -39,9 +39,9 @@ const char* const plan =
    {"slot": "loss", "layers": "model", "phase": "eval", "how": "", "chosen": null, "error": "nobody serves it", "candidates": []}]})";
 
 const char* const metrics =
-    R"({"step":1,"loss":0.75,"lr":0.5,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
-{"step":2,"loss":null,"lr":1.0,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
-{"step":4,"loss":0.5,"lr":0.25,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
+    R"({"step":1,"loss":0.75,"lr":1e-4,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
+{"step":2,"loss":null,"lr":2e-4,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
+{"step":4,"loss":0.5,"lr":5e-5,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
 {"step":4,"eval_loss":0.6859,"eval_accuracy":0.8134}
 )";
 
@@ -114,7 +114,7 @@ TEST_CASE("a report tells the run's numbers") {
           "Training loss: from 0.750 at step 1 to 0.500 at step 4",
           "evaluation, step 4: 0.6859",
           "Gradient norm",
-          "2e-4</text>",  // the highest rate: factor 1 of 2e-4
+          "2e-4</text>",  // the highest rate
           "p/fast&lt;1&gt; 0.1.0",
           "1,824 flash",
           "named in <code>a.toml:30:1</code>",

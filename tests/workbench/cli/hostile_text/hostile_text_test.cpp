@@ -87,7 +87,8 @@ public:
                                     "\"\nset = []\n[[arm]]\nname = \"peer" + steering_toml +
                                     "\"\nprogram = [\"sh\", \"arm.sh\"]\n");
         arms = job_.file("arms.toml");
-        texts = job_.write("texts" + steering_name + ".tsv", quoted_returns(rows) + "no label\nno UTF-8 \xff\tgood\n");
+        texts = job_.write("texts" + steering_name + ".tsv",
+                           quoted_returns(rows) + "no label\nno UTF-8 \xff\tgood\n");
         folder_of_run = job_.file("run" + steering);
         folder_of_runs = job_.file("");
         not_there = job_.file("none" + steering + " \xff");
@@ -169,6 +170,13 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
           {"generate", a.not_there}}},
         {"report",
          {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},
+        {"init",
+         {{"init", a.texts, "--out", a.folder_of_runs + "/init" + steering_name + ".toml"},
+          {"init", a.texts, "--from", a.folder_of_run},
+          {"init", a.not_there}}},
+        {"merge",
+         {{"merge", a.folder_of_run, a.not_there},
+          {"merge", a.not_there, a.not_there, "--base", a.not_there}}},
         {"runs",
          {{"runs", a.folder_of_runs}, {"runs", a.folder_of_runs, "--sort", steering}, {"runs", a.not_there}}},
         {"bench", {{"bench", "activation", "--backends", steering}, {"bench", steering}}},

@@ -268,9 +268,15 @@ TEST_CASE(
     const auto cache = cache_without_measurements();
     const RunOptions options{{{"SWITCHYARD_CACHE", cache}}};
     const Words sets{"loss.backend=auto", "activation.backend=auto"};
+    auto wrong_data = sets;
+    wrong_data.emplace_back("data.eval_fraction=1e-12");
+    const auto wrong = run(job.train("wrong", wrong_data), options);
+    CHECK_THAT(wrong.err, contains("no text was held out") && !contains("auto"));
+    CHECK_FALSE(fs::exists(cache + "/measured"));
     const auto first = run(job.train("first", sets), options);
     INFO(first.err);
     CHECK(first.code == 0);
+    CHECK_THAT(first.err, contains("timing "));
     CHECK_THAT(first.err, contains("auto: timed the candidates for 4 kinds of request on this host in "));
     CHECK_THAT(first.err, contains("; saved in " + cache + "/measured/"));
     const auto plan = json_of(job.run_folder("first") + "/plan.json");

@@ -17,8 +17,8 @@ struct LoraConfig {
     std::int64_t rank = 0;  // 0: no adapters
     double alpha = 16.0;
     std::vector<std::string> targets{"*.attention.q", "*.attention.v"};  // linear layers of the stacks
-    // Whole, beside the adapters: PEFT's modules_to_save. Patterns of parameters; what is not there is not
-    // missed, unless somebody wrote its name.
+    // Whole, beside the adapters: PEFT's modules_to_save. Patterns of parameters; one of these that is
+    // not there is not missed.
     std::vector<std::string> trained{"pooler.*", "classifier.*", "next_sentence.*"};
     std::string from;  // folder with an adapter to begin with; empty: A random, B zero
     bool operator==(const LoraConfig&) const = default;

@@ -9,12 +9,14 @@
 namespace switchyard::config {
 namespace {
 
-// "a.b.c": "a.*", "a.b.*" and "a.b.c".
+// "a.b.c": "a.*", "*.b.c", "a.b.*", "*.c" and "a.b.c".
 std::vector<std::string> patterns_of(const std::vector<std::string>& names) {
     std::vector<std::string> all;
     for (const auto& name : names) {
-        for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+        for (auto dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
             all.push_back(name.substr(0, dot) + ".*");
+            all.push_back("*" + name.substr(dot));
+        }
         all.push_back(name);
     }
     std::ranges::sort(all);

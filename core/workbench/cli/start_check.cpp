@@ -16,7 +16,6 @@
 #include "core/workbench/data/labelled_tokens.h"
 #include "core/workbench/data/store/token_folder.h"
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
-#include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/parameter_groups.h"
@@ -51,13 +50,11 @@ public:
     std::vector<std::string> run() {
         check_backends();
         add(config::labels_problem(config_));
-        check_names();
+        for (const auto& problem : train::name_problems(config_)) add(problem);
         check_weights();
         add(config::log_command_problem(config_));
         if (!config_.data.given()) return std::move(problems_);  // nothing to train on: a plan, a benchmark
         add(config::phases_problem(config_));
-        if (config_.lora.rank > 0 && config_.train.weights.empty())
-            add("lora.rank", "there are no weights to adapt; expected train.weights or model.from");
         check_vocabulary();
         if (problems_.empty()) check_data();
         return std::move(problems_);
@@ -85,15 +82,6 @@ private:
                     add(place + backend + " cannot be used: " + named.candidate->obstacle.got);
             }
         }
-    }
-
-    void check_names() {
-        const auto described = model::describe_names(config_);
-        std::vector<std::string> names;
-        for (const auto& parameter : described.parameters) names.push_back(parameter.name);
-        for (const auto& problem : train::group_problems(config_, names)) add(problem);
-        for (const auto& problem : model::low_rank_problems(config_, described.linear_layers, names))
-            add(problem);
     }
 
     void check_weights() {

@@ -28,10 +28,15 @@ std::vector<std::string> low_rank_problems(const config::Config& config,
         }
     };
     if (config.lora.rank == 0) return problems;
+    if (config.train.weights.empty() && config.data.given())
+        problems.push_back(config::told_at(config, "lora.rank") +
+                           "there are no weights to adapt; expected train.weights or model.from");
     check("lora.targets", config.lora.targets, linear_layers, "linear layer of a stack");
     // A model has but some of the heads that stand there if nobody wrote anything.
-    if (config.origins.contains("lora.trained"))
-        check("lora.trained", config.lora.trained, parameters, "parameter");
+    auto written = config.lora.trained;
+    const auto usual = config::LoraConfig{}.trained;
+    std::erase_if(written, [&](const auto& name) { return std::ranges::find(usual, name) != usual.end(); });
+    check("lora.trained", written, parameters, "parameter");
     return problems;
 }
 

@@ -21,7 +21,7 @@ inline double low_rank_scale(const config::LoraConfig& lora) {
 }
 
 // Targets that are no linear layer of a stack, and names in lora.trained that are no parameter, each with its
-// place and the names that are nearest.
+// place and the names that are nearest; and, of a job with data, that there are no weights to adapt.
 std::vector<std::string> low_rank_problems(const config::Config& config,
                                            const std::vector<std::string>& linear_layers,
                                            const std::vector<std::string>& parameters);

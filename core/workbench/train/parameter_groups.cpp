@@ -6,6 +6,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/name_pattern.h"
 #include "core/workbench/model/low_rank.h"
+#include "core/workbench/model/outline.h"
 
 namespace switchyard::train {
 namespace {
@@ -40,6 +41,16 @@ std::vector<std::string> group_problems(const config::Config& config, const std:
     if (problems.empty() && !config.groups.empty() && std::ranges::none_of(names, trained))
         problems.push_back(config::to_string(config.groups.front().origin) +
                            ": error: group.frozen: all parameters are frozen; expected some to train");
+    return problems;
+}
+
+std::vector<std::string> name_problems(const config::Config& config) {
+    const auto described = model::describe_names(config);
+    std::vector<std::string> names;
+    for (const auto& parameter : described.parameters) names.push_back(parameter.name);
+    auto problems = group_problems(config, names);
+    for (auto& problem : model::low_rank_problems(config, described.linear_layers, names))
+        problems.push_back(std::move(problem));
     return problems;
 }
 

@@ -11,9 +11,12 @@
 
 namespace switchyard::train {
 
-// Patterns that no name matches, each with its place and the names that are nearest; and if nothing is left
-// to train.
+// Patterns of [[group]] that no name matches, each with its place and the names that are nearest; and if
+// nothing is left to train.
 std::vector<std::string> group_problems(const config::Config& config, const std::vector<std::string>& names);
+
+// The same of the configured model's names, and what is wrong with [lora] (low_rank.h).
+std::vector<std::string> name_problems(const config::Config& config);
 
 // The last group that matches; nullptr: none does.
 const config::GroupConfig* group_of(const config::Config& config, const std::string& name);

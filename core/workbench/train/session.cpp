@@ -74,9 +74,7 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
       eval_loader_(
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {
-    std::vector<std::string> names;
-    for (const auto& parameter : parameters_.all()) names.push_back(parameter.name);
-    if (auto problems = group_problems(config_, names); !problems.empty()) throw InputError(problems);
+    if (const auto problems = name_problems(config_); !problems.empty()) throw InputError(problems);
     freeze(config_, parameters_);
 }
 

@@ -23,6 +23,8 @@ struct AdapterConfig {
     std::map<std::string, std::int64_t> ranks;
     std::map<std::string, double> alphas;
 
+    bool operator==(const AdapterConfig&) const = default;
+
     // alpha / rank of a module.
     double scale(const std::string& module) const;
 };

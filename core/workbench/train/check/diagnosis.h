@@ -35,7 +35,7 @@ Diagnosis check_attention_rows(
     CheckBench& bench);  // with values of one, attention gives one: rows sum to one, through the real backend
 Diagnosis check_causality(CheckBench& bench);       // a causal model's past does not change with its future
 Diagnosis check_gradients(CheckBench& bench);       // finite, neither vanishing nor exploding, layer by layer
-Diagnosis check_all_parameters(CheckBench& bench);  // every parameter gets a gradient
+Diagnosis check_all_parameters(CheckBench& bench);  // every parameter that is trained gets a gradient
 Diagnosis check_memory(CheckBench& bench);          // live memory does not grow from step to step
 Diagnosis check_first_steps(CheckBench& bench);     // the loss of the first steps falls
 Diagnosis check_overfit(CheckBench& bench);         // one batch can be memorized

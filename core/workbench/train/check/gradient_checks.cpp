@@ -1,4 +1,5 @@
 #include "core/kernel/base/joined.h"
+#include "core/workbench/model/low_rank.h"
 #include "core/workbench/train/check/diagnosis.h"
 
 #include <algorithm>
@@ -15,6 +16,13 @@ std::string part_of(const std::string& name) {
     const auto second = name.find('.', first + 1);
     const bool layer = name.starts_with("encoder.") || name.starts_with("decoder.");
     return name.substr(0, layer ? second : first);
+}
+
+// What an adapter's A gets is multiplied by B, which begins at zero.
+bool waits_for_b(const model::Parameters& parameters, const std::string& name) {
+    const auto layer = name.substr(0, std::min(name.size(), name.rfind(".lora_a.")));
+    const auto* const b = parameters.find(model::low_rank_b(layer));
+    return b != nullptr && name == model::low_rank_a(layer) && !b->value.ne(0).any().item<bool>();
 }
 
 struct Sizes {
@@ -76,19 +84,22 @@ Diagnosis check_gradients(CheckBench& bench) {
 }
 
 Diagnosis check_all_parameters(CheckBench& bench) {
-    Diagnosis result{"every parameter gets a gradient", Health::good, "", ""};
+    Diagnosis result{"every parameter that is trained gets a gradient", Health::good, "", ""};
     make_gradients(bench);
     std::string without;
-    std::int64_t count = 0;
+    std::int64_t count = 0, trained = 0;
     for (const auto& parameter : bench.session.parameters().all()) {
+        if (!parameter.value.requires_grad()) continue;
+        ++trained;
         const auto& gradient = parameter.value.grad();
         if (gradient.defined() && gradient.ne(0).any().item<bool>()) continue;
         // Adding one number to all of a query's scores changes nothing, so a key's bias has no gradient but
         // rounding.
-        if (parameter.name.ends_with(".k.bias")) continue;
+        if (parameter.name.ends_with(".k.bias") || waits_for_b(bench.session.parameters(), parameter.name))
+            continue;
         if (++count <= 5) base::add_item(without, parameter.name);
     }
-    result.finding = std::to_string(bench.session.parameters().all().size()) + " tensors";
+    result.finding = std::to_string(trained) + " tensors";
     if (count > 0) {
         result.health = Health::bad;
         result.finding =

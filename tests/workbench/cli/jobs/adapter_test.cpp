@@ -90,6 +90,15 @@ TEST_CASE("a run with adapters goes on from a checkpoint as if it had never stop
           bytes_of(fs::path(adapted.job.run_folder("whole")) / "adapter/adapter_model.safetensors"));
 }
 
+TEST_CASE("diagnose does not miss the gradients of what is not trained") {
+    const Adapted adapted;
+    Words words{"diagnose", adapted.job.file("job.toml")};
+    for (const auto& set : adapted.sets) words.insert(words.end(), {"--set", set});
+    const auto outcome = run(words);
+    INFO(outcome.out << outcome.err);
+    CHECK_THAT(outcome.out, contains("good  every parameter that is trained gets a gradient: 12 tensors"));
+}
+
 TEST_CASE("training begins with an adapter, and does not with one of another model") {
     const Adapted adapted;
     auto sets = adapted.sets;
@@ -110,7 +119,7 @@ TEST_CASE("training begins with an adapter, and does not with one of another mod
     refused({"lora.targets=[\"*.atention.q\"]"},
             {"lora.targets", "is the name of no linear layer", "did you mean"});
     refused({"lora.trained=[\"clasifier.*\"]"}, {"lora.trained", "did you mean \"classifier.*\"?"});
-    refused({"train.weights="}, {"lora.rank", "there are no weights to adapt"});
+    refused({"train.weights=\"\""}, {"lora.rank", "there are no weights to adapt"});
 }
 
 TEST_CASE("merge adds an adapter to its model") {

@@ -158,9 +158,9 @@ int write(WriteOptions options) {
     if (!options.files.names.empty()) rows.emplace(options.files, config, false, "generate", !seen);
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
+    session.load_initial_weights();
     if (const auto problem = infer::model_problem(config, session.tokenizer()); !problem.empty())
         throw Failure(problem);
-    session.load_initial_weights();
     return rows ? write_rows(options, session, *rows, stop) : write_one(options, session);
 }
 

@@ -322,6 +322,7 @@ int train_job(const TrainOptions& options) {
         plan = {Missing::leave, run.file("plan.json"), {}};
     } else {
         plan.before_timing = [&](const config::Config& config) {
+            train::check_job(config);
             tokenizer = train::open_tokenizer(config);
             data = train::read_data(config, tokenizer);
         };

@@ -19,11 +19,18 @@
 #include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::train {
+
+void check_job(const config::Config& config) {
+    auto problems = name_problems(config);
+    if (auto problem = config::labels_problem(config); !problem.empty())
+        problems.push_back(std::move(problem));
+    if (!problems.empty()) throw InputError(problems);
+}
+
 namespace {
 
 config::Config checked(config::Config config) {
-    if (auto problem = config::labels_problem(config); !problem.empty())
-        throw InputError({std::move(problem)});
+    check_job(config);
     return config;
 }
 
@@ -74,7 +81,6 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
       eval_loader_(
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {
-    if (const auto problems = name_problems(config_); !problems.empty()) throw InputError(problems);
     freeze(config_, parameters_);
 }
 

@@ -26,6 +26,10 @@
 
 namespace switchyard::train {
 
+// What cannot be run whatever the plan: labels that a task lacks, names of nothing in [[group]] and [lora].
+// Throws InputError with all problems.
+void check_job(const config::Config& config);
+
 class Session {
 public:
     // Creates the components and the model with its paper's initialisation. `registry` and `host` outlive it.

@@ -20,8 +20,7 @@ std::vector<std::string> patterns_of(const std::vector<std::string>& names) {
         all.push_back(name);
     }
     std::ranges::sort(all);
-    const auto rest = std::ranges::unique(all);
-    all.erase(rest.begin(), rest.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
 }
 

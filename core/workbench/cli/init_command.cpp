@@ -41,7 +41,7 @@ int init(const InitOptions& options) {
     const auto out = options.out.empty() ? stem_of(options.files.front()) + ".toml" : options.out;
     std::error_code error;
     if (fs::exists(out, error))
-        throw Failure(out + ": error: is there already; expected a new file, with --out FILE");
+        throw Failure(base::printable(out) + ": error: is there already; expected a new file, with --out FILE");
     const auto folder = fs::absolute(out, error).parent_path().lexically_normal();
     DraftRequest request;
     for (const auto& file : options.files) request.files.push_back(as_named(file, folder));

@@ -102,15 +102,15 @@ public:
 
 private:
     [[noreturn]] void fail(const std::string& what) const {
-        throw Failure(request_.files.front() + ": error: " + what);
+        throw Failure(base::printable(request_.files.front()) + ": error: " + what);
     }
 
     void say(std::string reason) { draft_.reasons.push_back(std::move(reason)); }
 
     void need(ModelType type, const char* what) const {
         if (request_.from.empty() || type_ == type) return;
-        fail(std::string(what) + " needs a model of type " + std::string(name(type)) + "; " + request_.from +
-             " is a " + std::string(name(type_)));
+        fail(std::string(what) + " needs a model of type " + std::string(name(type)) + "; " +
+             base::printable(request_.from) + " is a " + std::string(name(type_)));
     }
 
     void draft_language(const std::string& why) {

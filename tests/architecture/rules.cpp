@@ -82,7 +82,7 @@ const std::vector<Confined>& confined_headers() {
 // Where std::cout and std::cerr may be used (core/kernel/base/terminal.h says what they do to text), and
 // where output goes past them and why it may.
 const std::regex prints(
-    "core/workbench/cli/.*|.*_main\\.cpp|core/workbench/train/progress\\.cpp"
+    "core/workbench/cli/.*|.*_main\\.cpp"
     "|core/kernel/base/(terminal\\.(h|cpp)|stdout_redirect\\.cpp)");
 const Names writes_raw = {"core/workbench/cli/arm_command.cpp",      // JSON into the pipe of who started it
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only

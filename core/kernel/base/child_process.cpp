@@ -37,8 +37,8 @@ std::string in_path(const std::string& program, int allows) {
 bool is_path(const std::string& program) { return program.find('/') != std::string::npos; }
 
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
-[[noreturn]] void become(char* const* words, const char* folder, const std::array<int, 3>& streams,
-                         int report, pid_t starter, bool dies_with_it) {
+[[noreturn]] void become(char* const* words, char* const* environment, const char* folder,
+                         const std::array<int, 3>& streams, int report, pid_t starter, bool dies_with_it) {
     ::setpgid(0, 0);
     if (dies_with_it) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -49,10 +49,25 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
-    if (*folder == '\0' || ::chdir(folder) == 0) ::execvp(words[0], words);
+    if (*folder == '\0' || ::chdir(folder) == 0) ::execvpe(words[0], words, environment);
     const int error = errno;
     [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
     ::_exit(127);
+}
+
+// This process's variables, but for those that `given` sets; a null pointer at the end.
+std::vector<char*> environment_with(const std::vector<std::string>& given) {
+    std::vector<char*> all;
+    for (const auto& variable : given) all.push_back(const_cast<char*>(variable.c_str()));
+    for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view name(*variable, std::strcspn(*variable, "="));
+        const bool replaced = std::ranges::any_of(given, [&](const std::string& one) {
+            return std::string_view(one).substr(0, one.find('=')) == name;
+        });
+        if (!replaced) all.push_back(*variable);
+    }
+    all.push_back(nullptr);
+    return all;
 }
 
 std::string signal_text(int signal) {
@@ -90,11 +105,13 @@ pid_t start_program(const Program& program, const std::array<int, 3>& streams, s
     std::vector<char*> words;
     for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
+    auto environment = environment_with(program.environment);
     const pid_t starter = ::getpid();
     const bool ready = report.ends[0] >= 0 && std::ranges::min(streams) >= 0;
     const pid_t child = ready ? ::fork() : -1;
     if (child == 0)
-        become(words.data(), program.folder.c_str(), streams, report.ends[1], starter, program.dies_with_us);
+        become(words.data(), environment.data(), program.folder.c_str(), streams, report.ends[1], starter,
+               program.dies_with_us);
     if (child < 0) {
         error = std::string("no process could be made: ") + std::strerror(errno);
         return -1;

@@ -24,8 +24,9 @@ struct Pipe {
 struct Program {
     // The program, searched for in PATH unless it has a slash, and its arguments.
     std::vector<std::string> words;
-    std::string folder;        // its working directory; empty: this process's
-    bool dies_with_us = true;  // the kernel kills it when the thread that started it ends
+    std::string folder;                         // its working directory; empty: this process's
+    bool dies_with_us = true;                   // the kernel kills it when the thread that started it ends
+    std::vector<std::string> environment = {};  // "NAME=VALUE", beside this process's or in place of it
 };
 
 // "" if it can be run, else why not. A path is taken from `folder`; empty: the working directory.

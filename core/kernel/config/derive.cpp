@@ -250,6 +250,10 @@ private:
     // A metric that is never computed, and what needs one.
     void check_keep_best() {
         const TrainConfig& train = config_.train;
+        require(train.eval_answers == 0 ||
+                    (config_.task.kind == TaskKind::seq2seq && config_.data.targets == Targets::texts),
+                {"train.eval_answers", "task.kind", "data.targets"}, "there are no texts to answer with",
+                "task.kind = \"seq2seq\" with data.targets = \"texts\", or eval_answers = 0");
         require(train.patience == 0 || !train.keep_best.empty(), {"train.patience", "train.keep_best"},
                 "there is no metric that could get better",
                 "train.keep_best, as in \"eval.loss\", or patience = 0");

@@ -23,6 +23,7 @@ bool has_macro_f1(const Config& config) { return is_class(config) || is_multi_la
 bool has_accuracy(const Config& config) {
     return !config.task.float_labels() && !(tells_words(config) && config.loss.projection);
 }
+bool has_answers(const Config& config) { return config.train.eval_answers > 0; }
 bool has_entities(const Config& config) { return marks_entities(config.task); }
 
 // PER of B-PER and I-PER, in the order of the labels.
@@ -46,6 +47,8 @@ struct Metric {
 constexpr Metric known_metrics[] = {{"loss", true, always},
                                     {"accuracy", false, has_accuracy, is_multi_label},
                                     {"perplexity", true, tells_words},
+                                    {"bleu", false, has_answers},
+                                    {"chrf", false, has_answers},
                                     {"mse", true, is_regression, has_columns},
                                     {"rmse", true, is_regression, has_columns},
                                     {"mae", true, is_regression, has_columns},

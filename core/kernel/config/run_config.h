@@ -21,6 +21,13 @@ enum class Allocator : std::uint8_t { caching, malloc };
 // priority that their plugins declare.
 enum class AutoChoice : std::uint8_t { measured, priority };
 
+// Which of the times that `auto` took are kept for later runs: those while hardly anybody else used the
+// processors, or all.
+enum class KeepTimes : std::uint8_t { undisturbed, always };
+
+// How long a thread of LibTorch's that has no work spins before it sleeps.
+enum class Spin : std::uint8_t { never, brief, lengthy };
+
 struct RunConfig {
     std::int64_t seed = 0;
     Device device = Device::cpu;
@@ -33,6 +40,8 @@ struct RuntimeConfig {
     Allocator allocator = Allocator::caching;
     std::int64_t threads = 0;  // 0: all cores that the process may use
     AutoChoice auto_choice = AutoChoice::measured;
+    KeepTimes keep_times = KeepTimes::undisturbed;
+    Spin spin = Spin::brief;
     bool operator==(const RuntimeConfig&) const = default;
 };
 
@@ -72,4 +81,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> names<config::Allocator>{"caching", "malloc"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::AutoChoice>{"measured", "priority"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::KeepTimes>{"undisturbed", "always"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::Spin>{"never", "short", "long"};
 }  // namespace switchyard

@@ -42,6 +42,13 @@ Section runtime_section() {
     rows.add<&R::auto_choice>("auto",
                               "what backend = \"auto\" chooses by: the time measured on this host, or the "
                               "priority that plugins declare; with run.deterministic always the priority");
+    rows.add<&R::keep_times>("keep_times",
+                             "which times of auto are kept for later runs: those taken while other programs "
+                             "used less than a tenth of the processors, or always");
+    rows.add<&R::spin>("spin",
+                       "how long a thread without work waits awake for the next: short, so that it does not "
+                       "take the processor from other programs, long (libgomp's own 3 ms), or never; "
+                       "OMP_WAIT_POLICY or GOMP_SPINCOUNT in the environment goes before it");
     return rows.section;
 }
 

@@ -176,6 +176,11 @@ Section train_section() {
         "also keep the checkpoint of the best evaluation: \"eval.\" and the name of a metric, as in "
         "\"eval.accuracy\"; empty: none",
         {}, {.also = "metric_for_best_model load_best_model_at_end monitor save_best"});
+    rows.add<&T::eval_answers>(
+        "eval_answers",
+        "how many texts a seq2seq answers in each evaluation, the first ones, for BLEU "
+        "and chrF; 0: none",
+        at_least(0));
     rows.add<&T::patience>("patience",
                            "evaluations in a row that are not better by train.keep_best, after which "
                            "training ends; 0: it goes on to its last step",

@@ -42,9 +42,10 @@ struct TrainConfig {
     std::int64_t checkpoint_every = 0;  // steps; 0: not by steps
     double checkpoint_minutes = 10.0;   // 0: not by time
     std::int64_t keep_last = 2;         // checkpoints: the newest ones
-    std::string keep_best;      // "eval.accuracy": beside them the best checkpoint by this; empty: none
-    std::int64_t patience = 0;  // evaluations without a better one before training ends; 0: it does not
-    double min_delta = 0.0;     // by which one is better, for patience
+    std::string keep_best;          // "eval.accuracy": beside them the best checkpoint by this; empty: none
+    std::int64_t eval_answers = 0;  // texts that a seq2seq answers in each evaluation, for BLEU and chrF
+    std::int64_t patience = 0;      // evaluations without a better one before training ends; 0: it does not
+    double min_delta = 0.0;         // by which one is better, for patience
     bool operator==(const TrainConfig&) const = default;
 };
 

@@ -33,7 +33,7 @@ Prepared prepare(const Json& message) {
     for (const auto& one : base::needed_list(message, "overrides"))
         options.overrides.push_back(base::shown(one));
     options.trust = message.contains("trust") && base::needed_flag(message, "trust");
-    prepared.job = plan_job(options);
+    prepared.job = plan_job(options, {.restart = Restart::refused});
     compare::ArmServerOptions arm;
     const auto operation = parse<compare::Operation>(base::needed_text(message, "operation"));
     if (!operation) throw Failure("\"operation\" is " + base::text_of(message, "operation"));

@@ -1,5 +1,6 @@
 #include "core/workbench/cli/auto_choice.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -14,10 +15,11 @@
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/kernel/resolver/measured.h"
+#include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/tune.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/model/planning.h"
-#include "core/workbench/train/progress.h"
 
 namespace switchyard::cli {
 namespace {
@@ -28,18 +30,36 @@ std::vector<const resolver::Candidate*> pointers(const std::vector<resolver::Can
     return list;
 }
 
-void tell(const Measurements& measurements, std::size_t classes, double seconds) {
-    char spent[32];
-    std::snprintf(spent, sizeof spent, "%.1f s", seconds);
-    std::cerr << "auto: timed the candidates for " << counted(classes, "kind")
-              << " of request on this host in " << spent
-              << (measurements.not_remembered().empty()
-                      ? "; saved in " + measurements.measurement_cache().folder()
-                      : "; could not be saved: " + measurements.not_remembered())
-              << '\n';
+std::string seconds_text(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+    return text;
+}
+
+void tell(const Measurements& measurements, config::KeepTimes keep, double seconds) {
+    std::string text = "auto: timed the candidates for " + counted(measurements.measured(), "kind") +
+                       " of request on this host in " + seconds_text(seconds);
+    const auto dropped = keep == config::KeepTimes::always ? 0 : measurements.disturbed();
+    if (!measurements.not_remembered().empty())
+        text += "; could not be saved: " + measurements.not_remembered();
+    else if (dropped < measurements.measured())
+        text += "; saved in " + measurements.measurement_cache().folder();
+    text += "\n";
+    if (dropped > 0)
+        text += "note: auto: " + disturbed_text(measurements) +
+                ": these times hold for this run and are not kept (runtime.keep_times)\n";
+    std::cerr << text;
 }
 
 }  // namespace
+
+std::string disturbed_text(const Measurements& measurements) {
+    char share[16];
+    std::snprintf(share, sizeof share, "%.0f %%", 100.0 * measurements.share_of_others());
+    return counted(measurements.disturbed(), "kind") + " of request " +
+           (measurements.disturbed() == 1 ? "was" : "were") + " timed while other programs used up to " +
+           share + " of the processors";
+}
 
 std::string rank_because(const config::Config& config, const HostInfo& host) {
     if (host.described) return host.name + " is only described";
@@ -85,15 +105,40 @@ const resolver::Measurement* Measurements::find(const OpenChoice& choice) const 
     return chooser_.find(choice.use, pointers(choice.candidates));
 }
 
-bool Measurements::measure(const OpenChoice& choice, runtime::Registry& registry, bool again) {
+std::vector<bool> Measurements::measure(const std::vector<OpenChoice>& choices, runtime::Registry& registry,
+                                        config::KeepTimes keep, bool again) {
+    const auto begun = std::chrono::steady_clock::now();
+    std::vector<bool> fresh;
+    for (const auto& choice : choices) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
+        const auto done = static_cast<double>(fresh.size()), all = static_cast<double>(choices.size());
+        show_progress("auto: timing " + choice.use.slot + " of " + choice.use.layers + ", " +
+                          std::string(name(choice.use.phase)) + " (" + std::to_string(fresh.size() + 1) +
+                          " of " + std::to_string(choices.size()) + ")",
+                      done / all, done > 0.0 ? spent.count() * (all - done) / done : 0.0);
+        fresh.push_back(measure_one(choice, registry, keep, again));
+    }
+    show_progress("");
+    return fresh;
+}
+
+bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
+                               bool again) {
     const auto shape_class = resolver::shape_class(choice.use.kind, *choice.use.request);
     const bool known = find(choice) != nullptr;
     if (known && (!again || measured_now_.contains(shape_class))) return false;
     bench::HostStopwatch stopwatch;
+    const auto before = bench::processor_times();
     auto measurement = bench::measure(choice.use, choice.candidates, registry, host_, stopwatch);
+    const double others = bench::share_of_others(before, bench::processor_times());
+    const bool disturbed = others > bench::undisturbed_share;
+    disturbed_ += disturbed ? 1 : 0;
+    share_of_others_ = std::max(share_of_others_, others);
     measurement.host = measurement_cache_.host();
     measurement.date = today();
-    if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
+    if (!disturbed || keep == config::KeepTimes::always) {
+        if (const auto error = measurement_cache_.store(measurement)) not_remembered_ = *error;
+    }
     std::erase_if(chooser_.measurements, [&](const auto& each) { return each.shape_class == shape_class; });
     chooser_.measurements.push_back(std::move(measurement));
     measured_now_.insert(shape_class);
@@ -111,26 +156,18 @@ resolver::ResolveOptions auto_choice(const std::vector<config::Config>& configs,
     for (const auto& note : measurements.notes()) std::cerr << "note: " << note << '\n';
     if (missing == Missing::measure) {
         const auto begun = std::chrono::steady_clock::now();
-        std::size_t classes = 0;
+        const auto keep = configs.front().runtime.keep_times;
         std::vector<OpenChoice> open;
         for (const auto& config : configs) {
             for (auto& choice : open_choices(config, registry, host))
                 if (measurements.find(choice) == nullptr) open.push_back(std::move(choice));
         }
-        auto progress = train::Progress::for_stderr();
-        for (std::size_t i = 0; i < open.size(); ++i) {
-            const auto& use = open[i].use;
-            progress.show({"auto", static_cast<std::int64_t>(i), static_cast<std::int64_t>(open.size()), 0.0,
-                           -1.0, 0.0,
-                           "timing " + use.slot + " of " + use.layers + ", " + std::string(name(use.phase))});
-            classes += measurements.measure(open[i], registry) ? 1 : 0;
-        }
-        progress.finish();
-        if (classes > 0) {
+        (void)measurements.measure(open, registry, keep);
+        if (measurements.measured() > 0) {
             machine::trim_cpu_cache();
             machine::reset_cpu_peak();
             const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-            tell(measurements, classes, spent.count());
+            tell(measurements, keep, spent.count());
         }
     }
     options.chooser = measurements.chooser();

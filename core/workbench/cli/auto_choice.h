@@ -50,8 +50,11 @@ public:
     // Reads what is remembered. `set_threads` and the allocator come before.
     Measurements(const config::Config& config, const HostInfo& host);
 
-    // True if it had not been measured yet. Measures it, keeps it here and remembers it.
-    bool measure(const OpenChoice& choice, runtime::Registry& registry, bool again = false);
+    // Measures one after the other, those that are known only if `again`, with a bar. Keeps them here, and
+    // saves them: those that others disturbed only where `keep` says always. By choice: whether it was
+    // measured now.
+    std::vector<bool> measure(const std::vector<OpenChoice>& choices, runtime::Registry& registry,
+                              config::KeepTimes keep, bool again = false);
     // What holds for that choice, or nullptr.
     const resolver::Measurement* find(const OpenChoice& choice) const;
     resolver::Chooser chooser() const { return chooser_; }
@@ -60,15 +63,28 @@ public:
     const std::vector<std::string>& notes() const { return notes_; }
     // Why something could not be remembered; empty: all could.
     const std::string& not_remembered() const { return not_remembered_; }
+    // How many classes were measured now, and how many of them while others used the processors: the largest
+    // share that they had.
+    std::size_t measured() const { return measured_now_.size(); }
+    std::size_t disturbed() const { return disturbed_; }
+    double share_of_others() const { return share_of_others_; }
 
 private:
+    bool measure_one(const OpenChoice& choice, runtime::Registry& registry, config::KeepTimes keep,
+                     bool again);
+
     const HostInfo& host_;
     MeasurementCache measurement_cache_;
     std::vector<std::string> notes_;
     std::string not_remembered_;
     std::set<std::string> measured_now_;  // classes
+    std::size_t disturbed_ = 0;
+    double share_of_others_ = 0.0;
     resolver::MeasuredChoice chooser_;
 };
+
+// "3 kinds of request were timed while other programs used up to 43 % of the processors".
+std::string disturbed_text(const Measurements& measurements);
 
 // What to plan these configurations with, whose [runtime] is the first one's: the same times for all of them.
 // Notes, and a line when something was measured, go to stderr.

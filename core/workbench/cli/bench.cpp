@@ -19,6 +19,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/model/planning.h"
 
 namespace switchyard::cli {
@@ -66,7 +67,10 @@ public:
     }
 
 private:
-    bench::BenchWorld world() { return {candidates_, registry_, host_, stopwatch_, show_progress}; }
+    bench::BenchWorld world() {
+        return {candidates_, registry_, host_, stopwatch_,
+                [](const std::string& text) { show_progress(text); }};
+    }
 
     void check_overhead_backend(const std::string& backend,
                                 const std::vector<bench::BenchSettings>& settings) const {

@@ -12,6 +12,8 @@
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
+#include "core/workbench/cli/runtime_setup.h"
+#include "core/workbench/cli/spin.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 
@@ -56,6 +58,7 @@ public:
 
     CheckedArms run() {
         const auto job = load_job(request_.job, host_);  // what is wrong for all arms is reported once
+        set_up_runtime(job.config.runtime);
         config::LoadRequest tables;
         tables.path = request_.job.config;
         tables.overrides = request_.job.overrides;
@@ -85,6 +88,7 @@ private:
         std::string problem;
         auto config = plan_arm(options, host_, problem);
         if (!config) return problem;
+        arm.environment = spin_environment(config->runtime.spin);
         if (!first_) {
             first_ = true;
             checked_.reference_arm = static_cast<std::size_t>(&arm - checked_.arms.data());

@@ -19,6 +19,7 @@
 #include "core/workbench/cli/compare_messages.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/compare/arms/arm_process.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/comparison_page.h"
@@ -176,7 +177,9 @@ private:
             return compare::drift_between(messages_->first_step_file(base), messages_->first_step_file(arm));
         };
         settings.stop = [this] { return static_cast<bool>(stop_); };
-        settings.progress = show_progress;
+        settings.progress = [](const compare::ExperimentProgress& at) {
+            show_progress(at.text, at.share, at.seconds_left);
+        };
         return settings;
     }
 
@@ -186,9 +189,10 @@ private:
         for (const auto& arm : checked_.arms) {
             compare::StartedArm one{arm, nullptr, ""};
             // An arm of this program loads the configuration by the path given here, so it runs here.
-            const base::Program program = arm.external()
-                                              ? base::Program{arm.program, arm.folder}
-                                              : base::Program{std::vector<std::string>{runner, "arm"}, ""};
+            base::Program program = arm.external()
+                                        ? base::Program{arm.program, arm.folder}
+                                        : base::Program{std::vector<std::string>{runner, "arm"}, ""};
+            program.environment = arm.environment;
             one.client = compare::ArmProcess::start(
                 program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
             started.push_back(std::move(one));

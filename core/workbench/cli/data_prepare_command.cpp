@@ -12,6 +12,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/data/store/prepare.h"
 #include "core/workbench/train/job_data.h"
 #include "core/workbench/train/stop_signal.h"
@@ -42,15 +43,11 @@ void refuse_task(const config::Config& config) {
             "its own for each source");
 }
 
-std::string progress_text(const data::PrepareProgress& at) {
-    constexpr int width = 30;
-    const int done = static_cast<int>(at.share * width);
-    char text[160];
-    std::snprintf(text, sizeof text, "prepare %3.0f %% [%s%s] %lld texts, %.1f million tokens",
-                  100.0 * at.share, std::string(static_cast<std::size_t>(done), '=').c_str(),
-                  std::string(static_cast<std::size_t>(width - done), ' ').c_str(),
+void show(const data::PrepareProgress& at) {
+    char text[80];
+    std::snprintf(text, sizeof text, "prepare  %lld texts, %.1f million tokens",
                   static_cast<long long>(at.texts), static_cast<double>(at.tokens) / 1e6);
-    return text;
+    show_progress(text, at.share);
 }
 
 nlohmann::ordered_json file_json(const data::TokenFileHeader& header) {
@@ -71,7 +68,7 @@ int prepare_data(const PrepareOptions& options) {
     data::PrepareRequest request{config.data, tokenizer, options.folder};
     request.threads = options.threads > 0 ? options.threads
                                           : std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-    request.progress = [](const data::PrepareProgress& at) { show_progress(progress_text(at)); };
+    request.progress = show;
     request.stop = [&] { return static_cast<bool>(stop); };
     auto result = data::prepare(request);
     show_progress("");

@@ -9,6 +9,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/train/check/diagnosis.h"
 
 namespace switchyard::cli {
@@ -79,10 +80,13 @@ int check(const CheckOptions& options) {
     bool healthy = true;
     auto json = nlohmann::ordered_json::array();
     for (const auto diagnose : all) {
+        show_progress("diagnose " + std::to_string(json.size() + 1) + " of " + std::to_string(std::size(all)),
+                      static_cast<double>(json.size()) / static_cast<double>(std::size(all)));
         auto trainer = session.make_trainer();
         train::CheckBench bench{session, trainer, some_batches(session)};
         const auto diagnosis = diagnose(bench);
         snapshot.restore();
+        show_progress("");
         healthy = healthy && diagnosis.health != train::Health::bad;
         json.push_back({{"name", diagnosis.name},
                         {"health", name(diagnosis.health)},

@@ -7,16 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/config/metric_names.h"
+#include "core/workbench/cli/answers.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/evaluation_json.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/run_name.h"
-#include "core/workbench/infer/generate.h"
-#include "core/workbench/score/bleu.h"
-#include "core/workbench/score/chrf.h"
 #include "core/workbench/train/label_scale_file.h"
-#include "core/workbench/train/progress.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/session.h"
 #include "core/workbench/train/stop_signal.h"
@@ -35,35 +33,11 @@ struct EvaluateOptions {
     JsonOption json;
 };
 
-// Answers of a seq2seq model, the likeliest token each time, against the texts that stand there.
-nlohmann::ordered_json score_answers(const train::Session& session, const std::vector<data::TextPair>& pairs,
-                                     train::Progress& progress) {
-    infer::GenerateOptions greedy;
-    greedy.sampling.temperature = 0.0;
-    score::Bleu bleu;
-    score::Chrf chrf;
-    std::int64_t done = 0;
-    for (const auto& [source, target] : pairs) {
-        const auto answer = infer::generate(session.config(), session.plan(), session.model(),
-                                            session.tokenizer(), source, greedy);
-        const auto text = session.tokenizer().decode(answer.front().ids);
-        bleu.add(text, std::vector{target});
-        chrf.add(text, std::vector{target});
-        progress.show({"answer", ++done, static_cast<std::int64_t>(pairs.size()), 0.0, -1.0, 0.0});
-    }
-    return {{"bleu", bleu.score()}, {"chrf", chrf.score()}};
-}
-
 // Every text can be answered, or nothing is begun.
 std::vector<data::TextPair> answered_texts(const train::Session& session, const train::EvalFiles& files) {
     auto pairs = train::read_eval_pairs(session.config(), session.tokenizer(), files);
-    if (auto problem = infer::model_problem(session.config(), session.tokenizer()); !problem.empty())
+    if (const auto problem = answers_problem(session, pairs); !problem.empty())
         throw Failure("--bleu: error: " + problem);
-    for (const auto& pair : pairs) {
-        const auto problem = infer::prompt_problem(session.config(), session.tokenizer(), pair.source);
-        if (!problem.empty())
-            throw Failure("--bleu: error: '" + pair.source.substr(0, 60) + "...': " + problem);
-    }
     return pairs;
 }
 
@@ -129,7 +103,7 @@ int evaluate(const EvaluateOptions& options) {
     session.load_eval_files(options.data, scale);
     const auto pairs = options.bleu ? answered_texts(session, options.data) : std::vector<data::TextPair>();
     session.load_initial_weights();
-    auto progress = train::Progress::for_stderr();
+    auto progress = Progress::for_stderr();
     train::EvalHooks hooks;
     hooks.scale = scale;
     hooks.progress = [&](std::int64_t done, std::int64_t total) {
@@ -138,7 +112,14 @@ int evaluate(const EvaluateOptions& options) {
     const auto& loader = session.start_eval_loader(*session.data().eval);
     const auto result = train::evaluate(session.config(), session.plan(), session.model(), loader, hooks);
     auto json = evaluation_json(result, *session.data().eval, session.tokenizer());
-    if (options.bleu) json.update(score_answers(session, pairs, progress));
+    if (options.bleu) {
+        const auto scores = score_answers(session, pairs,
+                                          [&](std::int64_t done, std::int64_t total) {
+                                              progress.show({"answer", done, total, 0.0, -1.0, 0.0});
+                                          },
+                                          {});
+        for (const auto& [name, value] : *scores) json[name] = value;
+    }
     progress.finish();
     for (const auto& warning : session.data().warnings) std::cerr << ("warning: " + warning + "\n");
     json["samples"] = result.samples;

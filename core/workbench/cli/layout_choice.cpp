@@ -1,6 +1,7 @@
 #include "core/workbench/cli/layout_choice.h"
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -17,7 +18,9 @@
 #include "core/kernel/resolver/plan_json.h"
 #include "core/kernel/runtime/random_state.h"
 #include "core/workbench/bench/measure/memory.h"
+#include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/timing.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/data/drawing.h"
 #include "core/workbench/data/sample_list.h"
 #include "core/workbench/data/splits.h"
@@ -210,11 +213,20 @@ LayoutChoice choose_layout(const config::Config& config, runtime::Registry& regi
     }
     if (missing == Missing::leave)
         return fallen_back("not measured on this host yet; `switchyard train` and `tune` measure it");
+    show_progress("batch.layout: timing padded and packed batches, for about 8 s");
+    const auto before = bench::processor_times();
     auto measurement = measure(contenders, registry, host);
+    const double others = bench::share_of_others(before, bench::processor_times());
+    show_progress("");
     measurement.shape_class = wanted;
     measurement.host = cache.host();
     measurement.date = today();
-    if (const auto error = cache.store(measurement))
+    if (others > bench::undisturbed_share && config.runtime.keep_times == config::KeepTimes::undisturbed)
+        std::cerr << ("note: batch.layout: other programs used " +
+                      std::to_string(std::lround(100.0 * others)) +
+                      " % of the processors while it was timed: the times hold for this run and are not kept "
+                      "(runtime.keep_times)\n");
+    else if (const auto error = cache.store(measurement))
         std::cerr << ("warning: the measured batch.layout could not be saved: " + *error + "\n");
     auto choice = judged(measurement);
     std::cerr << ("batch.layout: " + choice.how + "\n");

@@ -11,6 +11,7 @@
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/program.h"
+#include "core/workbench/cli/spin.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
     std::vector<char*> words{const_cast<char*>("switchyard")};
     for (const auto& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
+    cli::set_spin(config::RuntimeConfig().spin);  // a configuration that says otherwise comes later
     execv(program.c_str(), words.data());
     throw cli::Failure("cannot run " + program + ": " + std::strerror(errno), cli::Exit::run_failed);
 }

@@ -76,6 +76,11 @@ void add_json(CLI::App& command, JsonOption& option) {
 
 void keep_stdout_for_json() { json_descriptor() = base::redirect_stdout_for_good(); }
 
+void give_stdout_back() {
+    std::cout.flush();
+    if (json_descriptor() != STDOUT_FILENO) ::dup2(json_descriptor(), STDOUT_FILENO);
+}
+
 void write_file(const std::string& path, const std::string& text) {
     std::cout.flush();  // which `path` may be, too
     if (const auto error = base::write_file_atomically(path, text)) throw Failure(*error, Exit::run_failed);
@@ -103,11 +108,6 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
     std::string text;
     for (const auto& line : lines) text += line + "\n";
     write_file(path, text);
-}
-
-void show_progress(const std::string& text) {
-    if (isatty(STDERR_FILENO) == 1)
-        std::cerr << base::over_line << text.substr(0, text.find('\n')) << std::flush;
 }
 
 std::string command_line() {

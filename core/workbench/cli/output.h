@@ -51,6 +51,8 @@ void add_json(CLI::App& command, JsonOption& option);
 // Called once the arguments are read, with --json - or --jsonl -: from here on only JSON reaches the standard
 // output.
 void keep_stdout_for_json();
+// As it was before, for a program that takes this one's place.
+void give_stdout_back();
 
 // With an end of line. Texts come from files and plugins: what is no UTF-8 in them is replaced, and what
 // steers a terminal is written out, which is the same JSON. `indent`: negative for all on one line.
@@ -62,9 +64,6 @@ void write_json(const JsonOption& option, const nlohmann::ordered_json& json);
 
 void write_file(const std::string& path, const std::string& text);
 void write_lines(const std::string& path, const std::vector<std::string>& lines);
-
-// The first line of `text` in place of what was shown before, on a terminal; "" takes it away.
-void show_progress(const std::string& text);
 
 // How this program was called, as it can be typed again.
 std::string command_line();

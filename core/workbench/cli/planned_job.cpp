@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/plan_text.h"
+#include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/model/planning.h"
 
 namespace switchyard::cli {
@@ -21,8 +21,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     planned->config = std::move(job.config);
     planned->files = std::move(job.files);
     const auto& runtime = planned->config.runtime;
-    machine::install_cpu_allocator(runtime.allocator);
-    set_threads(runtime.threads);
+    set_up_runtime(runtime, plan.restart);
     if (runtime.threads > planned->host.cores)
         std::cerr << ("warning: runtime.threads: " + std::to_string(runtime.threads) +
                       " threads compete for the " + std::to_string(planned->host.cores) +

@@ -11,6 +11,7 @@
 #include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job.h"
+#include "core/workbench/cli/runtime_setup.h"
 
 namespace switchyard::cli {
 
@@ -24,9 +25,10 @@ struct PlannedJob {
 
 struct PlanOptions {
     Missing missing = Missing::leave;  // of what `auto` goes by
-    std::string recorded;              // plan.json of a run that goes on: its choices stay; empty: none
+    std::string recorded = {};         // plan.json of a run that goes on: its choices stay; empty: none
     // Called before components are timed, which may take a minute: what can be wrong is to be told first.
-    std::function<void(const config::Config&)> before_timing;
+    std::function<void(const config::Config&)> before_timing = {};
+    Restart restart = Restart::allowed;
 };
 
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the

@@ -14,6 +14,7 @@
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/precision_text.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/train/session.h"
 
 namespace switchyard::cli {
@@ -37,7 +38,8 @@ Steps run_steps(const train::Session& session, train::Trainer& trainer, std::int
     Steps steps;
     std::uint64_t before = 0;
     for (std::int64_t step = 0; step < std::min(count, trainer.total_steps()); ++step) {
-        show_progress("step " + std::to_string(step + 1) + " of " + std::to_string(count));
+        show_progress("step " + std::to_string(step + 1) + " of " + std::to_string(count),
+                      static_cast<double>(step) / static_cast<double>(count));
         steps.scales.push_back(session.plan().precision().loss_scale());
         auto batches = trainer.next_group();
         const auto report = trainer.step(batches);

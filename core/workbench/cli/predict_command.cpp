@@ -133,9 +133,6 @@ int predict_rows(const PredictOptions& options, TextRows& rows, bool pairs, Pred
 int predict(PredictOptions options) {
     train::StopSignal stop;
     const bool from_files = !options.files.names.empty();
-    if (!from_files && options.texts.empty()) options.texts = text_lines();
-    if (!from_files && options.texts.empty())
-        throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
     const auto run = find_run(options.run);
     std::cerr << run.note;
     const auto planned = plan_job(job_of_run(run, options.job));
@@ -144,6 +141,9 @@ int predict(PredictOptions options) {
         throw Failure(options.run + ": was trained for " + std::string(name(config.task.kind)) +
                       ", and predict gives classes or numbers; to generate text, use `switchyard generate`");
     }
+    if (!from_files && options.texts.empty()) options.texts = text_lines();
+    if (!from_files && options.texts.empty())
+        throw Failure("nothing to classify: give texts as arguments, or lines on the standard input");
     const bool pairs = train::takes_pairs(config);
     const auto given = given_texts(options, pairs);
     const bool seen = options.tables() && ::isatty(STDOUT_FILENO) == 1;  // the rows show how far it is

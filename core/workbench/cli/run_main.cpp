@@ -8,6 +8,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/program.h"
+#include "core/workbench/cli/reading_bar.h"
 
 int main(int argc, char** argv) {
     switchyard::base::guard_terminal();
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
     attach(commands, "data show", cli::setup_data_show);
     attach(commands, "precision", cli::setup_precision);
     commands.push_back(cli::arm_command());
+    const cli::ReadingBar reading_bar;
     const int code = cli::run_program(
         commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {
             throw cli::Failure("this program runs commands that need LibTorch; for \"" + arguments.front() +

@@ -14,6 +14,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/parquet/parquet_rows.h"
+#include "core/workbench/data/reading_progress.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
 
 namespace switchyard::cli {
@@ -23,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_batch_bytes = std::size_t{4} << 20;
 constexpr std::int64_t listed_rows = 10;
-constexpr auto plain_interval = std::chrono::seconds(30);
 
 std::optional<data::RowFormat> format_named(const std::string& name) {
     const auto& all = names<data::RowFormat>;
@@ -33,14 +33,6 @@ std::optional<data::RowFormat> format_named(const std::string& name) {
 }
 
 bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
-
-// How much of it there is to read, where the bytes of its rows are those of the file; 0: not known.
-double plain_bytes(const std::string& path, data::RowFormat format) {
-    std::error_code error;
-    const auto size = fs::file_size(path, error);
-    const bool packed = path.ends_with(".gz") || path.ends_with(".bz2") || path.ends_with(".zst");
-    return error || packed || format == data::RowFormat::parquet ? 0.0 : static_cast<double>(size);
-}
 
 }  // namespace
 
@@ -76,13 +68,13 @@ TextRows::TextRows(const TextFiles& files, const config::Config& config, bool pa
       pairs_(pairs),
       phase_(std::move(phase)),
       shows_progress_(shows_progress),
-      progress_(train::Progress::for_stderr(plain_interval)) {
+      progress_(Progress::for_stderr()) {
     columns_ = {files.text_column.empty() ? config.data.text_column : files.text_column};
     if (pairs) columns_.push_back(files.pair_column.empty() ? config.data.pair_column : files.pair_column);
     for (const auto& name : files.names) {
         for (const auto& path : name == "-" ? std::vector{name} : data::files_of(name)) add_file(path);
     }
-    const auto size_of = [](const File& file) { return plain_bytes(file.path, file.format); };
+    const auto size_of = [](const File& file) { return data::plain_bytes(file.path, file.format); };
     for (const auto& file : files_) bytes_ += size_of(file);
     if (std::ranges::any_of(files_, [&](const File& file) { return size_of(file) == 0.0; })) bytes_ = 0.0;
 }
@@ -218,7 +210,7 @@ bool TextRows::hand_on() {
 void TextRows::show_progress() {
     if (!shows_progress_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    train::ProgressState state{phase_, taken_, -1, 0.0, -1.0, 0.0};
+    ProgressState state{phase_, taken_, -1, 0.0, -1.0, 0.0};
     state.samples_per_second = static_cast<double>(taken_) / std::max(passed.count(), 1e-3);
     if (bytes_ > 0.0) {
         state.share = std::min(read_bytes_ / bytes_, 1.0);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/kernel/config/config.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/data/rows.h"
 #include "core/workbench/train/predict.h"
-#include "core/workbench/train/progress.h"
 
 namespace CLI {
 class App;
@@ -80,7 +80,7 @@ private:
     double read_bytes_ = 0.0;
     std::string phase_;
     bool shows_progress_;
-    train::Progress progress_;
+    Progress progress_;
     std::chrono::steady_clock::time_point begin_;
     std::int64_t taken_ = 0, passed_over_ = 0;
     std::vector<TextRow> batch_;

@@ -18,7 +18,9 @@
 #include "core/kernel/config/show.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/plan_json.h"
+#include "core/workbench/cli/answers.h"
 #include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/crowding.h"
 #include "core/workbench/cli/export_model.h"
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/log_command.h"
@@ -175,11 +177,17 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
 }
 
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
-                                   const train::RunDirectory& run, const std::string& facts, LogCommand& log,
+                                   const train::RunDirectory& run, const std::string& facts,
+                                   const std::vector<data::TextPair>& answered, LogCommand& log,
                                    const train::StopSignal& stop) {
     TrainRecord record(run, trainer, session.config(), log);
     train::TrainerHooks hooks;
-    hooks.on_step = [&](const auto& report) { return record.step(report); };
+    CrowdingWatch crowding(at::get_num_threads());
+    hooks.on_step = [&](const auto& report) {
+        auto error = record.step(report);
+        if (const auto warning = crowding.look(); !warning.empty()) record.say(warning);
+        return error;
+    };
     hooks.on_eval = [&](std::int64_t step, const auto& result) { return record.eval(step, result); };
     hooks.on_eval_progress = [&](std::int64_t done, std::int64_t total) {
         record.eval_progress(done, total);
@@ -202,6 +210,10 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     };
     hooks.on_rewind = [&](const train::Rewind& rewind) { return record.rewound(rewind); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
+    if (!answered.empty())
+        hooks.more_scores = [&] {
+            return score_answers(session, answered, hooks.on_eval_progress, hooks.stop);
+        };
     auto result = trainer.run(hooks);
     record.finish();
     if (const auto unsynced = record.sync();
@@ -315,11 +327,11 @@ int train_job(const TrainOptions& options) {
     base::drop_what_nobody_takes();
     OpenRun open(options);
     const auto& run = open.directory();
-    PlanOptions plan{Missing::measure, "", {}};
+    PlanOptions plan{.missing = Missing::measure};
     std::shared_ptr<const data::Tokenizer> tokenizer;
     data::Splits data;
     if (open.resume()) {
-        plan = {Missing::leave, run.file("plan.json"), {}};
+        plan = {.missing = Missing::leave, .recorded = run.file("plan.json")};
     } else {
         plan.before_timing = [&](const config::Config& config) {
             train::check_job(config);
@@ -342,6 +354,8 @@ int train_job(const TrainOptions& options) {
         session.load_data();
     }
     if (!checkpoint) session.load_initial_weights();
+    std::string too_long;
+    const auto answered = pairs_to_answer(session, too_long);
     auto trainer = session.make_trainer();
     const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
     ResumedFrom from{run.path(), 0, ""};
@@ -354,6 +368,7 @@ int train_job(const TrainOptions& options) {
     stop.note();
     open.prepare(record_text(facts), save_sizes(session, trainer.state()));
     describe_data(session);
+    std::cerr << too_long;
     train::NonfiniteTrace trace;
     if (options.trace_nonfinite) {
         trainer.set_trace(&trace);
@@ -369,7 +384,7 @@ int train_job(const TrainOptions& options) {
     write_job(session, *planned, open);
     LogCommand log;
     std::cerr << log.begin(session.config(), run, trainer.state().progression.step);
-    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), log, stop);
+    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), answered, log, stop);
     return conclude(session, std::move(result), run, trainer.state(), begun, log, stop);
 }
 

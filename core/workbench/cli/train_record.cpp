@@ -158,6 +158,11 @@ std::string TrainRecord::rewound(const train::Rewind& rewind) {
     return write({{"step", rewind.to}, {"rewound_from", rewind.from}, {"nonfinite", rewind.what}});
 }
 
+void TrainRecord::say(const std::string& line) {
+    progress_.finish();
+    std::cerr << line;
+}
+
 void TrainRecord::eval_progress(std::int64_t done, std::int64_t total) {
     progress_.show({"evaluate", done, total, 0.0, -1.0, 0.0});
 }

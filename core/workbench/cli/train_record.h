@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/workbench/cli/log_command.h"
-#include "core/workbench/train/progress.h"
+#include "core/workbench/cli/progress.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/tensorboard.h"
 #include "core/workbench/train/trainer.h"
@@ -30,6 +30,8 @@ public:
     // Before a checkpoint, which must not be there without the metrics of its steps.
     std::string sync() { return metrics_.sync(); }
 
+    // A line for people, beside the bar.
+    void say(const std::string& line);
     void eval_progress(std::int64_t done, std::int64_t total);
     void finish() { progress_.finish(); }
 
@@ -51,7 +53,7 @@ private:
     train::StepLog metrics_;
     LogCommand& log_;
     train::TensorBoardWriter board_;
-    train::Progress progress_ = train::Progress::for_stderr();
+    Progress progress_ = Progress::for_stderr();
     std::int64_t log_every_;
     double lr_;  // optimizer.lr
     Since since_;

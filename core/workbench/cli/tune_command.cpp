@@ -12,7 +12,6 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/suggest.h"
-#include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/cli/auto_choice.h"
@@ -21,6 +20,7 @@
 #include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plan_text.h"
+#include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/model/planning.h"
 
 namespace switchyard::cli {
@@ -42,9 +42,7 @@ public:
           host_(machine::this_host(machine::Look::with_devices)),
           job_(load_job(command.job, host_)),
           registry_(std::move(job_.records)) {
-        const auto& runtime = job_.config.runtime;
-        machine::install_cpu_allocator(runtime.allocator);
-        set_threads(runtime.threads);
+        set_up_runtime(job_.config.runtime);
     }
 
     int run() {
@@ -58,12 +56,13 @@ public:
         std::erase_if(open, [&](const OpenChoice& choice) { return !wanted(choice.use); });
         Measurements measurements(job_.config, host_);
         for (const auto& note : measurements.notes()) std::cerr << "note: " << note << '\n';
-        for (const auto& choice : open) {
-            const bool fresh = measurements.measure(choice, registry_, command_.again);
-            measured_ += fresh ? 1 : 0;
-            measurement_cache_ += fresh ? 0 : 1;
-            fresh_.push_back(fresh);
-        }
+        // Who asks for times now gets and keeps them.
+        fresh_ = measurements.measure(open, registry_, config::KeepTimes::always, command_.again);
+        measured_ = static_cast<std::size_t>(std::ranges::count(fresh_, true));
+        measurement_cache_ = fresh_.size() - measured_;
+        if (measurements.disturbed() > 0)
+            std::cerr << ("warning: " + disturbed_text(measurements) +
+                          "; --again on a quieter machine measures anew\n");
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
         const auto tuned = model::make_plan(job_.config, registry_, host_,
                                             {.chooser = measurements.chooser(), .explain = true});

@@ -77,12 +77,13 @@ Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const
     return splits;
 }
 
-std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer) {
+std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer,
+                                      std::size_t most) {
     std::vector<TextPair> pairs;
     Splits splits;
-    const auto use = [&](const RowWay&, const Row& row) -> RowWork {
+    const auto use = [&](const RowWay& way, const Row& row) -> RowWork {
         if (auto unusable = why_unusable(row, data, tokenizer)) return *unusable;
-        pairs.push_back({row.values[0], row.values[1]});
+        if (way.eval && (most == 0 || pairs.size() < most)) pairs.push_back({row.values[0], row.values[1]});
         return RowUse{};
     };
     read_splits(request_of(data, tokenizer), use, splits);

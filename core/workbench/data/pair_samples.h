@@ -31,10 +31,12 @@ private:
 // Both texts are cut to `max_length` tokens, eos included.
 Splits read_pairs(const config::DataConfig& data, std::int64_t max_length, const Tokenizer& tokenizer);
 
-// What the texts themselves are, row by row as read_pairs takes them: to compare answers with.
+// What the texts themselves are, row by row as read_pairs takes them: to compare answers with. Those to
+// evaluate on, `most` of them or all (0).
 struct TextPair {
     std::string source, target;
 };
-std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer);
+std::vector<TextPair> read_text_pairs(const config::DataConfig& data, const Tokenizer& tokenizer,
+                                      std::size_t most = 0);
 
 }  // namespace switchyard::data

@@ -8,6 +8,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/data/documents.h"
 #include "core/workbench/data/mixture.h"
+#include "core/workbench/data/reading_progress.h"
 #include "core/workbench/data/split.h"
 #include "core/workbench/data/store/token_folder.h"
 #include "core/workbench/data/tokenizers/tokenizer.h"
@@ -33,10 +34,57 @@ std::string unequal_lists(const std::string& key, std::size_t count, const char*
            std::to_string(count) + "; got " + std::to_string(targets);
 }
 
+// Tells the observer of this thread how far the files are read.
+class ReadingMeter {
+public:
+    // `most_rows`: of a file; 0: all.
+    ReadingMeter(const Paths& files, std::int64_t most_rows) {
+        for (const auto& file : files) {
+            const double bytes = plain_bytes(file, format_of(file).value_or(RowFormat::text));
+            known_ = known_ && bytes > 0.0 && most_rows == 0;
+            all_ += bytes;
+        }
+    }
+
+    void row(const Row& row) {
+        std::size_t values = 0;
+        for (const auto& value : row.values) values += value.size() + 1;
+        in_file_ += static_cast<double>(std::max(row.source.text.size() + 1, values));
+        if (++rows_ % rows_between == 0) tell(false);
+    }
+    void end_of(const std::string& file) {
+        before_ += plain_bytes(file, format_of(file).value_or(RowFormat::text));
+        in_file_ = 0.0;
+    }
+    void tell(bool done) const {
+        const double share = std::min((before_ + in_file_) / std::max(all_, 1.0), 1.0);
+        ReadingObserver::tell({rows_, known_ ? share : -1.0, done});
+    }
+
+private:
+    static constexpr std::int64_t rows_between = 256;
+    bool known_ = true;
+    double all_ = 0.0, before_ = 0.0, in_file_ = 0.0;  // bytes
+    std::int64_t rows_ = 0;
+};
+
+Paths all_files(const config::DataConfig& data) {
+    Paths names = data.eval;
+    for (const auto& source : sources_of(data))
+        names.insert(names.end(), source.files.begin(), source.files.end());
+    std::erase_if(names, is_token_folder);
+    return files_of_all(names);
+}
+
 class Reader {
 public:
     Reader(const SplitRequest& request, const Use& use, Splits& splits)
-        : request_(request), data_(request.data), use_(use), splits_(splits), held_(request.tokenizer) {}
+        : request_(request),
+          data_(request.data),
+          use_(use),
+          splits_(splits),
+          held_(request.tokenizer),
+          meter_(all_files(request.data), request.data.max_rows) {}
 
     void read_training(double eval_fraction) {
         const auto sources = sources_of(data_);
@@ -56,6 +104,7 @@ public:
 
     // After the problems that are told: how many are not.
     void tell_rest() {
+        meter_.tell(true);
         if (untold_ > 0) splits_.problems.push_back("and " + std::to_string(untold_) + " more");
     }
 
@@ -96,6 +145,7 @@ private:
             end(request_.parallel    ? read_line_pairs(rows_of(path_), target_path_)
                 : request_.documents ? read_documents(rows_of(path_), data_.documents)
                                      : read_formatted_rows(rows_of(path_)));
+            meter_.end_of(path_);
         }
         held_.flush();
     }
@@ -111,6 +161,7 @@ private:
         request.path = path;
         request.columns = columns_;
         request.on_row = [this](Row& row) {
+            meter_.row(row);
             add(row);
             return keep_reading();
         };
@@ -207,6 +258,7 @@ private:
     const Use& use_;
     Splits& splits_;
     HeldRows held_;
+    ReadingMeter meter_;
     std::string key_, path_, target_path_;
     Paths columns_;
     std::size_t source_ = 0;

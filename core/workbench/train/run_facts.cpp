@@ -19,7 +19,7 @@ namespace {
 using base::Json;
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
-constexpr std::array<std::string_view, 18> without_effect{
+constexpr std::array<std::string_view, 21> without_effect{
     "log.command",
     "log.end_seconds",
     "plugins.disabled",
@@ -27,7 +27,10 @@ constexpr std::array<std::string_view, 18> without_effect{
     "run.phases",
     "runtime.allocator",
     "runtime.auto",
+    "runtime.keep_times",
+    "runtime.spin",
     "train.log_every",
+    "train.eval_answers",
     "train.eval_every",
     "train.checkpoint_every",
     "train.checkpoint_minutes",

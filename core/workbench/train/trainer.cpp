@@ -327,6 +327,11 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
         if (average_) shown.emplace(*average_);
         result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
                                {hooks.on_eval_progress, hooks.stop, parts_.scale});
+        if (result.eval.complete && hooks.more_scores) {
+            const auto more = hooks.more_scores();
+            result.eval.complete = more.has_value();
+            if (more) result.eval.metrics.insert(result.eval.metrics.end(), more->begin(), more->end());
+        }
     }
     if (!result.eval.complete) return false;
     if (hooks.on_eval && !written_down(hooks.on_eval(now_.step, result.eval), hooks, result)) return false;

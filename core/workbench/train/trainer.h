@@ -97,6 +97,8 @@ struct TrainerHooks {
     std::function<std::string(std::int64_t step, const EvalResult&)> on_eval;
     std::function<std::string(const Rewind&)> on_rewind;
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
+    // More scores of the weights as they are evaluated; nullopt: asked to stop. May be empty.
+    std::function<std::optional<score::Metrics>()> more_scores;
     // Saves a checkpoint; a text is an error, after which training stops.
     std::function<std::string(const TrainingState&)> save;
     // The checkpoint of this evaluation, which is saved, is the best now.

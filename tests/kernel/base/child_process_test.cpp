@@ -54,6 +54,17 @@ TEST_CASE("a program gets its words as they are, its input and its folder") {
     CHECK(run({{"pwd"}, folder.string()}).output == fs::canonical(folder).string() + "\n");
 }
 
+TEST_CASE("a program has this one's environment, but for the variables that it is given") {
+    const switchyard::test::Variable kept("SWITCHYARD_TEST_KEPT", "as it was"),
+        replaced("SWITCHYARD_TEST_REPLACED", "before");
+    Program program{{"sh", "-c",
+                     "printf '%s|%s|%s' \"$SWITCHYARD_TEST_KEPT\" \"$SWITCHYARD_TEST_REPLACED\" "
+                     "\"$SWITCHYARD_TEST_NEW\""},
+                    ""};
+    program.environment = {"SWITCHYARD_TEST_REPLACED=a=b", "SWITCHYARD_TEST_NEW=c"};
+    CHECK(run(program).output == "as it was|a=b|c");
+}
+
 TEST_CASE("how a program ended is told") {
     const auto failed = run({{"sh", "-c", "exit 7"}, ""});
     CHECK_FALSE(failed.ending.well);

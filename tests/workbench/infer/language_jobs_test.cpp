@@ -171,6 +171,51 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
     CHECK(less["loss"].get<double>() > scores["loss"].get<double>());
 }
 
+TEST_CASE("a training that answers texts scores them as evaluate does, and keeps the best by that") {
+    const LanguageJob job;
+    job.trained(
+        "t5", "run",
+        {"train.steps=60", "train.eval_every=20", "train.eval_answers=10", "train.keep_best=\"eval.chrf\""});
+    const auto summary = job.summary("run");
+    CHECK(JsonSchema(source_dir() / "docs/schema/summary.json").faults(summary) == Words{});
+    const auto scored = [&](const std::string& run_name) {
+        return run_json({"evaluate", run_name, job.file("a.en"), "--targets", job.file("a.de"), "--bleu"}, 0);
+    };
+    const auto last = scored(job.file("run"));
+    CHECK(summary["eval"]["metrics"]["chrf"] == last["chrf"]);
+    CHECK(summary["eval"]["metrics"]["bleu"] == last["bleu"]);
+    const auto chrfs = lines_with(job.file("run"), "eval_chrf");
+    REQUIRE(chrfs.size() == 3);
+    double best = 0.0;
+    for (const auto& [step, value] : chrfs) best = std::max(best, value);
+    CHECK(scored(job.file("run") + "@best")["chrf"] == best);
+    // Weights, batches and random numbers are those of a training without answers.
+    job.trained("t5", "without", {"train.steps=60", "train.eval_every=20"});
+    CHECK(step_losses(job.file("run")) == step_losses(job.file("without")));
+}
+
+TEST_CASE("texts that nobody can answer are told before the training, or left out") {
+    const LanguageJob job;
+    const auto refused = [&](const Words& sets, const Words& parts) {
+        Words words{"train", job.file("t5.toml"), "--run", job.file("refused")};
+        for (const auto& set : sets) words.insert(words.end(), {"--set", set});
+        check_refused(run(words), parts);
+        CHECK_FALSE(fs::exists(job.file("refused")));
+    };
+    refused({"train.eval_answers=2", "data.targets=spans", "data.target_train=[]", "data.target_eval=[]"},
+            {"train.eval_answers", "there are no texts to answer with"});
+    refused({"train.keep_best=\"eval.bleu\"", "train.eval_every=1"}, {"train.keep_best", "eval.bleu"});
+    job.files().write("long.en", "a dog that is longer than the model\n");
+    job.files().write("long.de", "Hund\n");
+    const Words long_texts{"train.eval_answers=2", "data.eval=[\"" + job.file("long.en") + "\"]",
+                           "data.target_eval=[\"" + job.file("long.de") + "\"]"};
+    refused(long_texts, {"train.eval_answers", "none of the 1 text"});
+    job.files().write("long.en", "a dog that is longer than the model\ncat\n");
+    job.files().write("long.de", "Hund\nKatze\n");
+    const auto trained = job.trained("t5", "run", long_texts);
+    CHECK_THAT(trained.err, contains("note: train.eval_answers: 1 text of 2 too long to be answered\n"));
+}
+
 TEST_CASE("rows of a file are written after one by one, but for those that cannot be") {
     const LanguageJob job;
     job.trained("t5", "run", by_heart);

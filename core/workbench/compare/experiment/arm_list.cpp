@@ -116,7 +116,7 @@ public:
         if (list_.problems.empty() && list_.arms.size() == 1)
             list_.arms.insert(
                 list_.arms.begin(),
-                ArmSpec{names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}});
+                ArmSpec{names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}, {}});
         if (list_.problems.empty() && list_.arms.empty())
             complain("there is nothing to compare",
                      "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "

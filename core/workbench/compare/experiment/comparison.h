@@ -24,9 +24,10 @@ namespace switchyard::compare {
 // protocol.
 struct ArmSpec {
     std::string name;
-    std::vector<std::string> overrides;  // "attention.backend=naive", on top of the configuration
-    std::vector<std::string> program;    // not empty: an external arm
-    std::string folder;                  // working directory of the program
+    std::vector<std::string> overrides;         // "attention.backend=naive", on top of the configuration
+    std::vector<std::string> program;           // not empty: an external arm
+    std::string folder;                         // working directory of the program
+    std::vector<std::string> environment = {};  // of its process, beside this one's: "NAME=VALUE"
     // With --force: what makes the comparison unfair, "model.layers: 6, the base has 12".
     std::vector<std::string> differs;
 

@@ -63,8 +63,11 @@ private:
         return !result_.stopped && std::any_of(result_.arms.begin(), result_.arms.end(),
                                                [](const ArmResult& arm) { return arm.ok(); });
     }
-    void tell(const std::string& text) const {
-        if (settings_.progress) settings_.progress(text);
+    // `left_ms`: of something that has taken `spent_ms` so far; both 0: nobody knows.
+    void tell(const std::string& text, double spent_ms = 0.0, double left_ms = 0.0) const {
+        if (!settings_.progress) return;
+        const double all = spent_ms + left_ms;
+        settings_.progress({text, all > 0.0 ? spent_ms / all : -1.0, left_ms / 1e3});
     }
     static void fail(ArmResult& arm, ArmStatus status, const std::string& reason) {
         arm.status = status;
@@ -311,8 +314,8 @@ private:
             fastest < settings_.min_turn_ms
                 ? std::clamp(enough / 10, std::int64_t{1}, std::max<std::int64_t>(1, result_.steps_per_block))
                 : 0;
-        const double block_ms = sum * static_cast<double>(result_.steps_per_block + result_.lead_in);
-        const double fitting = std::floor((settings_.time_ms - used_ms_) / block_ms);
+        block_ms_ = sum * static_cast<double>(result_.steps_per_block + result_.lead_in);
+        const double fitting = std::floor((settings_.time_ms - used_ms_) / block_ms_);
         planned_blocks_ =
             settings_.blocks > 0
                 ? settings_.blocks
@@ -327,7 +330,8 @@ private:
             const bool late =
                 settings_.blocks == 0 && block >= settings_.min_blocks && used_ms_ > settings_.time_ms;
             if (late) break;
-            tell("block " + std::to_string(block + 1) + " of " + std::to_string(planned_blocks_));
+            tell("block " + std::to_string(block + 1) + " of " + std::to_string(planned_blocks_), used_ms_,
+                 block_ms_ * (planned_blocks_ - block));
             run_block();
         }
     }
@@ -385,15 +389,26 @@ private:
             for (std::int64_t done = 0; done < settings_.loss_steps && arm.ok() && !result_.stopped;) {
                 const auto steps = std::min(steps_of_a_chunk, settings_.loss_steps - done);
                 double wall = 0.0;
-                tell(arm.spec.name + ": seed " + std::to_string(seed + 1) + " of " +
-                     std::to_string(settings_.seeds) + ", step " + std::to_string(done) + " of " +
-                     std::to_string(settings_.loss_steps));
+                tell_seed(arm.spec.name, seed, done);
                 (void)take_turn(at, steps, "in seed " + std::to_string(seed + 1), wall,
                                 arm.seed_losses.back());
                 done += steps;
+                seed_steps_ += steps;
+                seeds_ms_ += wall;
             }
             if (arm.ok() && !result_.stopped) arm.final_losses.push_back(final_loss(arm.seed_losses.back()));
         }
+    }
+
+    void tell_seed(const std::string& arm, int seed, std::int64_t done) const {
+        const auto running = std::count_if(result_.arms.begin(), result_.arms.end(),
+                                           [](const ArmResult& one) { return one.ok(); });
+        const auto left =
+            std::max<std::int64_t>(0, running * settings_.seeds * settings_.loss_steps - seed_steps_);
+        const double step_ms = seeds_ms_ / static_cast<double>(std::max<std::int64_t>(1, seed_steps_));
+        tell(arm + ": seed " + std::to_string(seed + 1) + " of " + std::to_string(settings_.seeds) +
+                 ", step " + std::to_string(done) + " of " + std::to_string(settings_.loss_steps),
+             seeds_ms_, step_ms * static_cast<double>(left));
     }
 
     std::vector<StartedArm> arms_;
@@ -408,8 +423,11 @@ private:
     std::int64_t pass_samples_ = 0;   // of Operation::forward, by the first turn
     std::vector<std::int64_t> done_;  // steps since each arm prepared
     int planned_blocks_ = 0;
+    double block_ms_ = 0.0;  // that a block is planned to take
     double elapsed_ms_ = 0.0;
-    double used_ms_ = 0.0;  // of it, for turns that were taken
+    double used_ms_ = 0.0;         // of it, for turns that were taken
+    std::int64_t seed_steps_ = 0;  // of all arms and seeds so far
+    double seeds_ms_ = 0.0;        // that these took
 };
 
 }  // namespace

@@ -40,6 +40,13 @@ struct StartedArm {
     std::string error;
 };
 
+// What is being done.
+struct ExperimentProgress {
+    std::string text;           // "block 3 of 12"
+    double share = -1.0;        // of all blocks, or of all seeds; negative: not known yet
+    double seconds_left = 0.0;  // until these are done
+};
+
 struct ExperimentSettings {
     Operation operation = Operation::step;
     int blocks = 0;  // 0: as many as fit the time, within the bounds
@@ -64,7 +71,7 @@ struct ExperimentSettings {
     // Called after the reference arm has prepared: what the batches hold that it exported for external arms,
     // step by step; nothing where there are none. What arms report is checked against it.
     std::function<std::vector<StepCounts>(int seed)> shared_steps;
-    std::function<void(const std::string&)> progress;  // a line about what is being done
+    std::function<void(const ExperimentProgress&)> progress;
     std::function<bool()> stop;
 };
 

@@ -9,7 +9,7 @@ using namespace switchyard::test;
 
 namespace {
 
-const Words automatic{"batch.layout=auto", "train.steps=4"};
+const Words automatic{"batch.layout=auto", "train.steps=4", "runtime.keep_times=always"};
 
 // What the plan of a run says of its layout.
 std::string said(const TinyJob& job, const std::string& run) {
@@ -47,7 +47,7 @@ TEST_CASE("batch.layout = auto is measured once, and the run is that of the layo
     CHECK_THAT(bytes_of(fs::path(job.run_folder("auto")) / "config.toml"),
                contains("layout = \"" + layout + "\""));
 
-    job.trained("named", {"batch.layout=" + layout, "train.steps=4"});
+    job.trained("named", {"batch.layout=" + layout, "train.steps=4", "runtime.keep_times=always"});
     require_same_end(job.run_folder("named"), job.run_folder("auto"));
 
     job.trained("again", automatic);

@@ -1,0 +1,63 @@
+#include "core/workbench/cli/answers.h"
+
+#include "core/kernel/config/trainable.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/infer/generate.h"
+#include "core/workbench/score/bleu.h"
+#include "core/workbench/score/chrf.h"
+
+namespace switchyard::cli {
+
+std::string answers_problem(const train::Session& session, const std::vector<data::TextPair>& pairs) {
+    if (auto problem = infer::model_problem(session.config(), session.tokenizer()); !problem.empty())
+        return problem;
+    for (const auto& pair : pairs) {
+        const auto problem = infer::prompt_problem(session.config(), session.tokenizer(), pair.source);
+        if (!problem.empty()) return "'" + pair.source.substr(0, 60) + "...': " + problem;
+    }
+    return "";
+}
+
+std::optional<score::Metrics> score_answers(
+    const train::Session& session, const std::vector<data::TextPair>& pairs,
+    const std::function<void(std::int64_t done, std::int64_t total)>& progress,
+    const std::function<bool()>& stop) {
+    infer::GenerateOptions greedy;
+    greedy.sampling.temperature = 0.0;
+    score::Bleu bleu;
+    score::Chrf chrf;
+    std::int64_t done = 0;
+    for (const auto& [source, target] : pairs) {
+        if (stop && stop()) return std::nullopt;
+        const auto answer = infer::generate(session.config(), session.plan(), session.model(),
+                                            session.tokenizer(), source, greedy);
+        const auto text = session.tokenizer().decode(answer.front().ids);
+        bleu.add(text, std::vector{target});
+        chrf.add(text, std::vector{target});
+        if (progress) progress(++done, static_cast<std::int64_t>(pairs.size()));
+    }
+    return score::Metrics{{"bleu", bleu.score()}, {"chrf", chrf.score()}};
+}
+
+std::vector<data::TextPair> pairs_to_answer(const train::Session& session, std::string& note) {
+    const auto& config = session.config();
+    if (config.train.eval_answers == 0 || session.data().eval == nullptr) return {};
+    auto pairs = data::read_text_pairs(config.data, session.tokenizer(),
+                                       static_cast<std::size_t>(config.train.eval_answers));
+    const auto all = pairs.size();
+    const std::string key = config::told_at(config, "train.eval_answers");
+    if (auto problem = infer::model_problem(config, session.tokenizer()); !problem.empty())
+        throw Failure(key + problem);
+    std::erase_if(pairs, [&](const data::TextPair& pair) {
+        return !infer::prompt_problem(config, session.tokenizer(), pair.source).empty();
+    });
+    if (pairs.empty())
+        throw Failure(key + "none of the " + counted(all, "text") +
+                      " to evaluate on can be answered: all are longer than batch.max_length has room for");
+    if (pairs.size() < all)
+        note = "note: train.eval_answers: " + counted(all - pairs.size(), "text") + " of " +
+               std::to_string(all) + " too long to be answered\n";
+    return pairs;
+}
+
+}  // namespace switchyard::cli

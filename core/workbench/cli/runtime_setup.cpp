@@ -1,0 +1,43 @@
+#include "core/workbench/cli/runtime_setup.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/workbench/cli/auto_choice.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/spin.h"
+
+namespace switchyard::cli {
+namespace {
+
+[[noreturn]] void begin_anew() {
+    std::ifstream file("/proc/self/cmdline");
+    std::vector<std::string> words;
+    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+    std::vector<char*> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    give_stdout_back();
+    ::execv("/proc/self/exe", pointers.data());
+    throw Failure(std::string("runtime.spin: this program cannot be started anew: ") + std::strerror(errno),
+                  Exit::run_failed);
+}
+
+}  // namespace
+
+void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart) {
+    if (restart == Restart::allowed && spins_otherwise(runtime.spin)) {
+        set_spin(runtime.spin);
+        begin_anew();
+    }
+    machine::install_cpu_allocator(runtime.allocator);
+    set_threads(runtime.threads);
+}
+
+}  // namespace switchyard::cli

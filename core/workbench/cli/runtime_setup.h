@@ -1,0 +1,16 @@
+// What [runtime] says, done to this process.
+#pragma once
+
+#include "core/kernel/config/run_config.h"
+
+namespace switchyard::cli {
+
+// Whether a process may begin anew: not once it has read what it cannot read again.
+enum class Restart { allowed, refused };
+
+// Sets the CPU allocator and LibTorch's threads. Where the environment has another runtime.spin, the process
+// begins anew with that one, by exec with the same arguments: call it before anything is read from the
+// standard input or printed.
+void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart = Restart::allowed);
+
+}  // namespace switchyard::cli

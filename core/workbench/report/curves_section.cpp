@@ -65,6 +65,8 @@ std::string curves_section(const RunRecord& run) {
                      true) +
         small_figure("Tokens", "per second, padding left out", metrics.curve("tokens_per_second"), Hue::b,
                      Look::line, true) +
+        small_figure("Model FLOPs utilization", "share of the measured peak", metrics.curve("mfu"), Hue::a,
+                     Look::line, true) +
         small_figure("Padding", "share of a batch", metrics.curve("padding_share"), Hue::c, Look::line,
                      true) +
         small_figure("Wait for data", "ms before a step", metrics.curve("wait_ms"), Hue::d, Look::line, true);

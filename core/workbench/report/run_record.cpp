@@ -146,6 +146,12 @@ Summary read_summary(const Json& json) {
     summary.train_seconds = number_of(json, "train_seconds");
     summary.samples_per_second = number_of(json, "samples_per_second");
     summary.tokens_per_second = number_of(json, "tokens_per_second");
+    summary.mfu = number_of(json, "mfu");
+    const auto& peak = member(json, "matmul_peak");
+    summary.peak_flops = number_of(peak, "flops_per_second");
+    for (const char* key : {"dtype", "of"}) {
+        if (const auto text = text_of(peak, key); !text.empty()) base::add_item(summary.peak_of, text);
+    }
     summary.step_ms = interval_of(json, "step_ms");
     summary.train_loss = number_of(json, "train_loss");
     summary.eval_loss = number_of(member(json, "eval"), "loss");

@@ -51,6 +51,9 @@ struct Summary {
     std::optional<double> steps, process_steps, skipped_steps;
     std::optional<double> wall_seconds, train_seconds;  // of the process that ended the run
     std::optional<double> samples_per_second, tokens_per_second;
+    std::optional<double> mfu;         // share of matmul_peak
+    std::optional<double> peak_flops;  // that products of matrices reach in a second
+    std::string peak_of;               // "float32, mm of 1024 x 1024"
     std::optional<Interval> step_ms;
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"

@@ -66,7 +66,7 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 // The first line of `text` in place of what was shown before, on a terminal; "" takes it away.
 void show_progress(const std::string& text);
 
-// How this program was called, as it can be typed again.
+// How this program was called, as a shell takes it again.
 std::string command_line();
 
 }  // namespace switchyard::cli

@@ -65,7 +65,11 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
     TrainingMemory memory;
     memory.peak = machine::cpu_memory_stats().peak_bytes;
     memory.parameters = session.parameters().bytes();
-    memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
+    // One value of the parameter's dtype for each that is trained, freed after every step.
+    for (const auto& parameter : session.parameters().all()) {
+        if (parameter.value.requires_grad())
+            memory.gradients += static_cast<std::int64_t>(parameter.value.nbytes());
+    }
     for (const auto& entry : state.optimizer.entries)
         memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());
     for (const auto& [name, master] : state.masters)

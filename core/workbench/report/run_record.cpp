@@ -179,7 +179,6 @@ Summary read_summary(const Json& json) {
     add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
     add_fact(summary.rows, "Batches", loader_text(member(json, "loader")));
     summary.executed = executed_rows(member(json, "executed"));
-    summary.command = text_of(json, "command");
     return summary;
 }
 
@@ -380,6 +379,8 @@ RunRecord read_run(const std::string& folder) {
         run.plan = plan_rows(json);
         run.host = host_facts(member(json, "host"));
     }
+    if (const auto record = read_text(path("record.json")))
+        run.origin = read_origin(parse_object(*record, path("record.json")));
     run.config = read_text(path("config.toml")).value_or("");
     run.changes = read_changes(read_text(path("changes.jsonl")).value_or(""), path("changes.jsonl"));
     return run;

@@ -16,6 +16,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/report/number_text.h"
+#include "core/workbench/report/run_origin.h"
 #include "core/workbench/report/series.h"
 #include "core/workbench/score/confusion_matrix.h"
 
@@ -65,7 +66,6 @@ struct Summary {
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data
     std::vector<Executed> executed;
-    std::string command;
 };
 
 // metrics.jsonl: by name ("loss", "grad_norm", "eval_loss", ...) the finite values over the step.
@@ -107,6 +107,7 @@ struct Change {
 
 struct RunRecord {
     std::string folder;
+    RunOrigin origin;
     std::optional<Summary> summary;
     std::optional<Metrics> metrics;
     std::vector<PlanRow> plan;

@@ -18,6 +18,7 @@
 #include "core/kernel/config/show.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/plan_json.h"
+#include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/export_model.h"
 #include "core/workbench/cli/foreign_config.h"
@@ -303,7 +304,9 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
 train::Utilization utilization_of(const PlannedJob& planned) {
     const auto& config = planned.config;
     const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
-    return {model::step_flops(config, trained), measure_matmul_peak(planned.plan, config.run.device)};
+    return {model::step_flops(config, trained),
+            measure_matmul_peak(planned.plan, config.run.device,
+                                measurement_cache(config, planned.host).folder())};
 }
 
 // A run that goes on has the tokenizer that came with its first weights in its own folder: those may be gone.

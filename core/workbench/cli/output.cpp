@@ -12,6 +12,7 @@
 
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/printable.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/kernel/base/stdout_redirect.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/option_checks.h"
@@ -113,7 +114,7 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
 std::string command_line() {
     std::ifstream file("/proc/self/cmdline");
     std::string text, word;
-    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + word;
+    while (std::getline(file, word, '\0')) text += text.empty() ? "switchyard" : " " + base::shell_word(word);
     return text;
 }
 

@@ -65,7 +65,7 @@ void write_json(const JsonOption& option, const nlohmann::ordered_json& json);
 void write_file(const std::string& path, const std::string& text);
 void write_lines(const std::string& path, const std::vector<std::string>& lines);
 
-// How this program was called, as it can be typed again.
+// How this program was called, as a shell takes it again.
 std::string command_line();
 
 }  // namespace switchyard::cli

@@ -1,6 +1,8 @@
 #include "core/workbench/cli/resumption.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <iostream>
 
 #include "core/kernel/base/json_text.h"
@@ -55,6 +57,15 @@ std::string refusal(const ResumedFrom& from, const std::vector<FactChange>& refu
            joined(flags, " ") + ", which is recorded in changes.jsonl";
 }
 
+// "2026-03-01T14:05:09Z"
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    std::array<char, 32> text{};
+    if (::gmtime_r(&now, &parts) == nullptr) return "";
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
 }  // namespace
 
 std::vector<FactChange> changes_since(const ResumedFrom& from, const train::RunFacts& now,
@@ -95,7 +106,11 @@ void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
 }
 
 std::string record_text(const train::RunFacts& facts) {
-    Json record{{"version", 1}, {"command", command_line()}, {"facts", train::to_json(facts)}};
+    Json record{{"version", 1},
+                {"command", command_line()},
+                {"begun", now_text()},
+                {"program", SWITCHYARD_VERSION},
+                {"facts", train::to_json(facts)}};
     return record.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

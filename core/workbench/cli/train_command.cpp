@@ -19,11 +19,13 @@
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/answers.h"
+#include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/crowding.h"
 #include "core/workbench/cli/export_model.h"
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/log_command.h"
+#include "core/workbench/cli/matmul_peak.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/resumption.h"
@@ -31,10 +33,12 @@
 #include "core/workbench/cli/train_summary.h"
 #include "core/workbench/data/label_columns.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
+#include "core/workbench/model/step_flops.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/label_scale_file.h"
+#include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/run_lock.h"
 #include "core/workbench/train/session.h"
@@ -178,9 +182,10 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
 
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
                                    const train::RunDirectory& run, const std::string& facts,
-                                   const std::vector<data::TextPair>& answered, LogCommand& log,
+                                   const std::vector<data::TextPair>& answered,
+                                   const train::Utilization& utilization, LogCommand& log,
                                    const train::StopSignal& stop) {
-    TrainRecord record(run, trainer, session.config(), log);
+    TrainRecord record(run, trainer, session.config(), utilization, log);
     train::TrainerHooks hooks;
     CrowdingWatch crowding(at::get_num_threads());
     hooks.on_step = [&](const auto& report) {
@@ -225,8 +230,8 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
 }
 
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
-             const train::TrainingState& state, Clock::time_point begun, LogCommand& log,
-             train::StopSignal& stop) {
+             const train::TrainingState& state, const train::Utilization& utilization,
+             Clock::time_point begun, LogCommand& log, train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
         if (const auto error = export_model(session, run, result.eval)) {
@@ -235,7 +240,8 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         }
     }
     const std::chrono::duration<double> wall = Clock::now() - begun;
-    const auto told = train_summary(session, result, training_memory(session, state), wall.count());
+    const auto told =
+        train_summary(session, result, training_memory(session, state), utilization, wall.count());
     const auto summary = told.dump(2) + "\n";
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
@@ -306,6 +312,15 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
     write_file(run.file("plan.json"), resolver::to_json(planned.plan).dump(2) + "\n");
 }
 
+// Before the model is made: the machine has its memory to itself.
+train::Utilization utilization_of(const PlannedJob& planned) {
+    const auto& config = planned.config;
+    const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
+    return {model::step_flops(config, trained),
+            measure_matmul_peak(planned.plan, config.run.device,
+                                measurement_cache(config, planned.host).folder())};
+}
+
 // A run that goes on has the tokenizer that came with its first weights in its own folder: those may be gone.
 void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run) {
     const auto source = data::find_tokenizer(config.data, config.train.weights);
@@ -344,6 +359,7 @@ int train_job(const TrainOptions& options) {
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
     if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
         throw Failure(problem);
+    const auto utilization = utilization_of(*planned);
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     // Everything that can be wrong with the input comes before anything is written.
     const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
@@ -384,8 +400,9 @@ int train_job(const TrainOptions& options) {
     write_job(session, *planned, open);
     LogCommand log;
     std::cerr << log.begin(session.config(), run, trainer.state().progression.step);
-    auto result = run_training(session, trainer, run, train::to_json(facts).dump(), answered, log, stop);
-    return conclude(session, std::move(result), run, trainer.state(), begun, log, stop);
+    auto result =
+        run_training(session, trainer, run, train::to_json(facts).dump(), answered, utilization, log, stop);
+    return conclude(session, std::move(result), run, trainer.state(), utilization, begun, log, stop);
 }
 
 // `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.

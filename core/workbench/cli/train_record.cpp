@@ -55,9 +55,10 @@ std::string quality_text(const train::EvalResult& result) {
 }
 
 TrainRecord::TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer,
-                         const config::Config& config, LogCommand& log)
+                         const config::Config& config, const train::Utilization& utilization, LogCommand& log)
     : path_(run.file("metrics.jsonl")),
       metrics_(train::open_metrics(path_, trainer.state().progression.step, trainer.evaluates_first())),
+      utilization_(utilization),
       log_(log),
       board_(run.file("tensorboard"), wall_time()),
       log_every_(config.train.log_every),
@@ -67,6 +68,7 @@ void TrainRecord::Since::add(const train::StepReport& report, double seconds_of_
     seconds += seconds_of_step;
     samples += report.samples;
     tokens += report.tokens;
+    work += report.work;
     if (!std::isfinite(report.loss)) return;
     loss += report.loss;
     ++losses;
@@ -103,6 +105,8 @@ std::string TrainRecord::step(const train::StepReport& report) {
                                 {"samples_per_second", samples_per_second},
                                 {"tokens_per_second", tokens_per_second},
                                 {"peak_memory_bytes", peak_memory}};
+    const auto mfu = utilization_.of(since.work, since.seconds);
+    if (mfu) line["mfu"] = *mfu;
     if (report.grad_norm >= 0.0) line["grad_norm"] = report.grad_norm;
     line["wait_ms"] = 1000.0 * report.loader.wait_seconds;
     line["padding_share"] = report.loader.padding_share();
@@ -111,15 +115,17 @@ std::string TrainRecord::step(const train::StepReport& report) {
     if (report.skipped) line["skipped"] = true;
     if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
     if (auto error = write(line); !error.empty()) return error;
-    board_.scalars(wall_time(), report.step,
-                   {{"train/loss", loss},
-                    {"train/lr", lr},
-                    {"train/grad_norm", report.grad_norm},
-                    {"train/samples_per_second", samples_per_second},
-                    {"train/tokens_per_second", tokens_per_second},
-                    {"train/peak_memory_bytes", static_cast<double>(peak_memory)},
-                    {"train/padding_share", report.loader.padding_share()},
-                    {"train/wait_ms", 1000.0 * report.loader.wait_seconds}});
+    std::vector<std::pair<std::string, double>> scalars{
+        {"train/loss", loss},
+        {"train/lr", lr},
+        {"train/grad_norm", report.grad_norm},
+        {"train/samples_per_second", samples_per_second},
+        {"train/tokens_per_second", tokens_per_second},
+        {"train/peak_memory_bytes", static_cast<double>(peak_memory)},
+        {"train/padding_share", report.loader.padding_share()},
+        {"train/wait_ms", 1000.0 * report.loader.wait_seconds}};
+    if (mfu) scalars.emplace_back("train/mfu", *mfu);
+    board_.scalars(wall_time(), report.step, scalars);
     return flush_board();
 }
 

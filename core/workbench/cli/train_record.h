@@ -10,6 +10,7 @@
 #include "core/workbench/train/run_directory.h"
 #include "core/workbench/train/tensorboard.h"
 #include "core/workbench/train/trainer.h"
+#include "core/workbench/train/utilization.h"
 
 namespace switchyard::cli {
 
@@ -18,9 +19,9 @@ std::string quality_text(const train::EvalResult& result);
 
 class TrainRecord {
 public:
-    // Throws std::runtime_error naming the file that cannot be written.
+    // `utilization` and `log` outlive it. Throws std::runtime_error naming the file that cannot be written.
     TrainRecord(const train::RunDirectory& run, const train::Trainer& trainer, const config::Config& config,
-                LogCommand& log);
+                const train::Utilization& utilization, LogCommand& log);
 
     // Each gives an error text that names the file that cannot be written; empty: none.
     std::string step(const train::StepReport& report);
@@ -40,6 +41,7 @@ private:
     struct Since {
         double loss = 0.0, seconds = 0.0;
         std::int64_t losses = 0, samples = 0, tokens = 0;
+        model::Work work;
         void add(const train::StepReport& report, double seconds_of_step);
         double mean_loss() const;
     };
@@ -51,6 +53,7 @@ private:
 
     std::string path_;
     train::StepLog metrics_;
+    const train::Utilization& utilization_;
     LogCommand& log_;
     train::TensorBoardWriter board_;
     Progress progress_ = Progress::for_stderr();

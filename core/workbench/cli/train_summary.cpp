@@ -65,7 +65,11 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
     TrainingMemory memory;
     memory.peak = machine::cpu_memory_stats().peak_bytes;
     memory.parameters = session.parameters().bytes();
-    memory.gradients = memory.parameters;  // one value of the parameter's dtype each, freed after every step
+    // One value of the parameter's dtype for each that is trained, freed after every step.
+    for (const auto& parameter : session.parameters().all()) {
+        if (parameter.value.requires_grad())
+            memory.gradients += static_cast<std::int64_t>(parameter.value.nbytes());
+    }
     for (const auto& entry : state.optimizer.entries)
         memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());
     for (const auto& [name, master] : state.masters)
@@ -88,15 +92,18 @@ ordered_json loader_json(const runtime::LoaderStats& stats) {
 }  // namespace
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
-                           const TrainingMemory& memory, double wall_seconds) {
+                           const TrainingMemory& memory, const train::Utilization& utilization,
+                           double wall_seconds) {
     std::vector<double> times;
     double milliseconds = 0.0;
     std::int64_t samples = 0, tokens = 0;
+    model::Work work;
     for (const auto& step : result.steps) {
         times.push_back(step.milliseconds);
         milliseconds += step.milliseconds;
         samples += step.samples;
         tokens += step.tokens;
+        work += step.work;
     }
     const double seconds = std::max(milliseconds, 1e-9) / 1000.0;  // no division by zero
     ordered_json summary{
@@ -126,6 +133,10 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"rows", rows_json(session.data().train_rows)},
         {"eval_rows", rows_json(session.data().eval_rows)},
         {"also_in_train", session.data().also_in_train}};
+    if (const auto mfu = utilization.of(work, milliseconds / 1000.0)) summary["mfu"] = *mfu;
+    if (const auto& peak = utilization.peak)
+        summary["matmul_peak"] = {
+            {"flops_per_second", peak->flops_per_second}, {"dtype", peak->dtype}, {"of", peak->of}};
     if (!session.data().sources.empty()) summary["sources"] = sources_json(session.data().sources);
     if (result.graphs.any()) {
         summary["cuda_graph"] = {{"captures", result.graphs.captures},

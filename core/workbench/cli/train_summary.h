@@ -5,6 +5,7 @@
 
 #include "core/workbench/train/session.h"
 #include "core/workbench/train/trainer.h"
+#include "core/workbench/train/utilization.h"
 
 namespace switchyard::cli {
 
@@ -21,7 +22,8 @@ struct TrainingMemory {
 TrainingMemory training_memory(train::Session& session, const train::TrainingState& state);
 
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
-                                     const TrainingMemory& memory, double wall_seconds);
+                                     const TrainingMemory& memory, const train::Utilization& utilization,
+                                     double wall_seconds);
 
 // skipped.jsonl: a line of JSON for each row that was skipped for what is wrong with it, and at the end how
 // many are not listed; empty: none was.

@@ -24,14 +24,17 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
     query_ = linear("q", LinearRole::query, width, q);
     key_ = linear("k", LinearRole::key_value, width, kv);
     value_ = linear("v", LinearRole::key_value, width, kv);
+    const auto pairs = cross                                       ? Unit::cross_pairs
+                       : builder.side_of(id.stack) == Unit::target ? Unit::target_pairs
+                                                                   : Unit::source_pairs;
+    builder.add_attention(pairs, q, cross ? 0 : model_.window);
     out_ = linear("out", LinearRole::attention_out, q, width);
     attention_ = builder.slot<runtime::AttentionOp>(
         {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
          id},
         [&](const Requests& requests, Phase phase) { return request(requests, phase, layer.attention); });
     const auto keys = builder.config().batch.max_length;
-    builder.add_costs(builder.tokens() * (2 * q + 2 * kv + 2 * width + model_.heads * keys),
-                      2.0 * product_flops(builder.tokens(), q, keys));
+    builder.add_costs(builder.tokens() * (2 * q + 2 * kv + 2 * width + model_.heads * keys));
 }
 
 AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,

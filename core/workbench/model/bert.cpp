@@ -28,7 +28,7 @@ Bert::Bert(Builder& builder)
     const auto rows = task_.label_per_token() ? builder.tokens() : builder.config().batch.size;
     const auto classes = task_.classes(model_.vocab_size);
     const auto& slot = builder.config().linear;
-    builder.begin_part("head", nullptr, rows);
+    builder.begin_part("head", nullptr, task_.label_per_token() ? Unit::source : Unit::sequences);
     if (task_.kind != TaskKind::token_classification)
         pooler_ = builder.linear({"pooler", LinearRole::head, slot}, width, width, true);
     classifier_ =
@@ -41,7 +41,7 @@ Bert::Bert(Builder& builder)
 void Bert::add_masked_lm(Builder& builder) {
     const auto& config = builder.config();
     const auto width = model_.hidden_size;
-    builder.begin_part("head transform");
+    builder.begin_part("head transform", nullptr, task_.project_all ? Unit::source : Unit::labels);
     masked_lm_dense_ =
         builder.linear({"masked_lm.dense", LinearRole::head, config.linear}, width, width, true);
     masked_lm_activation_ = builder.slot<runtime::ActivationOp>(

@@ -8,6 +8,17 @@
 #include "core/workbench/model/low_rank.h"
 
 namespace switchyard::model {
+
+Unit Builder::side_of(config::Stack stack) const {
+    const bool beside_encoder = stack == config::Stack::decoder && config_.model.has(config::Stack::encoder);
+    return beside_encoder ? Unit::target : Unit::source;
+}
+
+Unit Builder::output_side() const {
+    return side_of(config_.model.has(config::Stack::decoder) ? config::Stack::decoder
+                                                             : config::Stack::encoder);
+}
+
 double Builder::deviation(LinearRole role, std::int64_t in) const {
     const auto& model = config_.model;
     const auto width = static_cast<double>(in);

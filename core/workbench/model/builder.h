@@ -27,6 +27,7 @@
 #include "core/workbench/model/linear.h"
 #include "core/workbench/model/requests.h"
 #include "core/workbench/model/slot.h"
+#include "core/workbench/model/work.h"
 
 namespace switchyard::model {
 
@@ -112,12 +113,17 @@ public:
     virtual std::shared_ptr<const runtime::PrecisionOp> precision() const { return nullptr; }
 
     // What follows, up to the next call, belongs to this part of the table that `switchyard model` prints.
-    // `rows`: how many its linear layers multiply in one batch; the tokens of the largest one if not said.
+    // `rows`: what its linear layers multiply a row each of; the tokens of the layer's side if not said.
     virtual void begin_part(const std::string&, const config::LayerId* = nullptr,
-                            std::optional<std::int64_t> = {}) {}
-    // Values that the part keeps for backward without fusion, and operations of its forward pass that are not
-    // in linear layers, of one batch.
-    virtual void add_costs(std::int64_t, double = 0.0) {}
+                            std::optional<Unit> /*rows*/ = {}) {}
+    // Values that the part keeps for backward without fusion, of the largest batch.
+    virtual void add_costs(std::int64_t) {}
+    // The two products of an attention, of all heads `width` wide. `window`: how far it reaches; 0:
+    // everywhere. After the projections that it reads, before the one that reads it.
+    virtual void add_attention(Unit /*pairs*/, std::int64_t /*width*/, std::int64_t /*window*/) {}
+    // Tokens of that stack, and of the one that the head reads.
+    Unit side_of(config::Stack stack) const;
+    Unit output_side() const;
     // Tokens of the largest batch.
     std::int64_t tokens() const { return config_.batch.most_tokens(); }
 

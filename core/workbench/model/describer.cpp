@@ -79,16 +79,18 @@ at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_
     return {};
 }
 
-void Describer::begin_part(const std::string& name, const config::LayerId* layer,
-                           std::optional<std::int64_t> rows) {
+void Describer::begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) {
     std::optional<config::LayerId> id;
     if (layer != nullptr) id = *layer;
-    parts_.push_back({{}, name, id, id, rows.value_or(tokens())});
+    parts_.push_back({{}, name, id, id, rows == Unit::sequences ? config().batch.size : tokens()});
 }
 
-void Describer::add_costs(std::int64_t values, double flops) {
+void Describer::add_costs(std::int64_t values) {
     parts_.back().part.activation_bytes += values * value_bytes_;
-    parts_.back().part.forward_flops += flops;
+}
+
+void Describer::add_attention(Unit, std::int64_t width, std::int64_t) {
+    parts_.back().part.forward_flops += 2.0 * product_flops(tokens(), width, config().batch.max_length);
 }
 
 void Describer::note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) {

@@ -35,9 +35,9 @@ public:
     at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                          const Initial& initial) override;
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
-    void begin_part(const std::string& name, const config::LayerId* layer,
-                    std::optional<std::int64_t> rows) override;
-    void add_costs(std::int64_t values, double flops) override;
+    void begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) override;
+    void add_costs(std::int64_t values) override;
+    void add_attention(Unit pairs, std::int64_t width, std::int64_t window) override;
 
     // A use that is no part of a model: of an optimizer, of a data loader.
     void add_use(const SlotPlace& place, Phase phase, std::shared_ptr<const Request> request);

@@ -15,7 +15,7 @@ LmHead::LmHead(Builder& builder, const at::Tensor& words, bool bias)
     const auto& config = builder.config();
     const auto& model = config.model;
     const LinearPlace place{std::string(config::head_of(config.task)), LinearRole::head, config.linear};
-    builder.begin_part("head");
+    builder.begin_part("head", nullptr, project_all_ ? builder.output_side() : Unit::labels);
     if (model.tie_embeddings) {
         out_ = builder.tied_linear(place, words, model.hidden_size, model.vocab_size, bias);
     } else {

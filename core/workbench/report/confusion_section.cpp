@@ -14,6 +14,7 @@ using score::ConfusionMatrix;
 
 constexpr std::size_t listed_confusions = 30;
 constexpr std::size_t listed_labels = 100;
+constexpr std::size_t shortest_turned = 8;  // bytes of a name
 
 std::string name_of_label(const ConfusionMatrix& matrix, std::size_t label) {
     return escape(shortened(matrix.labels()[label], 60));
@@ -37,9 +38,13 @@ std::string cell(const ConfusionMatrix& matrix, std::size_t right, std::size_t t
 
 std::string matrix_table(const ConfusionMatrix& matrix) {
     const auto classes = matrix.labels().size();
+    // Short names are read as they are; long ones stand upright, so that columns stay narrow.
+    const bool short_names = std::ranges::all_of(
+        matrix.labels(), [](const std::string& label) { return label.size() <= shortest_turned; });
+    const std::string turned = short_names ? " class=\"level\"" : "";
     std::string head, rows;
     for (std::size_t i = 0; i < classes; ++i)
-        head += "<th scope=\"col\"><div>" + name_of_label(matrix, i) + "</div></th>";
+        head += "<th scope=\"col\"><div" + turned + ">" + name_of_label(matrix, i) + "</div></th>";
     for (std::size_t right = 0; right < classes; ++right) {
         rows += "<tr><th scope=\"row\">" + name_of_label(matrix, right) + "</th>";
         for (std::size_t told = 0; told < classes; ++told) rows += cell(matrix, right, told);

@@ -45,6 +45,11 @@ std::string small_figure(const std::string& title, const std::string& unit, cons
     return "<figure>\n<h3>" + escape(title) + "</h3>\n" + line_plot(plot, {380.0, 200.0, ""}) + "</figure>\n";
 }
 
+Points in_units(Points points, double unit) {
+    for (auto& point : points) point.y /= unit;
+    return points;
+}
+
 }  // namespace
 
 std::string curves_section(const RunRecord& run) {
@@ -65,6 +70,10 @@ std::string curves_section(const RunRecord& run) {
                      true) +
         small_figure("Tokens", "per second, padding left out", metrics.curve("tokens_per_second"), Hue::b,
                      Look::line, true) +
+        small_figure("Model FLOPs utilization", "share of the measured peak", metrics.curve("mfu"), Hue::a,
+                     Look::line, true) +
+        small_figure("Peak memory", "MB of tensors, so far in this process",
+                     in_units(metrics.curve("peak_memory_bytes"), 1e6), Hue::c, Look::line, true) +
         small_figure("Padding", "share of a batch", metrics.curve("padding_share"), Hue::c, Look::line,
                      true) +
         small_figure("Wait for data", "ms before a step", metrics.curve("wait_ms"), Hue::d, Look::line, true);

@@ -47,6 +47,16 @@ std::string_view escaped_ascii(char c) {
     }
 }
 
+// The end of the last word before `cut`; `cut` itself where a word is too long to be left out.
+std::size_t word_end(const std::string& text, std::size_t cut) {
+    constexpr std::size_t longest_word = 30;
+    const bool between_words = cut == 0 || text[cut] == ' ' || text[cut - 1] == ' ';
+    const auto space = between_words ? cut : text.rfind(' ', cut);
+    if (space == std::string::npos || cut - space > longest_word) return cut;
+    const auto end = space == 0 ? std::string::npos : text.find_last_not_of(' ', space - 1);
+    return end == std::string::npos ? cut : end + 1;
+}
+
 }  // namespace
 
 std::string escape(std::string_view text) {
@@ -71,7 +81,7 @@ std::string shortened(const std::string& text, std::size_t limit) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         if ((static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) continue;
         if (characters + 1 == limit) cut = i;
-        if (++characters > limit) return text.substr(0, cut) + "…";
+        if (++characters > limit) return text.substr(0, word_end(text, cut)) + "…";
     }
     return text;
 }

@@ -77,6 +77,7 @@ thead th, .whole { white-space: nowrap; }
 .matrix tbody th { position: sticky; left: 0; z-index: 1; background: var(--page); }
 .matrix thead th { padding: 8px 4px; vertical-align: bottom; white-space: normal; }
 .matrix thead th div { writing-mode: vertical-rl; max-height: 13em; margin: 0 auto; text-align: end; }
+.matrix thead th div.level { writing-mode: horizontal-tb; text-align: center; white-space: nowrap; }
 .matrix thead td { color: var(--muted); vertical-align: bottom; white-space: nowrap; }
 .matrix th { max-width: 13em; overflow-wrap: anywhere; }
 .matrix tbody td { position: relative; isolation: isolate; min-width: 2.6em; }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t shown_plan_rows = 150;
 constexpr std::size_t shown_config_bytes = 60000;
+constexpr std::size_t shown_data_files = 50;
 
 bool serves(const PlanRow& row, const Executed& ran) {
     return row.slot == ran.slot && row.layers == ran.layers && row.phase == ran.phase;
@@ -134,10 +135,34 @@ std::string memory_section(const RunRecord& run) {
            shares_table(shares, sum) + "</section>\n";
 }
 
+std::string data_section(const RunRecord& run) {
+    const auto& files = run.origin.data;
+    if (files.empty()) return "";
+    HtmlTable table({{"Key"}, {"File"}, {"XXH3, 128 bits"}});
+    for (std::size_t i = 0; i < std::min(files.size(), shown_data_files); ++i) {
+        const auto& [key, path, hash] = files[i];
+        table.row({brief(key), "<code>" + escape(shortened(path, 400)) + "</code>",
+                   hash.empty() ? "not known" : "<code>" + brief(hash) + "</code>"});
+    }
+    std::string html = "<section>\n<h2>Data</h2>\n" + table.html();
+    if (files.size() > shown_data_files)
+        html += "<p class=\"muted\">" + std::to_string(files.size() - shown_data_files) +
+                " more files are in record.json.</p>\n";
+    return html + "</section>\n";
+}
+
 std::string host_section(const RunRecord& run, const StackTimes* stacks) {
-    std::vector<Fact> facts = run.host;
-    std::vector<Fact> commands;
-    if (run.summary && !run.summary->command.empty()) commands.emplace_back("Training", run.summary->command);
+    std::vector<Fact> facts, commands;
+    const auto& origin = run.origin;
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) facts.emplace_back(name, value);
+    };
+    add("Begun", origin.begun);
+    add("Switchyard", origin.program);
+    facts.insert(facts.end(), run.host.begin(), run.host.end());
+    if (run.host.empty()) add("CPU", origin.cpu), add("LibTorch", origin.libtorch);
+    add("Threads", origin.threads);
+    if (!origin.command.empty()) commands.emplace_back("Training", origin.command);
     commands.emplace_back("Run folder", run.folder);
     if (stacks != nullptr) {
         for (const auto& fact : stacks->host) {

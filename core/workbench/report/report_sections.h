@@ -14,6 +14,7 @@ std::string worst_section(const RunRecord& run);
 std::string stacks_section(const StackTimes& stacks);
 std::string plan_section(const RunRecord& run);
 std::string memory_section(const RunRecord& run);
+std::string data_section(const RunRecord& run);
 std::string host_section(const RunRecord& run, const StackTimes* stacks);
 std::string config_section(const RunRecord& run);
 

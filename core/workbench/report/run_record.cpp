@@ -146,6 +146,12 @@ Summary read_summary(const Json& json) {
     summary.train_seconds = number_of(json, "train_seconds");
     summary.samples_per_second = number_of(json, "samples_per_second");
     summary.tokens_per_second = number_of(json, "tokens_per_second");
+    summary.mfu = number_of(json, "mfu");
+    const auto& peak = member(json, "matmul_peak");
+    summary.peak_flops = number_of(peak, "flops_per_second");
+    for (const char* key : {"dtype", "of"}) {
+        if (const auto text = text_of(peak, key); !text.empty()) base::add_item(summary.peak_of, text);
+    }
     summary.step_ms = interval_of(json, "step_ms");
     summary.train_loss = number_of(json, "train_loss");
     summary.eval_loss = number_of(member(json, "eval"), "loss");
@@ -173,7 +179,6 @@ Summary read_summary(const Json& json) {
     add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
     add_fact(summary.rows, "Batches", loader_text(member(json, "loader")));
     summary.executed = executed_rows(member(json, "executed"));
-    summary.command = text_of(json, "command");
     return summary;
 }
 
@@ -374,6 +379,8 @@ RunRecord read_run(const std::string& folder) {
         run.plan = plan_rows(json);
         run.host = host_facts(member(json, "host"));
     }
+    if (const auto record = read_text(path("record.json")))
+        run.origin = read_origin(parse_object(*record, path("record.json")));
     run.config = read_text(path("config.toml")).value_or("");
     run.changes = read_changes(read_text(path("changes.jsonl")).value_or(""), path("changes.jsonl"));
     return run;

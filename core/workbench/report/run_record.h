@@ -16,6 +16,7 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/report/number_text.h"
+#include "core/workbench/report/run_origin.h"
 #include "core/workbench/report/series.h"
 #include "core/workbench/score/confusion_matrix.h"
 
@@ -51,6 +52,9 @@ struct Summary {
     std::optional<double> steps, process_steps, skipped_steps;
     std::optional<double> wall_seconds, train_seconds;  // of the process that ended the run
     std::optional<double> samples_per_second, tokens_per_second;
+    std::optional<double> mfu;         // share of matmul_peak
+    std::optional<double> peak_flops;  // that products of matrices reach in a second
+    std::string peak_of;               // "float32, mm of 1024 x 1024"
     std::optional<Interval> step_ms;
     std::optional<double> train_loss, eval_loss, eval_accuracy, eval_perplexity, eval_labels;
     std::vector<std::pair<std::string, double>> eval_metrics;  // of its task, "mae" or "mae/COLUMN"
@@ -62,7 +66,6 @@ struct Summary {
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data
     std::vector<Executed> executed;
-    std::string command;
 };
 
 // metrics.jsonl: by name ("loss", "grad_norm", "eval_loss", ...) the finite values over the step.
@@ -104,6 +107,7 @@ struct Change {
 
 struct RunRecord {
     std::string folder;
+    RunOrigin origin;
     std::optional<Summary> summary;
     std::optional<Metrics> metrics;
     std::vector<PlanRow> plan;

@@ -118,6 +118,15 @@ void add_time(const Summary& summary, Tiles& tiles) {
     tiles.add("Wall time", duration_text(*summary.wall_seconds), detail);
 }
 
+void add_utilization(const Summary& summary, Tiles& tiles) {
+    std::string detail;
+    if (summary.peak_flops) {
+        detail = "of the " + page_number(*summary.peak_flops / 1e9) + " GFLOP/s that were measured";
+        if (!summary.peak_of.empty()) detail += " (" + summary.peak_of + ")";
+    }
+    tiles.add("Model FLOPs utilization", page_number(100.0 * *summary.mfu) + " %", detail);
+}
+
 void add_speed(const RunRecord& run, Tiles& tiles) {
     if (run.summary) {
         const auto& summary = *run.summary;
@@ -127,6 +136,7 @@ void add_speed(const RunRecord& run, Tiles& tiles) {
                           ? page_number(*summary.tokens_per_second) + " tokens per second"
                           : "");
         }
+        if (summary.mfu) add_utilization(summary, tiles);
         if (summary.step_ms) {
             tiles.add("Step time, median", page_number(summary.step_ms->median) + " ms",
                       "95 % interval " + page_number(summary.step_ms->low) + " to " +

@@ -9,6 +9,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "core/workbench/model/step_flops.h"
 #include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/step_parts.h"
@@ -288,6 +289,7 @@ StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batche
     for (const auto& batch : batches) {
         report.samples += sample_count(batch);
         report.tokens += batch.source.count + batch.target.count;
+        report.work += model::work_of(batch, parts_.config.loss.ignore_index);
     }
     if (average_ && !report.skipped && report.nonfinite.empty()) average_->update();
     ++now_.step;

@@ -24,6 +24,7 @@
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/model/parameters.h"
+#include "core/workbench/model/work.h"
 #include "core/workbench/train/best_so_far.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/evaluate.h"
@@ -63,6 +64,7 @@ struct StepReport {
         nonfinite;  // what was not finite, where train.nonfinite says what follows; nothing was changed
     std::int64_t samples = 0;     // of this step
     std::int64_t tokens = 0;      // real ones
+    model::Work work;             // what its batches gave the model to do
     double milliseconds = 0.0;    // without the wait for its batches
     runtime::LoaderStats loader;  // of this step's batches
     GraphCounts graphs;           // of this process, so far

@@ -69,16 +69,54 @@ std::string page_of(const Comparison& of) {
 TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift, what ran, how") {
     const auto html = page_of(comparison());
     for (const char* part :
-         {"attention=naive, attention=torch", "attention=torch is FASTER than attention=naive",
-          "3.00 [2.94, 3.06]", "the same within 2 %", "Trained to the end",
-          "Final losses after 300 steps, within 0.0200 of attention=naive?", "EQUIVALENT", "700 MB",
-          "Left out: 2 samples that were outliers.", "attention torch@math", "A processor",
-          "switchyard compare a.toml"}) {
+         {"<h1>attention=torch is 3.00 times as fast as attention=naive</h1>",
+          "attention=torch is FASTER than attention=naive", "3.00 [2.94, 3.06]", "the same within 2 %",
+          "Trained to the end", "Final losses after 300 steps, within 0.0200 of attention=naive?",
+          "EQUIVALENT", "700 MB", "Left out: 2 samples that were outliers.", "attention torch@math",
+          "A processor", "switchyard compare a.toml"}) {
         CHECK_THAT(html, contains(part));
     }
     CHECK(switchyard::test::unbalanced(html) == "");
     CHECK(html.size() < 150'000);
     CHECK(html.find("http") == std::string::npos);
+}
+
+TEST_CASE("the headline names the winner, and what differs is told below it") {
+    auto made = comparison();
+    made.arms[0].spec.overrides = {"run.seed=3", "attention.backend=naive"};
+    made.arms[1].spec.overrides = {"run.seed=3", "attention.backend=torch", "linear.backend=gemm"};
+    const auto html = page_of(made);
+    CHECK_THAT(html, contains("2 arms, which differ in <code>attention.backend</code>, "
+                              "<code>linear.backend</code>.</p>"));
+    CHECK_THAT(html, contains("<span class=\"why\">attention.backend=torch linear.backend=gemm</span>"));
+    made.pairs[0].verdict = SpeedVerdict::slower;
+    CHECK_THAT(page_of(made), contains("<h1>attention=naive is the fastest</h1>"));
+    made.pairs[0].verdict = SpeedVerdict::cannot_tell;
+    CHECK_THAT(page_of(made), contains("<h1>No arm is known to be faster than attention=naive</h1>"));
+    made.pairs[0].verdict = SpeedVerdict::wrong;
+    CHECK_THAT(page_of(made), contains("<h1>No arm is known to be faster than attention=naive</h1>"));
+}
+
+TEST_CASE("arms stand by their speed, the base among them, and losses by their difference from its") {
+    auto made = comparison();
+    made.arms.push_back(arm("slowest", 400));
+    made.pairs.push_back(pair(2, 0.75, SpeedVerdict::slower));
+    for (auto& loss : made.arms[2].losses) loss += 0.25;
+    const auto html = page_of(made);
+    const auto speed = html.substr(html.find("<h2>Speed</h2>"));
+    const auto in_plot = speed.substr(0, speed.find("<table"));
+    const auto in_table = speed.substr(speed.find("<table"));
+    for (const auto& part : {in_plot, in_table}) {
+        const auto first = part.find(">attention=torch"), second = part.find(">attention=naive"),
+                   third = part.find(">slowest");
+        REQUIRE(third != std::string::npos);
+        CHECK(first < second);
+        CHECK(second < third);
+    }
+    CHECK_THAT(html, contains("1, the base"));
+    CHECK_THAT(html, contains("attention=naive <strong>(base)</strong>"));
+    CHECK_THAT(html, contains("loss less that of attention=naive"));
+    CHECK_THAT(html, contains("attention=torch: from 0 to 0; slowest: from 0.250 to 0.250"));
 }
 
 TEST_CASE("up to eight arms have colors of their own") {
@@ -153,5 +191,5 @@ TEST_CASE("a hundred arms with long runs stay below 500 KB") {
     }
     const auto html = page_of(made);
     CHECK(html.size() < 500'000);
-    CHECK_THAT(html, contains("Plots show the first 12 of 100 arms."));
+    CHECK_THAT(html, contains("Plots show the fastest 12 of 100 arms, the base always among them."));
 }

@@ -25,12 +25,20 @@ std::string confusion_page(const std::string& confusion) {
 
 }  // namespace
 
+TEST_CASE("short names of labels lie, long ones stand upright") {
+    CHECK_THAT(confusion_page(R"({"labels": ["0", "1"], "counts": [[3, 1], [0, 2]]})"),
+               contains("<th scope=\"col\"><div class=\"level\">0</div></th>"));
+    CHECK_THAT(confusion_page(R"({"labels": ["0", "very positive"], "counts": [[3, 1], [0, 2]]})"),
+               contains("<th scope=\"col\"><div>0</div></th>"));
+}
+
 TEST_CASE("a report shows which labels are taken for which, and how well each is told") {
     const auto html = confusion_page(
         R"({"labels": ["<bad>", "good", "nowhere"], "counts": [[30, 10, 0], [0, 2000, 0], [0, 0, 0]]})");
     CHECK(unbalanced(html) == "");
     for (const char* text :
-         {"<h2>Which labels are taken for which</h2>", "<th scope=\"col\"><div>&lt;bad&gt;</div></th>",
+         {"<h2>Which labels are taken for which</h2>",
+          "<th scope=\"col\"><div class=\"level\">&lt;bad&gt;</div></th>",
           "<th scope=\"row\">&lt;bad&gt;</th><td class=\"hit share-8\">30</td><td class=\"share-3\">10</td>"
           "<td class=\"none\">0</td>",
           "<td class=\"hit share-10\">2,000</td>", "<td class=\"hit none\">0</td>",

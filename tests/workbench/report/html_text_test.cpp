@@ -36,6 +36,11 @@ TEST_CASE("long texts are cut between characters") {
     CHECK(shortened("abcdefg", 6) == "abcde…");
     CHECK(shortened("äöüäöü", 6) == "äöüäöü");
     CHECK(shortened("äöüäöüx", 4) == "äöü…");
+    CHECK(shortened("expected cuda, got cpu", 20) == "expected cuda, got…");
+    CHECK(shortened("expected cuda, got cpu", 17) == "expected cuda,…");
+    CHECK(shortened("expected cuda, got cpu", 15) == "expected cuda,…");
+    CHECK(shortened("two words", 9) == "two words");
+    CHECK(shortened("a " + std::string(50, 'x'), 40) == "a " + std::string(37, 'x') + "…");
 }
 
 TEST_CASE("numbers keep the digits that were asked for, and whole numbers all of theirs") {

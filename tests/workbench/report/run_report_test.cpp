@@ -20,7 +20,7 @@ namespace {
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
 const char* const summary =
-    R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4,
+    R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4, "mfu": 0.3517, "matmul_peak": {"flops_per_second": 123456789012.0, "dtype": "float32", "of": "mm of 1024 x 1024"},
   "step_ms": {"median": 476.6, "low": 307.3, "high": 683.2}, "peak_memory_bytes": 703084444,
   "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "masters": 50000000, "other": 253084444},
   "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,
@@ -39,9 +39,9 @@ const char* const plan =
    {"slot": "loss", "layers": "model", "phase": "eval", "how": "", "chosen": null, "error": "nobody serves it", "candidates": []}]})";
 
 const char* const metrics =
-    R"({"step":1,"loss":0.75,"lr":1e-4,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5}
+    R"({"step":1,"loss":0.75,"lr":1e-4,"step_ms":400.0,"samples_per_second":60.0,"grad_norm":1.5,"mfu":0.3,"peak_memory_bytes":600000000,"tokens_per_second":1700}
 {"step":2,"loss":null,"lr":2e-4,"step_ms":400.0,"samples_per_second":61.0,"grad_norm":2.5}
-{"step":4,"loss":0.5,"lr":5e-5,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5}
+{"step":4,"loss":0.5,"lr":5e-5,"step_ms":400.0,"samples_per_second":62.0,"grad_norm":0.5,"mfu":0.36,"peak_memory_bytes":703084444,"tokens_per_second":1800}
 {"step":4,"eval_loss":0.6859,"eval_accuracy":0.8134}
 )";
 
@@ -49,12 +49,18 @@ const char* const config =
     "[model]\ntype = \"bert\"\n\n[task]\nkind = \"classification\"\nlabels = [\"<bad>\", \"good\"]\n\n"
     "[optimizer]\nlr = 2e-04\n";
 
+const char* const record =
+    R"({"version": 1, "command": "switchyard train 'my job.toml' --run <r>", "begun": "2026-03-01T14:05:09Z", "program": "0.1.0",
+  "facts": {"threads": 2, "cpu": "Made & Up", "libtorch": "2.11.0",
+            "data": {"data.train": [{"path": "a<b.tsv", "xxh128": "00ff00ff"}, {"path": "pipe", "xxh128": ""}], "data.eval": []}}})";
+
 fs::path make_run() {
     const auto folder = switchyard::test::temporary_dir("run");
     write(folder / "summary.json", summary);
     write(folder / "metrics.jsonl", metrics);
     write(folder / "plan.json", plan);
     write(folder / "config.toml", config);
+    write(folder / "record.json", record);
     return folder;
 }
 
@@ -104,6 +110,17 @@ TEST_CASE("a report tells the run's numbers") {
           ">0.686</div>",
           ">65.4</div>",
           "1,825 tokens per second",
+          ">35.2 %</div>",
+          "of the 123 GFLOP/s that were measured (float32, mm of 1024 x 1024)",
+          "Model FLOPs utilization: from 0.300 at step 1 to 0.360 at step 4",
+          "<code>switchyard train &#39;my job.toml&#39; --run &lt;r&gt;</code>",
+          "2026-03-01T14:05:09Z",
+          ">0.1.0<",
+          "a&lt;b.tsv",
+          "<code>00ff00ff</code>",
+          "not known",
+          "Peak memory: from 600 at step 1 to 703 at step 4",
+          "Tokens: from 1,700 at step 1 to 1,800 at step 4",
           ">477 ms</div>",
           "307 to 683 ms",
           ">703 MB</div>",

@@ -85,6 +85,11 @@ public:
     void sample() {
         const at::NoGradGuard no_grad;
         sample_memory();
+        sample_products();
+    }
+
+    void sample_products() {
+        const at::NoGradGuard no_grad;
         for (const DType dtype : dtypes_) sample_products(dtype);
     }
 
@@ -179,6 +184,7 @@ PeakMeter::PeakMeter(std::vector<DType> dtypes, c10::Device device, const HostIn
     : state_(std::make_unique<State>(std::move(dtypes), device, host, stopwatch)) {}
 PeakMeter::~PeakMeter() = default;
 void PeakMeter::sample() { state_->sample(); }
+void PeakMeter::sample_products() { state_->sample_products(); }
 const Peaks& PeakMeter::peaks() const { return state_->peaks(); }
 
 }  // namespace switchyard::bench

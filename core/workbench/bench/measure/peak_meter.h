@@ -27,6 +27,8 @@ public:
 
     // Takes some tenths of a second. Call it several times over a run.
     void sample();
+    // Of matrix products alone, which takes some hundredths.
+    void sample_products();
     const Peaks& peaks() const;
 
 private:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
@@ -29,7 +31,7 @@ using report::Points;
 using report::shortened;
 
 constexpr std::size_t shown_arms = 12;
-constexpr std::size_t curve_points = 400;
+constexpr std::size_t curve_points = 240;
 
 constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
 
@@ -69,10 +71,110 @@ std::string base_of(const Comparison& comparison) {
     return comparison.pairs.empty() ? "" : comparison.arms[comparison.pairs.front().base].spec.name;
 }
 
+// The index of the base.
+std::size_t base_at(const Comparison& comparison) {
+    return comparison.pairs.empty() ? 0 : comparison.pairs.front().base;
+}
+
+const PairResult* pair_of(const Comparison& comparison, std::size_t arm) {
+    for (const auto& pair : comparison.pairs)
+        if (pair.arm == arm) return &pair;
+    return nullptr;
+}
+
+// The fastest over the base first, the base among them; those without a ratio last, in their own order.
+std::vector<std::size_t> by_speed(const Comparison& comparison) {
+    std::vector<std::size_t> order(comparison.arms.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto speed = [&](std::size_t arm) {
+        if (arm == base_at(comparison)) return 1.0;
+        const auto* const pair = pair_of(comparison, arm);
+        const bool told = pair != nullptr && comparison.arms[arm].ok() && std::isfinite(pair->speedup.median);
+        return told ? pair->speedup.median : -1.0;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t one, std::size_t other) { return speed(one) > speed(other); });
+    return order;
+}
+
+// Of these as many as plots show, the base always.
+std::vector<std::size_t> plotted(const Comparison& comparison) {
+    auto order = by_speed(comparison);
+    if (order.size() <= shown_arms) return order;
+    const auto base = std::find(order.begin(), order.end(), base_at(comparison));
+    if (base - order.begin() >= static_cast<std::ptrdiff_t>(shown_arms)) order[shown_arms - 1] = *base;
+    order.resize(shown_arms);
+    return order;
+}
+
+// Keys that are not set alike in all arms, in the order in which they come.
+std::vector<std::string> differing_keys(const Comparison& comparison) {
+    std::vector<std::string> keys;
+    const auto sets = [](const ArmResult& arm, const std::string& value) {
+        return std::find(arm.spec.overrides.begin(), arm.spec.overrides.end(), value) !=
+               arm.spec.overrides.end();
+    };
+    for (const auto& arm : comparison.arms) {
+        for (const auto& value : arm.spec.overrides) {
+            const auto key = value.substr(0, value.find('='));
+            const bool in_all = std::all_of(comparison.arms.begin(), comparison.arms.end(),
+                                            [&](const ArmResult& other) { return sets(other, value); });
+            if (!in_all && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+        }
+    }
+    return keys;
+}
+
+// "attention.backend=torch precision.backend=torch/bf16": what an arm sets of these keys.
+std::string settings_of(const ArmResult& arm, const std::vector<std::string>& keys) {
+    std::string text;
+    for (const auto& value : arm.spec.overrides) {
+        if (std::find(keys.begin(), keys.end(), value.substr(0, value.find('='))) != keys.end())
+            base::add_item(text, value, " ");
+    }
+    return text;
+}
+
+// Who won, in one sentence.
+std::string headline(const Comparison& comparison) {
+    const PairResult* best = nullptr;
+    std::size_t judged = 0, slower = 0;
+    for (const auto& pair : comparison.pairs) {
+        if (!comparison.arms[pair.arm].ok()) continue;
+        ++judged;
+        slower += pair.verdict == bench::SpeedVerdict::slower ? 1 : 0;
+        if (pair.verdict == bench::SpeedVerdict::faster &&
+            (best == nullptr || pair.speedup.median > best->speedup.median))
+            best = &pair;
+    }
+    const auto base = shortened(base_of(comparison), 100);
+    if (best != nullptr)
+        return shortened(comparison.arms[best->arm].spec.name, 100) + " is " +
+               page_number(best->speedup.median) + " times as fast as " + base;
+    if (judged == 0) return "Comparison" + (base.empty() ? "" : " with " + base);
+    return slower == judged ? base + " is the fastest" : "No arm is known to be faster than " + base;
+}
+
+// What the arms differ in, below the headline.
+std::string what_differs(const Comparison& comparison) {
+    std::string text;
+    for (const auto& key : differing_keys(comparison))
+        base::add_item(text, "<code>" + escape(shortened(key, 100)) + "</code>");
+    for (const auto& arm : comparison.arms) {
+        if (arm.spec.external())
+            base::add_item(text, escape(shortened(arm.spec.name, 100)) + " is a program");
+    }
+    if (text.empty()) return "";
+    return "<p>" + base::counted(comparison.arms.size(), "arm") + ", which differ in " + text + ".</p>\n";
+}
+
 std::string status_text(const ArmResult& arm) { return std::string(name(arm.status)) + ": " + arm.reason; }
 
-std::string name_with_notes(const ArmResult& arm) {
+std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>& keys, bool is_base) {
     std::string html = escape(shortened(arm.spec.name, 100));
+    if (is_base) html += " <strong>(base)</strong>";
+    const auto settings = settings_of(arm, keys);
+    if (settings != arm.spec.name) html += why(settings);
     if (arm.description != "switchyard") html += why(shortened(arm.description, 100));
     if (!arm.ok()) html += " <span class=\"why bad\">" + escape(shortened(status_text(arm), 400)) + "</span>";
     return html;
@@ -81,12 +183,9 @@ std::string name_with_notes(const ArmResult& arm) {
 std::string notice(const std::string& text) { return "<p class=\"notice\">" + escape(text) + "</p>\n"; }
 
 std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
-    std::string title;
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, comparison.arms.size()); ++i)
-        base::add_item(title, comparison.arms[i].spec.name);
-    if (comparison.arms.size() > 3) title += " and " + std::to_string(comparison.arms.size() - 3) + " more";
-    std::string html = "<h1>" + escape(shortened(title, 160)) + "</h1>\n";
+    std::string html = "<h1>" + escape(headline(comparison)) + "</h1>\n";
     if (!facts.title.empty()) html += "<p class=\"lead\">" + escape(facts.title) + "</p>\n";
+    html += what_differs(comparison);
     if (comparison.stopped) html += notice("Stopped before its end: the numbers are of what was done.");
     for (const auto& arm : comparison.arms) {
         for (const auto& key : arm.spec.differs)
@@ -96,7 +195,10 @@ std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
         if (!arm.ok()) html += notice(shortened(arm.spec.name + ": " + status_text(arm), 1500));
     }
     std::string list;
-    for (const auto& pair : comparison.pairs) {
+    for (const auto arm : by_speed(comparison)) {
+        const auto* const found = pair_of(comparison, arm);
+        if (found == nullptr) continue;
+        const auto& pair = *found;
         const char* const css = pair.verdict == bench::SpeedVerdict::faster  ? "good"
                                 : pair.verdict == bench::SpeedVerdict::wrong ? "bad"
                                                                              : "";
@@ -112,16 +214,22 @@ std::string ratios(const Comparison& comparison) {
                             "times as fast as " + base_of(comparison) + ", median and 95 % interval",
                             0.02,
                             {}};
-    for (const auto& pair : comparison.pairs) {
-        if (plot.rows.size() == shown_arms) break;
-        const auto ratio = known(pair.speedup);
+    bool any = false;
+    for (const auto at : plotted(comparison)) {
+        const auto& arm = comparison.arms[at].spec.name;
+        const auto* const pair = pair_of(comparison, at);
+        if (pair == nullptr && at == base_at(comparison)) {
+            plot.rows.push_back({arm, "1, the base", {1.0, 1.0, 1.0}, hue_of(at)});
+            continue;
+        }
+        const auto ratio = pair != nullptr ? known(pair->speedup) : std::nullopt;
         if (!ratio) continue;
-        const auto& arm = comparison.arms[pair.arm].spec.name;
+        any = true;
         plot.rows.push_back(
-            {arm, page_interval(*ratio) + "  " + in_words(name(pair.verdict)), *ratio, hue_of(pair.arm)});
+            {arm, page_interval(*ratio) + "  " + in_words(name(pair->verdict)), *ratio, hue_of(at)});
         base::add_item(plot.description, arm + ": " + plot.rows.back().label, "; ");
     }
-    if (plot.rows.empty()) return "";
+    if (!any) return "";
     return "<figure>\n" + report::forest_plot_for_all(plot) +
            "<figcaption>Right of 1 is faster. Within the shaded band two arms are the "
            "same.</figcaption>\n</figure>\n";
@@ -136,10 +244,13 @@ std::string speeds(const Comparison& comparison) {
                      {"Samples/s", true},
                      {"Tokens/s", true},
                      {"Peak memory", true}});
-    for (const auto& arm : comparison.arms) {
+    const auto keys = differing_keys(comparison);
+    for (const auto at : by_speed(comparison)) {
+        const auto& arm = comparison.arms[at];
         const auto step_ms = known(arm.step_ms);
         const auto if_ok = [&](const std::string& text) { return arm.ok() ? text : "–"; };
-        table.row({name_with_notes(arm), escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
+        table.row({name_with_notes(arm, keys, comparison.arms.size() > 1 && at == base_at(comparison)),
+                   escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
                    if_ok(number(arm.samples_per_second)), if_ok(number(arm.tokens_per_second)),
                    arm.peak_memory_bytes >= 0 ? bytes_text(peak_bytes(arm)) : "–"});
     }
@@ -147,7 +258,7 @@ std::string speeds(const Comparison& comparison) {
 }
 
 LinePlot loss_plot(const std::string& title, const std::vector<Curve>& curves) {
-    LinePlot plot{title, "", "loss", curves, false};
+    LinePlot plot{title, "", title, curves, false};
     for (const auto& curve : curves) {
         if (curve.points.empty()) continue;
         base::add_item(plot.description,
@@ -158,9 +269,10 @@ LinePlot loss_plot(const std::string& title, const std::vector<Curve>& curves) {
     return plot;
 }
 
-std::string loss_figure(const std::string& caption, const std::vector<Curve>& curves) {
+std::string loss_figure(const std::string& caption, const std::vector<Curve>& curves,
+                        const std::string& title = "loss") {
     if (curves.empty()) return "";
-    return "<figure>\n" + report::legend(curves) + report::line_plot_for_all(loss_plot("Loss", curves)) +
+    return "<figure>\n" + report::legend(curves) + report::line_plot_for_all(loss_plot(title, curves)) +
            "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n";
 }
 
@@ -198,23 +310,39 @@ std::string final_losses(const Comparison& comparison) {
            note("Two one-sided t-tests, paired by seed (Schuirmann 1987); the margin was set before.");
 }
 
+// Of equal steps; where one of the two is not finite there is none.
+Points differences(const std::vector<double>& losses, const std::vector<double>& base) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < std::min(losses.size(), base.size()); ++i)
+        values.push_back(losses[i] - base[i]);
+    return over_steps(values);
+}
+
 std::string losses(const Comparison& comparison) {
-    std::vector<Curve> timed, seeds;
-    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+    std::vector<Curve> apart, timed, seeds;
+    const auto base = base_at(comparison);
+    for (const auto arm : plotted(comparison)) {
         const auto& result = comparison.arms[arm];
         const auto add = [&](std::vector<Curve>& curves, const Points& points) {
             if (points.size() > 1) curves.push_back(curve_of(comparison, arm, points));
         };
+        if (arm != base) add(apart, differences(result.losses, comparison.arms[base].losses));
         add(timed, over_steps(result.losses));
         if (!result.seed_losses.empty()) add(seeds, over_steps(result.seed_losses.front()));
     }
-    return loss_figure("The timed run from equal weights: the same batches in the same order.", timed) +
+    return loss_figure(
+               "Above 0 an arm has the higher loss: the timed run from equal weights, the same batches in "
+               "the "
+               "same order.",
+               apart, "loss less that of " + shortened(base_of(comparison), 60)) +
+           loss_figure("The losses themselves, of the same steps.", timed) +
            loss_figure("Trained to the end, the first seed.", seeds) + final_losses(comparison);
 }
 
 std::string stability(const Comparison& comparison) {
     HtmlTable table({{"Arm"}, {"Loss drift", true}, {"Skipped steps", true}, {"Stable"}});
-    for (const auto& arm : comparison.arms) {
+    for (const auto at : by_speed(comparison)) {
+        const auto& arm = comparison.arms[at];
         const auto& [stable, reason, loss_drift, late_skips] = arm.stability;
         const std::string answer = !stable ? "–" : *stable ? "yes" : "<span class=\"bad\">no</span>";
         const std::string sign = loss_drift > 0.0 ? "+" : "";
@@ -234,7 +362,7 @@ std::string memory(const Comparison& comparison) {
     plot.x_label = std::string("live tensor bytes at their most, ") + (unit == 1e9   ? "GB"
                                                                        : unit == 1e6 ? "MB"
                                                                                      : "kB");
-    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+    for (const auto arm : plotted(comparison)) {
         const auto& result = comparison.arms[arm];
         if (result.peak_memory_bytes < 0) continue;
         const double size = peak_bytes(result) / unit;
@@ -253,7 +381,7 @@ std::string blocks(const Comparison& comparison) {
                   true,
                   "block"};
     int outliers = 0;
-    for (std::size_t arm = 0; arm < std::min(comparison.arms.size(), shown_arms); ++arm) {
+    for (const auto arm : plotted(comparison)) {
         const auto& result = comparison.arms[arm];
         Points points;
         for (std::size_t i = 0; i < result.blocks.size(); ++i) {
@@ -284,7 +412,8 @@ std::string drift(const Comparison& comparison) {
                      {"Gradients", true},
                      {"Rounding explains (outputs, gradients)", true}});
     bool any = false;
-    for (const auto& arm : comparison.arms) {
+    for (const auto at : by_speed(comparison)) {
+        const auto& arm = comparison.arms[at];
         if (!std::isfinite(arm.drift.loss) && !std::isfinite(arm.drift.output)) continue;
         any = true;
         table.row({escape(arm.spec.name), number(arm.drift.loss, 2), number(arm.drift.output, 2),
@@ -303,7 +432,8 @@ std::string drift(const Comparison& comparison) {
 std::string what_ran(const Comparison& comparison) {
     HtmlTable table({{"Arm"}, {"What ran, counted"}});
     bool any = false;
-    for (const auto& arm : comparison.arms) {
+    for (const auto at : by_speed(comparison)) {
+        const auto& arm = comparison.arms[at];
         const auto ran = base::executed_text(arm.executed, called(comparison));
         if (ran.empty() && arm.description.empty()) continue;
         any = true;
@@ -350,9 +480,9 @@ std::string comparison_page(const Comparison& comparison, const ComparisonFacts&
     body += section("What ran", what_ran(comparison));
     body += section("How", how(comparison, facts));
     if (comparison.arms.size() > shown_arms)
-        body += note("Plots show the first " + std::to_string(shown_arms) + " of " +
-                     std::to_string(comparison.arms.size()) + " arms.");
-    return report::page("Comparison: " + base_of(comparison), body);
+        body += note("Plots show the fastest " + std::to_string(shown_arms) + " of " +
+                     std::to_string(comparison.arms.size()) + " arms, the base always among them.");
+    return report::page(headline(comparison), body);
 }
 
 }  // namespace switchyard::compare

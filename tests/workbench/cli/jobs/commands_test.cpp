@@ -131,6 +131,26 @@ TEST_CASE("metrics.jsonl and summary.json tell how much of the batches was paddi
     CHECK(packed["ready_batches"].is_number());
 }
 
+TEST_CASE("lines and summary tell the same operations over the measured peak") {
+    const TinyJob job;
+    job.trained("run", {"train.log_every=1"});
+    const auto summary = summary_of(job, "run");
+    const auto run = job.run_folder("run");
+    const auto shares = lines_with(run, "mfu"), waits = lines_with(run, "wait_ms");
+    REQUIRE(shares.size() == steps);
+    double seconds_of_peak = 0.0;
+    for (const auto& [step, ms] : lines_with(run, "step_ms")) {
+        CHECK(shares.at(step) > 0.0);
+        seconds_of_peak += shares.at(step) * (ms + waits.at(step)) / 1000.0;
+    }
+    const double trained = summary["train_seconds"];
+    CHECK(summary["mfu"].get<double>() * trained == Approx(seconds_of_peak));
+    CHECK(summary["matmul_peak"]["dtype"] == "float32");
+    // Six operations a token for each weight of the layers, at least.
+    const double operations = seconds_of_peak * summary["matmul_peak"]["flops_per_second"].get<double>();
+    CHECK(operations > summary["tokens_per_second"].get<double>() * trained * 6 * 1000);
+}
+
 TEST_CASE("the summary of a run that was done already fits the schema") {
     const JsonSchema schema(source_dir() / "docs/schema/summary.json");
     const TinyJob job;

@@ -1,0 +1,87 @@
+#include "core/workbench/cli/matmul_peak.h"
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include <switchyard/interfaces/kinds.h>
+#include <switchyard/interfaces/torch_types.h>
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/read_text.h"
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/workbench/bench/measure/memory.h"
+#include "core/workbench/bench/measure/peak_meter.h"
+
+namespace switchyard::cli {
+namespace {
+
+constexpr int peak_samples = 3;
+
+// Empty: one of them is in numbers whose products are not measured.
+std::set<DType> multiplied_dtypes(const resolver::Plan& plan) {
+    std::set<DType> dtypes;
+    for (const auto& row : plan.rows) {
+        if (row.use.kind != Kind::linear || row.use.phase != Phase::train) continue;
+        const auto& request = KindTraits<Kind::linear>::request(*row.use.request);
+        if (request.tf32 || request.weight_format != WeightFormat::dense) return {};
+        dtypes.insert(request.dtype);
+    }
+    return dtypes;
+}
+
+// No ".json", as the measurements of components beside it have: it is none of them.
+std::string file_of(const std::string& folder, const std::string& dtype) {
+    return folder + "/matmul-" + dtype + ".peak";
+}
+
+// What is kept, or this one, which is kept from now on. What cannot be read or written is no error: the peak is
+// then that of this run alone.
+train::MatmulPeak highest_so_far(const train::MatmulPeak& now, const std::string& folder) {
+    const auto file = file_of(folder, now.dtype);
+    try {
+        if (const auto text = base::read_text(file, base::limits::json_bytes)) {
+            const auto kept = base::parse_object(*text, file);
+            const auto flops = base::number_of(kept, "flops_per_second");
+            if (flops && *flops > now.flops_per_second) return {*flops, now.dtype, base::text_of(kept, "of")};
+        }
+    } catch (const base::InputError&) {
+        // It is written anew.
+    }
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
+    (void)base::write_file_atomically(
+        file, base::Json{{"flops_per_second", now.flops_per_second}, {"of", now.of}}.dump() + "\n");
+    return now;
+}
+
+}  // namespace
+
+std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan, Device device,
+                                                     const std::string& folder) {
+    const auto dtypes = multiplied_dtypes(plan);
+    if (dtypes.empty()) return std::nullopt;
+    const c10::Device at(to_device_type(device));
+    bench::HostStopwatch stopwatch([at] { bench::synchronize(at); });
+    std::optional<train::MatmulPeak> best;
+    {
+        bench::PeakMeter meter({dtypes.begin(), dtypes.end()}, at, plan.host, stopwatch);
+        for (int i = 0; i < peak_samples; ++i) meter.sample_products();
+        for (const auto& [dtype, gflops] : meter.peaks().matmul_gflops) {
+            train::MatmulPeak peak{1e9 * gflops, std::string(name(dtype)), meter.peaks().matmul_of.at(dtype)};
+            if (device == Device::cpu && !folder.empty()) peak = highest_so_far(peak, folder);
+            if (!best || best->flops_per_second < peak.flops_per_second) best = std::move(peak);
+        }
+    }
+    machine::trim_cpu_cache();
+    machine::reset_cpu_peak();
+    return best;
+}
+
+}  // namespace switchyard::cli

@@ -113,6 +113,13 @@ std::string model_card(const train::Session& session, const train::RunDirectory&
     return card.str();
 }
 
+// Without it what a regression answers would have no units for whoever has the folder alone.
+base::FileError copy_label_scale(const train::RunDirectory& run, const std::string& folder) {
+    const auto text = base::read_text(run.label_scale());
+    if (!text) return {};
+    return base::write_file_atomically(train::RunDirectory(folder).label_scale(), *text);
+}
+
 base::FileError export_adapter(train::Session& session, const train::RunDirectory& run) {
     const auto& config = session.config();
     std::vector<std::string> trained;
@@ -139,6 +146,7 @@ base::FileError export_model(train::Session& session, const train::RunDirectory&
     if (auto error = model::save_weights(folder, config, parameters, special_tokens(session))) return error;
     for (const auto& file : tokenizer_files(session))
         if (auto error = base::write_file_atomically(folder + "/" + file.name, file.bytes)) return error;
+    if (auto error = copy_label_scale(run, folder)) return error;
     return base::write_file_atomically(folder + "/README.md", model_card(session, run, eval));
 }
 

@@ -342,7 +342,8 @@ TEST_CASE("what a run's folder or an option stands for is told by its own name, 
     check_refused(run({"predict", job.file("job.toml"), "a"}),
                   {job.file("job.toml") + ": error: is not a folder"});
     check_refused(run({"predict", job.file(""), "a"}),
-                  {job.file("") + ": error: has no config.toml; expected"});
+                  {job.file("") + ": error: has no config.toml and no config.json; expected the folder of a run",
+                   ", or a Hugging Face folder, with config.json"});
     check_refused(run({"predict", run_folder, "a", "--set", "batch.size=x"}),
                   {"--set #1: error: batch.size: got"});
     check_refused(run({"generate", run_folder, "--weights", none}),

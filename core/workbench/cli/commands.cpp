@@ -51,6 +51,7 @@ std::vector<Command> all_commands() {
          "score a trained model on files of its own",
          {"switchyard evaluate runs/first test.tsv",
           "switchyard evaluate runs/first@best test.tsv --json scores.json",
+          "switchyard evaluate downloaded/sentiment test.csv --set data.text_column=review",
           "switchyard evaluate runs/german test.en --targets test.de --bleu"}},
         {"generate",
          "generate text with a trained language model",

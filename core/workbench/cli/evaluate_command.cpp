@@ -1,4 +1,4 @@
-// switchyard evaluate RUN FILE...
+// switchyard evaluate RUN|FOLDER FILE...
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -10,6 +10,8 @@
 #include "core/workbench/cli/answers.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/evaluation_json.h"
+#include "core/workbench/cli/guessed_columns.h"
+#include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/progress.h"
@@ -89,8 +91,16 @@ int evaluate(const EvaluateOptions& options) {
     train::StopSignal stop;
     const auto run = find_run(options.run);
     std::cerr << run.note;
-    const auto planned = plan_job(job_of_run(run, options.job));
+    auto job = job_of_run(run, options.job);
+    GuessedColumns columns;
+    if (!run.is_run) {
+        columns =
+            guess_columns(options.data.files, task_of_folder(run.folder), !options.data.targets.empty());
+        imply(columns, job);
+    }
+    const auto planned = plan_job(job);
     const auto& config = planned->config;
+    std::cerr << told(columns, config.data);
     if (options.bleu && config.task.kind != config::TaskKind::seq2seq)
         throw Failure("--bleu: error: " + options.run + " was trained for " +
                       std::string(name(config.task.kind)) + "; only a model of seq2seq answers with texts");
@@ -103,6 +113,7 @@ int evaluate(const EvaluateOptions& options) {
     session.load_eval_files(options.data, scale);
     const auto pairs = options.bleu ? answered_texts(session, options.data) : std::vector<data::TextPair>();
     session.load_initial_weights();
+    if (!run.is_run) require_head(session);
     auto progress = Progress::for_stderr();
     train::EvalHooks hooks;
     hooks.scale = scale;
@@ -135,14 +146,10 @@ int evaluate(const EvaluateOptions& options) {
 
 Action setup_evaluate(CLI::App& command) {
     const auto options = std::make_shared<EvaluateOptions>();
-    command
-        .add_option("RUN", options->run,
-                    "folder of a run, or a checkpoint of it: RUN@best, RUN@last, RUN@step-200")
-        ->required()
-        ->type_name("");
+    command.add_option("RUN|FOLDER", options->run, named_run_help)->required()->type_name("");
     command
         .add_option("FILE", options->data.files,
-                    "files of the form that the run was trained on, with labels or answers")
+                    "files of the form that the model was trained on, with labels or answers")
         ->required()
         ->type_name("");
     command
@@ -152,7 +159,7 @@ Action setup_evaluate(CLI::App& command) {
         ->type_name("FILE");
     command.add_flag("--bleu", options->bleu,
                      "seq2seq: generate an answer to each text, and tell BLEU and chrF as sacreBLEU does");
-    add_overrides(command, options->job, "set one value of the run's configuration");
+    add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
     return [options] { return evaluate(*options); };
 }

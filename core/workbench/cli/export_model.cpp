@@ -8,6 +8,8 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/read_text.h"
+#include "core/kernel/config/metric_names.h"
+#include "core/workbench/cli/program_version.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/adapter_files.h"
@@ -84,6 +86,21 @@ std::string scores_table(const train::EvalResult& eval) {
     return table.str();
 }
 
+// What a regression's outputs mean for whoever runs it elsewhere.
+std::string units_text(const train::Session& session) {
+    const auto& scale = session.data().scale;
+    if (scale.mean.empty()) return "";
+    std::ostringstream text;
+    text << "## Units\n\nThe outputs are standardized. A number in the units of the data is `output * "
+            "deviation + "
+            "mean`, and `label_scale.json` has both:\n\n| output | mean | deviation |\n|---|---|---|\n";
+    const auto names = config::label_names(session.config());
+    for (std::size_t i = 0; i < scale.mean.size(); ++i)
+        text << "| " << code(names.at(i)) << " | " << base::digits(scale.mean[i], 6) << " | "
+             << base::digits(scale.deviation[i], 6) << " |\n";
+    return text.str() + "\n";
+}
+
 // The form is that of the Hub's model cards: facts in YAML, then text.
 std::string model_card(const train::Session& session, const train::RunDirectory& run,
                        const train::EvalResult& eval) {
@@ -95,9 +112,12 @@ std::string model_card(const train::Session& session, const train::RunDirectory&
     card << "---\n\n# " << std::filesystem::absolute(run.path()).lexically_normal().filename().string()
          << "\n\nA model of type " << name(config.model.type) << ", trained by Switchyard for "
          << name(config.task.kind) << ".\n\n";
+    if (!config.train.weights.empty())
+        card << "It began with the weights of " << code(config.train.weights) << ".\n\n";
     if (const auto text = base::read_text(run.file("record.json"))) {
         const auto record = base::parse_object(*text, run.file("record.json"));
-        card << "## Training\n\nThe command: " << code(base::text_of(record, "command"))
+        card << "## Training\n\nBy Switchyard " << version_text()
+             << ".\n\nThe command: " << code(base::text_of(record, "command"))
              << "\n\nThe data, with XXH3 hashes of 128 bits:\n\n";
         for (const auto& [key, files] : train::facts_from(base::member(record, "facts")).data) {
             for (const auto& file : files)
@@ -105,12 +125,19 @@ std::string model_card(const train::Session& session, const train::RunDirectory&
         }
         card << '\n';
     }
-    card << "## Evaluation\n\n";
+    card << units_text(session) << "## Evaluation\n\n";
     if (eval.complete)
         card << "Of the last evaluation, on " << eval.samples << " samples:\n\n" << scores_table(eval);
     else
         card << "It was not evaluated.\n";
     return card.str();
+}
+
+// Without it what a regression answers would have no units for whoever has the folder alone.
+base::FileError copy_label_scale(const train::RunDirectory& run, const std::string& folder) {
+    const auto text = base::read_text(run.label_scale());
+    if (!text) return {};
+    return base::write_file_atomically(train::RunDirectory(folder).label_scale(), *text);
 }
 
 base::FileError export_adapter(train::Session& session, const train::RunDirectory& run) {
@@ -139,6 +166,7 @@ base::FileError export_model(train::Session& session, const train::RunDirectory&
     if (auto error = model::save_weights(folder, config, parameters, special_tokens(session))) return error;
     for (const auto& file : tokenizer_files(session))
         if (auto error = base::write_file_atomically(folder + "/" + file.name, file.bytes)) return error;
+    if (auto error = copy_label_scale(run, folder)) return error;
     return base::write_file_atomically(folder + "/README.md", model_card(session, run, eval));
 }
 

@@ -16,8 +16,9 @@ namespace switchyard::cli {
 // Whether a tokenizer is a vocab.txt and nothing else.
 bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files);
 
-// Makes the folder: weights, config.json, the files of the tokenizer, and README.md, a model card with the
-// scores of `eval`, the last evaluation; with adapters also their folder.
+// Makes the folder: weights, config.json, the files of the tokenizer, of a regression the scale of its
+// numbers, and README.md, a model card with the scores of `eval`, the last evaluation; with adapters also
+// their folder.
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,
                              const train::EvalResult& eval);
 

@@ -1,4 +1,4 @@
-// switchyard generate RUN_OR_CONFIG
+// switchyard generate RUN|FOLDER|CONFIG
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/json_lines.h"
+#include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
@@ -159,6 +160,7 @@ int write(WriteOptions options) {
     train::Session session(config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
+    if (is_model_folder(options.run_or_config)) require_head(session);
     if (const auto problem = infer::model_problem(config, session.tokenizer()); !problem.empty())
         throw Failure(problem);
     return rows ? write_rows(options, session, *rows, stop) : write_one(options, session);
@@ -202,8 +204,7 @@ void add_sampling(CLI::App& command, infer::GenerateOptions& options) {
 Action setup_generate(CLI::App& command) {
     const auto options = std::make_shared<WriteOptions>();
     command
-        .add_option("RUN", options->run_or_config,
-                    "folder of a run, a checkpoint of it (RUN@best, RUN@last, RUN@step-200), or a TOML file")
+        .add_option("RUN|FOLDER", options->run_or_config, std::string(named_run_help) + ", or a TOML file")
         ->required()
         ->type_name("");
     command.add_option("--weights", options->weights, "a Hugging Face folder or a safetensors file")

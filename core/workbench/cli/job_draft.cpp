@@ -1,11 +1,8 @@
 #include "core/workbench/cli/job_draft.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <set>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +10,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/data/table_columns.h"
 
 namespace switchyard::cli {
 namespace {
@@ -20,46 +18,6 @@ namespace {
 using config::ModelType;
 using config::TaskKind;
 using data::ColumnFacts;
-
-// Names that people give, the commonest first.
-constexpr std::array label_names{"label", "labels", "class", "category", "sentiment", "intent", "emotion",
-                                 "stars", "rating", "score", "target",   "y",         "topic"};
-constexpr std::array text_names{"text",  "sentence", "review",  "content",  "body",  "document", "smiles",
-                                "tweet", "comment",  "message", "question", "title", "sms",      "utterance"};
-constexpr std::array source_names{"source", "src", "input", "document", "article", "en"};
-constexpr std::array target_names{"target", "tgt", "output", "summary", "highlights", "translation", "de"};
-constexpr std::array<std::pair<const char*, const char*>, 7> pair_names{{{"sentence1", "sentence2"},
-                                                                         {"text1", "text2"},
-                                                                         {"text_a", "text_b"},
-                                                                         {"premise", "hypothesis"},
-                                                                         {"question1", "question2"},
-                                                                         {"query", "document"},
-                                                                         {"question", "sentence"}}};
-
-constexpr std::size_t most_labels = 50;  // more different values are no classes by themselves
-
-std::string lower(std::string text) {
-    for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-}
-
-const ColumnFacts* named(const std::vector<ColumnFacts>& columns, std::string_view name) {
-    const auto found = std::ranges::find_if(columns, [&](const auto& c) { return lower(c.name) == name; });
-    return found == columns.end() ? nullptr : &*found;
-}
-
-template <class Names>
-const ColumnFacts* first_named(const std::vector<ColumnFacts>& columns, const Names& names) {
-    for (const auto* const name : names)
-        if (const auto* const found = named(columns, name)) return found;
-    return nullptr;
-}
-
-bool is_classes(const ColumnFacts& column) {
-    const auto count = column.values.size();
-    return !column.many_values && count >= 2 && count <= most_labels &&
-           static_cast<std::int64_t>(count) * 2 <= column.rows;
-}
 
 // Numbers before texts, each in their order: "2" before "10".
 std::vector<std::string> sorted_labels(const ColumnFacts& column) {
@@ -128,7 +86,7 @@ private:
 
     void draft_table() {
         find_pair();
-        const auto* const target = first_named(columns_, target_names);
+        const auto* const target = data::named_as_target(columns_);
         if (!request_.from.empty() && type_ == ModelType::t5) return draft_answers(target);
         if (!request_.from.empty() && type_ == ModelType::gpt) {
             find_text(nullptr);
@@ -140,9 +98,9 @@ private:
         if (label == nullptr)
             return draft_language("No column looks like a label: a language model learns the texts.");
         draft_.label_column = label->name;
-        const bool named_so = first_named(columns_, label_names) == label;
+        const bool named_so = data::named_as_label(columns_) == label;
         const auto why = named_so ? "by its name" : "as it has few different values";
-        if (is_classes(*label)) {
+        if (data::is_classes(*label)) {
             draft_.task = TaskKind::classification;
             draft_.labels = sorted_labels(*label);
             say("Column " + quoted(label->name) + " is the label, " + why + ": " +
@@ -153,14 +111,14 @@ private:
             say("Column " + quoted(label->name) + " is the value to predict, " + why +
                 ": numbers, many of them different.");
         } else {
-            fail("column " + quoted(label->name) + " has more than " + std::to_string(most_labels) +
+            fail("column " + quoted(label->name) + " has more than " + std::to_string(data::most_classes) +
                  " different texts, or hardly any twice: expected labels, or numbers, or no column of that "
                  "name");
         }
     }
 
     void draft_answers(const ColumnFacts* target) {
-        const auto* const source = first_named(columns_, source_names);
+        const auto* const source = data::named_as_source(columns_);
         if (source == nullptr || target == nullptr || source == target)
             fail(
                 "expected a column of texts and one of answers, called such as source and target; its "
@@ -180,42 +138,26 @@ private:
     }
 
     void find_pair() {
-        for (const auto& [first, second] : pair_names) {
-            const auto *const a = named(columns_, first), *const b = named(columns_, second);
-            if (a == nullptr || b == nullptr) continue;
-            draft_.text_column = a->name;
-            draft_.pair_column = b->name;
-            return say("Columns " + quoted(a->name) + " and " + quoted(b->name) +
-                       " are a pair of texts, by their names.");
-        }
-    }
-
-    bool is_text(const ColumnFacts& column) const {
-        return column.name == draft_.text_column || column.name == draft_.pair_column;
+        const auto [first, second] = data::named_as_pair(columns_);
+        if (first == nullptr) return;
+        draft_.text_column = first->name;
+        draft_.pair_column = second->name;
+        say("Columns " + quoted(first->name) + " and " + quoted(second->name) +
+            " are a pair of texts, by their names.");
     }
 
     const ColumnFacts* find_label() const {
-        if (const auto* const found = first_named(columns_, label_names)) return found;
-        const ColumnFacts* best = nullptr;  // the last one: tables end with the answer
-        for (const auto& column : columns_)
-            if (is_classes(column) && !is_text(column) && column.mean_bytes < 40) best = &column;
-        return best;
+        return data::likely_label(columns_, {draft_.text_column, draft_.pair_column});
     }
 
     void find_text(const ColumnFacts* label) {
         if (!draft_.text_column.empty()) return;
-        if (const auto* const found = first_named(columns_, text_names); found != nullptr && found != label) {
-            draft_.text_column = found->name;
-            return say("Column " + quoted(found->name) + " is the text, by its name.");
-        }
-        const ColumnFacts* longest = nullptr;
-        for (const auto& column : columns_) {
-            if (&column == label || column.numbers) continue;
-            if (longest == nullptr || column.mean_bytes > longest->mean_bytes) longest = &column;
-        }
-        if (longest == nullptr) fail("no column has texts; its columns are " + names_of_columns());
-        draft_.text_column = longest->name;
-        say("Column " + quoted(longest->name) + " is the text, as it has the longest values.");
+        const auto* const text = data::likely_text(columns_, label);
+        if (text == nullptr) fail("no column has texts; its columns are " + names_of_columns());
+        draft_.text_column = text->name;
+        const bool named_so = data::named_as_text(columns_) == text;
+        say("Column " + quoted(text->name) + " is the text, " +
+            (named_so ? "by its name." : "as it has the longest values."));
     }
 
     // A classifier that is there already knows its classes by their numbers.

@@ -1,4 +1,4 @@
-// switchyard predict RUN TEXT...
+// switchyard predict RUN|FOLDER TEXT...
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -12,6 +12,7 @@
 #include "core/kernel/config/metric_names.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/json_lines.h"
+#include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/predictions.h"
@@ -152,6 +153,7 @@ int predict(PredictOptions options) {
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
     session.load_tokenizer();
     session.load_initial_weights();
+    if (!run.is_run) require_head(session);
     data::LabelScale scale;
     if (config.task.kind == config::TaskKind::regression && config.task.standardize) {
         scale = train::read_label_scale(train::RunDirectory(run.folder).label_scale(),
@@ -166,17 +168,13 @@ int predict(PredictOptions options) {
 
 Action setup_predict(CLI::App& command) {
     const auto options = std::make_shared<PredictOptions>();
-    command
-        .add_option("RUN", options->run,
-                    "folder of a run, or a checkpoint of it: RUN@best, RUN@last, RUN@step-200")
-        ->required()
-        ->type_name("");
+    command.add_option("RUN|FOLDER", options->run, named_run_help)->required()->type_name("");
     auto* const texts = command.add_option(
         "TEXT", options->texts,
         "texts; without any: the lines of the standard input. The two texts of a pair: with a tab between");
     texts->type_name("");
     add_text_files(command, options->files, true)->excludes(texts);
-    add_overrides(command, options->job, "set one value of the run's configuration");
+    add_overrides(command, options->job, "set one value of the configuration");
     add_json(command, options->json);
     add_json_lines(command, options->lines)->excludes("--json");
     return [options] { return predict(*options); };

@@ -11,6 +11,7 @@
 #include "core/kernel/config/suggest.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/program_version.h"
 
 namespace switchyard::cli {
 namespace {
@@ -109,7 +110,7 @@ std::string record_text(const train::RunFacts& facts) {
     Json record{{"version", 1},
                 {"command", command_line()},
                 {"begun", now_text()},
-                {"program", SWITCHYARD_VERSION},
+                {"switchyard", {{"version", program_version()}, {"commit", program_commit()}}},
                 {"facts", train::to_json(facts)}};
     return record.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

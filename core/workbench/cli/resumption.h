@@ -27,7 +27,7 @@ std::vector<train::FactChange> changes_since(const ResumedFrom& from, const trai
 void record_changes(const train::RunDirectory& run, const ResumedFrom& from,
                     const std::vector<train::FactChange>& changes);
 
-// record.json: the command and the facts of the beginning.
+// record.json: the command, the version of this program and the facts of the beginning.
 std::string record_text(const train::RunFacts& facts);
 // The facts in it as JSON; empty if there is no such file.
 std::string recorded_facts(const train::RunDirectory& run);

@@ -10,6 +10,8 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/model_folder.h"
+#include "core/workbench/model/weights/adapter_config.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
@@ -33,14 +35,23 @@ bool is_there(const std::string& path) {
 // As the value of an override. JSON writes strings as TOML does, but leaves more as it is.
 std::string toml_string(const std::string& text) { return base::printable(nlohmann::json(text).dump()); }
 
-void check_run(const std::string& folder) {
-    const char* const fault = !is_there(folder)                    ? "there is no such folder"
-                              : !is_folder(folder)                 ? "is not a folder"
-                              : !is_there(folder + "/config.toml") ? "has no config.toml"
-                                                                   : nullptr;
-    if (fault != nullptr)
-        throw Failure(folder + ": error: " + fault +
-                      "; expected the folder of a run, as `switchyard train --run` writes it");
+constexpr const char* expected_run = "expected the folder of a run, as `switchyard train --run` writes it";
+
+// With `or_model` in the words for what may be a folder of Hugging Face's as well.
+void check_run(const std::string& folder, bool or_model) {
+    std::string fault;
+    if (!is_there(folder))
+        fault = "there is no such folder";
+    else if (!is_folder(folder))
+        fault = "is not a folder";
+    else if (is_there(folder + "/" + model::adapter_config_file))
+        fault = "is an adapter, of which `switchyard merge` makes a whole model";
+    else if (!is_there(folder + "/config.toml"))
+        fault = or_model ? "has no config.toml and no config.json" : "has no config.toml";
+    if (fault.empty()) return;
+    throw Failure(
+        folder + ": error: " + fault + "; " + expected_run +
+        (or_model ? ", or a Hugging Face folder, with config.json, model.safetensors and a tokenizer" : ""));
 }
 
 // Of RUN@WHICH.
@@ -50,7 +61,10 @@ public:
         : name_(name), run_(name.substr(0, at)), which_(name.substr(at + 1)) {}
 
     NamedRun find() const {
-        check_run(run_);
+        if (is_model_folder(run_))
+            throw Failure(name_ + ": error: " + run_ +
+                          " is a Hugging Face folder, which has no checkpoints; expected " + run_);
+        check_run(run_, false);
         const auto step = which_ == "best" ? best() : which_ == "last" ? last() : numbered();
         const auto all = train::checkpoints_in(folder());
         const auto found = all.find(step);
@@ -59,7 +73,7 @@ public:
         const auto* const weights = averaged ? train::average_file : train::weights_file;
         if (const auto fault = train::checksum_fault(found->second, {weights}); !fault.empty())
             throw Failure(found->second + ": error: " + fault);
-        return {run_, found->second + "/" + weights, ""};
+        return {run_, found->second + "/" + weights, "", true};
     }
 
 private:
@@ -113,10 +127,11 @@ bool names_run(const std::string& name) {
 
 NamedRun find_run(const std::string& name) {
     if (const auto at = at_sign(name); at != std::string::npos) return CheckpointOf(name, at).find();
-    check_run(name);
+    if (is_model_folder(name)) return {name, name, "", false};
+    check_run(name, true);
     const auto whole = name + "/model";
     const bool has_checkpoint = train::newest_checkpoint(train::RunDirectory(name).checkpoints()).has_value();
-    if (is_there(whole + "/" + train::weights_file) || !has_checkpoint) return {name, whole, ""};
+    if (is_there(whole + "/" + train::weights_file) || !has_checkpoint) return {name, whole, "", true};
     const auto last = name + "@last";
     auto run = CheckpointOf(last, name.size()).find();
     run.note = name + " has not finished: using its newest checkpoint, " +
@@ -125,6 +140,7 @@ NamedRun find_run(const std::string& name) {
 }
 
 JobOptions job_of_run(const NamedRun& run, const JobOptions& given) {
+    if (!run.is_run) return job_of_folder(run.folder, given);
     JobOptions job{run.folder + "/config.toml",
                    given.overrides,
                    {{run.folder, "train.weights=" + toml_string(run.weights)}},

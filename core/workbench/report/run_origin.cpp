@@ -6,7 +6,10 @@ RunOrigin read_origin(const Json& record) {
     RunOrigin origin;
     origin.command = text_of(record, "command");
     origin.begun = text_of(record, "begun");
-    origin.program = text_of(record, "program");
+    const auto& program = member(record, "switchyard");
+    origin.program = text_of(program, "version");
+    if (const auto commit = text_of(program, "commit"); !commit.empty())
+        origin.program += " (commit " + commit + ")";
     const auto& facts = member(record, "facts");
     origin.threads = shown(member(facts, "threads"));
     origin.cpu = text_of(facts, "cpu");

@@ -17,7 +17,7 @@ struct DataFile {
 struct RunOrigin {
     std::string command;  // as a shell takes it
     std::string begun;    // "2026-03-01T14:05:09Z"
-    std::string program;  // the version of this program that began it
+    std::string program;  // version and commit of the program that began it
     std::string threads, cpu, libtorch;
     std::vector<DataFile> data;
 };

@@ -102,13 +102,20 @@ TEST_CASE("a mistyped option gets the one that was meant") {
           "error: unexpected argument \"more\"\n`switchyard config check -h` shows its options\n");
 }
 
-TEST_CASE("the version names LibTorch") {
+TEST_CASE("the version names LibTorch, and the commit that was built") {
     const auto text = run({"--version"});
     CHECK(text.code == 0);
     CHECK(text.out == run({"version"}).out);
     CHECK_THAT(text.out, contains("built with LibTorch 2."));
     const auto json = run_json({"version"});
     CHECK(JsonSchema(source_dir() / "docs/schema/version.json").faults(json) == std::vector<std::string>{});
+    // 40 digits of sha1, 64 of sha256; a build from an archive has none.
+    const auto commit = json["commit"].get<std::string>();
+    const auto digits = commit.find_first_not_of("0123456789abcdef");
+    const auto length = digits == std::string::npos ? commit.size() : digits;
+    CHECK((length == 0 || length == 40 || length == 64));
+    CHECK((commit.substr(length).empty() || commit.substr(length) == "-changed"));
+    if (!commit.empty()) CHECK_THAT(text.out, contains(" (commit " + commit + "), built with"));
 }
 
 TEST_CASE("there are no colors where the output is no terminal") {

@@ -161,6 +161,7 @@ TEST_CASE("what a t5 has learnt by heart it answers") {
     // Answers that are all right, of too few words for BLEU; then one of four that has no letter in common.
     const auto scores =
         run_json({"evaluate", job.file("run"), job.file("a.en"), "--targets", job.file("a.de"), "--bleu"}, 0);
+    CHECK(schema_faults("evaluate.json", scores) == no_faults);
     CHECK(scores["chrf"].get<double>() == Approx(100.0));
     CHECK(scores["bleu"] == 0.0);
     CHECK(scores["loss"].get<double>() > 0.0);

@@ -50,7 +50,7 @@ const char* const config =
     "[optimizer]\nlr = 2e-04\n";
 
 const char* const record =
-    R"({"version": 1, "command": "switchyard train 'my job.toml' --run <r>", "begun": "2026-03-01T14:05:09Z", "program": "0.1.0",
+    R"({"version": 1, "command": "switchyard train 'my job.toml' --run <r>", "begun": "2026-03-01T14:05:09Z", "switchyard": {"version": "0.1.0", "commit": "0abc"},
   "facts": {"threads": 2, "cpu": "Made & Up", "libtorch": "2.11.0",
             "data": {"data.train": [{"path": "a<b.tsv", "xxh128": "00ff00ff"}, {"path": "pipe", "xxh128": ""}], "data.eval": []}}})";
 
@@ -115,7 +115,7 @@ TEST_CASE("a report tells the run's numbers") {
           "Model FLOPs utilization: from 0.300 at step 1 to 0.360 at step 4",
           "<code>switchyard train &#39;my job.toml&#39; --run &lt;r&gt;</code>",
           "2026-03-01T14:05:09Z",
-          ">0.1.0<",
+          ">0.1.0 (commit 0abc)<",
           "a&lt;b.tsv",
           "<code>00ff00ff</code>",
           "not known",

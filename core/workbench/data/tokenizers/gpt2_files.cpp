@@ -45,9 +45,40 @@ Merges merges_of_text(const TokenizerFile& file) {
     return merges;
 }
 
-void add_special_tokens(TokenizerParts& parts, const ModelSettings& settings) {
-    const auto& names = settings.names;
-    const bool roberta = parts.model->find("<s>") >= 0 && parts.model->find("</s>") >= 0;
+// Which of the two the tokens are of, and what those are called that stand around a text.
+struct Manner {
+    bool roberta = false;
+    SpecialNames names;
+};
+
+Manner manner_of(const WordModel& model, const ModelSettings& settings, const std::string& file) {
+    Manner manner{false, settings.names};
+    auto& names = manner.names;
+    constexpr const char* end_of_text = "<|endoftext|>";
+    if (settings.tokenizer_class.starts_with("GPT2Tokenizer")) {
+        for (auto* const name : {&names.bos, &names.eos})
+            if (name->empty()) *name = end_of_text;
+        return manner;
+    }
+    const bool named = settings.tokenizer_class.starts_with("RobertaTokenizer");
+    const auto cls = names.cls.empty() || !named ? "<s>" : names.cls;
+    const auto sep = names.sep.empty() || !named ? "</s>" : names.sep;
+    manner.roberta = model.find(cls) >= 0 && model.find(sep) >= 0;
+    if (named && !manner.roberta)
+        throw base::InputError(
+            file + ": error: has no token '" + base::quoted(model.find(cls) >= 0 ? sep : cls) +
+            "', with which RoBERTa frames texts; expected it, or another tokenizer_class in "
+            "tokenizer_config.json");
+    if (manner.roberta) {
+        names.cls = cls;
+        names.sep = sep;
+    }
+    return manner;
+}
+
+void add_special_tokens(TokenizerParts& parts, const Manner& manner) {
+    const auto& names = manner.names;
+    const bool roberta = manner.roberta;
     std::vector<std::string> contents{"<|endoftext|>", names.pad, names.bos, names.eos,
                                       names.cls,       names.sep, names.unk, names.mask};
     if (roberta) contents.insert(contents.end(), {"<s>", "<pad>", "</s>", "<unk>", "<mask>"});
@@ -66,8 +97,8 @@ void add_special_tokens(TokenizerParts& parts, const ModelSettings& settings) {
     parts.frame = {{What::first, -1, 0}};
     parts.pair_frame = {{What::first, -1, 0}, {What::second, -1, 0}};
     if (!roberta) return;
-    const FramePart cls{What::token, parts.model->find("<s>"), 0};
-    const FramePart sep{What::token, parts.model->find("</s>"), 0};
+    const FramePart cls{What::token, parts.model->find(names.cls), 0};
+    const FramePart sep{What::token, parts.model->find(names.sep), 0};
     parts.frame = {cls, {What::first, -1, 0}, sep};
     parts.pair_frame = {cls, {What::first, -1, 0}, sep, sep, {What::second, -1, 0}, sep};
 }
@@ -94,8 +125,9 @@ std::shared_ptr<const PipelineTokenizer> read_gpt2_files(const TokenizerFile& vo
     }
     parts.decoders.push_back(std::make_unique<JoinByteAlphabet>());
     parts.decodes = true;
-    add_special_tokens(parts, settings);
-    parts.specials = find_specials(parts, settings.names);
+    const auto manner = manner_of(*parts.model, settings, vocabulary.name);
+    add_special_tokens(parts, manner);
+    parts.specials = find_specials(parts, manner.names);
     parts.files = std::move(kept);
     return std::make_shared<const PipelineTokenizer>(std::move(parts));
 }

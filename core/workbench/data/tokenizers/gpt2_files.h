@@ -1,9 +1,10 @@
 // vocab.json and merges.txt, as openai/gpt-2 wrote them (encoder.py) and many models after it: byte pairs
 // over bytes, words by GPT-2's expression.
 //
-// The two files say nothing of special tokens. Where the vocabulary has <s> and </s>, they are RoBERTa's,
-// which stand around each text; else <|endoftext|>, if it is there, begins and ends texts. Written out in a
-// text they become that token.
+// The two files say nothing of special tokens, but tokenizer_class of the settings does: RoBERTa's stand
+// around each text, <s> first </s></s> second </s>; GPT-2's stand around none, and <|endoftext|>, if it is
+// there, begins and ends texts. Where neither class is named they are RoBERTa's if the vocabulary has <s> and
+// </s>. Written out in a text special tokens become that token.
 #pragma once
 
 #include <memory>

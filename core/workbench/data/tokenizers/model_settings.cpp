@@ -36,6 +36,8 @@ ModelSettings read_model_settings(const std::vector<TokenizerFile>& files) {
          {"add_prefix_space", &settings.add_prefix_space}}};
     for (const auto& file : files) {
         const auto object = base::parse_object(file.bytes, file.name);
+        if (settings.tokenizer_class.empty())
+            settings.tokenizer_class = base::text_of(object, "tokenizer_class");
         for (const auto& [key, name] : tokens) {
             if (name->empty()) *name = name_of(base::member(object, key));
         }

@@ -17,6 +17,7 @@ struct SpecialNames {
 
 struct ModelSettings {
     SpecialNames names;
+    std::string tokenizer_class;  // of transformers, "RobertaTokenizer"; empty: nothing is said of it
     std::optional<bool> lower_case, split_ideographs, strip_accents;  // of vocab.txt
     std::optional<bool> add_bos, add_eos, add_prefix_space;
 };

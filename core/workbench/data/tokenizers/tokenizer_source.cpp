@@ -70,7 +70,9 @@ void look_in_folder(const std::string& folder, TokenizerSource& source) {
         if (kind != Kind::smiles) add_settings(folder, source);
         return;
     }
-    source.error = folder + ": is a folder without a tokenizer; expected " + listed(wanted) + " in it";
+    source.error =
+        folder + ": is a folder without a tokenizer; expected " + listed(wanted) + " in it" +
+        (wanted == Kind::automatic ? ", or data.tokenizer = \"bytes\" where its tokens are bytes" : "");
 }
 
 Kind kind_of_name(const std::string& name) {

@@ -90,6 +90,12 @@ public:
         texts = job_.write("texts" + steering_name + ".tsv",
                            quoted_returns(rows) + "no label\nno UTF-8 \xff\tgood\n");
         folder_of_run = job_.file("run" + steering);
+        // Folders of models that no run left: what the run trained, and one that is refused.
+        folder_of_model = folder_of_run + "/model";
+        folder_of_class = job_.file("class" + steering);
+        fs::create_directory(folder_of_class);
+        job_.write("class" + steering + "/config.json",
+                   "{\"architectures\": [\"Bert" + steering_toml + "\"]}");
         folder_of_runs = job_.file("");
         not_there = job_.file("none" + steering + " \xff");
         fs::create_directory(job_.file("plugins"));
@@ -101,7 +107,8 @@ public:
         options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
     }
 
-    std::string config, arms, folder_of_run, folder_of_runs, not_there, plugin, texts;
+    std::string config, arms, folder_of_run, folder_of_model, folder_of_class, folder_of_runs, not_there,
+        plugin, texts;
     RunOptions options;
 
 private:
@@ -156,17 +163,25 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"train",
          {with({"train", a.config, "--run", a.folder_of_run}, steps),
           {"train", a.not_there, "--run", a.folder_of_run}}},
-        {"evaluate", {{"evaluate", a.folder_of_run, steering_name}, {"evaluate", a.not_there, "rows.tsv"}}},
+        {"evaluate",
+         {{"evaluate", a.folder_of_run, steering_name},
+          {"evaluate", a.not_there, "rows.tsv"},
+          {"evaluate", a.folder_of_model, a.texts, "--set", "data.bad_row=skip"},
+          {"evaluate", a.folder_of_class, a.texts},
+          {"evaluate", a.folder_of_class + "@best", a.texts}}},
         {"predict",
          {{"predict", a.folder_of_run, steering_name, "a film"},
           {"predict", a.folder_of_run, "--from", a.texts},
           {"predict", a.folder_of_run, "--from", a.texts, "--jsonl", "-"},
           {"predict", a.folder_of_run, "--from", a.texts, "--text-column", steering},
           {"predict", a.folder_of_run, "--from", a.not_there, "--format", steering},
+          {"predict", a.folder_of_model, "a film"},
+          {"predict", a.folder_of_class, "a film"},
           {"predict", a.not_there, "text"}}},
         {"generate",
          {{"generate", a.folder_of_run},
           {"generate", a.folder_of_run, "--from", a.texts},
+          {"generate", a.folder_of_model},
           {"generate", a.not_there}}},
         {"report",
          {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},

@@ -341,8 +341,10 @@ TEST_CASE("what a run's folder or an option stands for is told by its own name, 
                   {none + ": error: there is no such folder; expected the folder"});
     check_refused(run({"predict", job.file("job.toml"), "a"}),
                   {job.file("job.toml") + ": error: is not a folder"});
-    check_refused(run({"predict", job.file(""), "a"}),
-                  {job.file("") + ": error: has no config.toml; expected"});
+    check_refused(
+        run({"predict", job.file(""), "a"}),
+        {job.file("") + ": error: has no config.toml and no config.json; expected the folder of a run",
+         ", or a Hugging Face folder, with config.json"});
     check_refused(run({"predict", run_folder, "a", "--set", "batch.size=x"}),
                   {"--set #1: error: batch.size: got"});
     check_refused(run({"generate", run_folder, "--weights", none}),

@@ -15,7 +15,9 @@ namespace {
 json evaluated(const Words& words, int code = 0) {
     Words command{"evaluate"};
     command.insert(command.end(), words.begin(), words.end());
-    return run_json(command, code);
+    auto scores = run_json(command, code);
+    CHECK(schema_faults("evaluate.json", scores) == no_faults);
+    return scores;
 }
 
 std::string list_of(const std::string& file) { return "[\"" + file + "\"]"; }

@@ -120,6 +120,47 @@ TEST_CASE("GPT-2's two files give what the same tokenizer.json gives") {
     CHECK_THAT(opened(folder.string()).problems.front(), test::contains("the token 'a' has the number 1.5"));
 }
 
+TEST_CASE("GPT-2's two files frame texts as the class says that transformers give them to") {
+    const auto peer = test::json_of_file(test::tokenizer_fixture("gpt2_files.json"));
+    const auto& given = peer["texts"];
+    const auto& pairs = peer["pairs"];
+    std::size_t number = 0;
+    for (const auto& of : peer["cases"]) {
+        const auto folder = test::temporary_dir("framed_gpt2") / std::to_string(number++);
+        write_gpt2(folder);
+        const auto& settings = of["settings"];
+        if (!settings.is_null()) write(folder / "tokenizer_config.json", settings.dump());
+        INFO(settings.dump());
+        const auto made = opened(folder.string()).tokenizer;
+        REQUIRE(made);
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            INFO(given[i].dump());
+            CHECK(made->encode_with_specials(given[i].get<std::string>(), 0) == of["texts"][i].get<Ids>());
+        }
+        const bool framed = of["texts"][0].size() == 2;
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            INFO(pairs[i].dump());
+            const auto pair =
+                made->encode_pair(pairs[i][0].get<std::string>(), pairs[i][1].get<std::string>(), 0);
+            CHECK(pair.ids == of["pairs"][i][0].get<Ids>());
+            // A GPT-2 has no segments.
+            if (framed) CHECK(pair.token_type_ids == of["pairs"][i][1].get<Ids>());
+        }
+        CHECK((made->specials().bos == 0) == (framed || settings.contains("bos_token")));
+        check_kept(*made, test::temporary_dir("framed_gpt2_kept") / std::to_string(number));
+    }
+    CHECK(number == 5);
+    const auto folder = test::temporary_dir("unframed");
+    write(folder / "vocab.json", R"({"a": 0, "<s>": 1})");
+    write(folder / "merges.txt", "");
+    write(folder / "tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer"})");
+    CHECK_THAT(
+        opened(folder.string()).problems.front(),
+        test::contains("vocab.json: has no token '</s>', with which RoBERTa frames texts; expected it"));
+    write(folder / "tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer", "sep_token": "a"})");
+    CHECK(opened(folder.string()).tokenizer->encode_with_specials("", 0) == Ids{1, 0});
+}
+
 TEST_CASE("a folder's tokenizer is taken in order: tokenizer.json, GPT-2's files, SentencePiece, vocab.txt") {
     const auto folder = test::temporary_dir("order");
     const auto find = [&](TokenizerKind kind = TokenizerKind::automatic) {

@@ -41,8 +41,8 @@ std::string file_of(const std::string& folder, const std::string& dtype) {
     return folder + "/matmul-" + dtype + ".peak";
 }
 
-// What is kept, or this one, which is kept from now on. What cannot be read or written is no error: the peak is
-// then that of this run alone.
+// What is kept, or this one, which is kept from now on. What cannot be read or written is no error: the peak
+// is then that of this run alone.
 train::MatmulPeak highest_so_far(const train::MatmulPeak& now, const std::string& folder) {
     const auto file = file_of(folder, now.dtype);
     try {

@@ -10,8 +10,8 @@ namespace switchyard::report {
 // characters that HTML forbids, become U+FFFD.
 std::string escape(std::string_view text);
 
-// At most `limit` characters (not bytes), with an ellipsis in place of the rest, and no word cut in two unless it is
-// very long. Not escaped.
+// At most `limit` characters (not bytes), with an ellipsis in place of the rest, and no word cut in two
+// unless it is very long. Not escaped.
 std::string shortened(const std::string& text, std::size_t limit);
 
 // A name as a person reads it: "CANNOT TELL" of "CANNOT_TELL".

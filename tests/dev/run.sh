@@ -3,6 +3,7 @@
 # No network: python3, dpkg-query and others are replaced by small programs in $TMPDIR/fake.
 # To add a case: write a function, and a `check` line at the end.
 source "$(dirname "$0")/../support/script.sh"
+export test_folder=$TMPDIR  # for the fakes: pip is given another TMPDIR
 project=$TMPDIR/project
 fake=$TMPDIR/fake
 summary=$SWITCHYARD_TEST_SOURCE_DIR/tests/support/summary
@@ -18,9 +19,9 @@ make_project() {
     (cd "$TMPDIR/wheel" && /usr/bin/python3 -m zipfile -c "$TMPDIR/index/nice-1.0.whl" nice)
     pin "$(sha256sum <"$TMPDIR/index/nice-1.0.whl" | cut -d' ' -f1)"
     program dpkg-query 'for p in "$@"; do case $p in -*) ;; *) printf "installed:%s " "$p" ;; esac; done'
-    program python3 'echo pip "$@" >>"$TMPDIR/calls"
-        while [ $# -gt 1 ]; do [ "$1" = --dest ] && cp "$TMPDIR"/index/* "$2"; shift; done; exit 0'
-    program apt-get 'echo apt-get "$@" >>"$TMPDIR/calls"'
+    program python3 'echo pip "$@" >>"$test_folder/calls"
+        while [ $# -gt 1 ]; do [ "$1" = --dest ] && cp "$test_folder"/index/* "$2"; shift; done; exit 0'
+    program apt-get 'echo apt-get "$@" >>"$test_folder/calls"'
     rm -f "$TMPDIR/calls"
 }
 

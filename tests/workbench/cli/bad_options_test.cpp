@@ -153,8 +153,8 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
         check({{with(command, {""}), "error: CONFIG: expected a value, got an empty text"}});
     const std::string job = "configs/demo.toml";
     check({
-        {{"generate", ""}, "error: RUN: expected a value"},
-        {{"predict", "", "a"}, "error: RUN: expected a value"},
+        {{"generate", ""}, "error: RUN|FOLDER: expected a value"},
+        {{"predict", "", "a"}, "error: RUN|FOLDER: expected a value"},
         {{"predict", "a", "--from", ""}, "error: --from: expected a value"},
         {{"predict", "a", "--from", "b", "--jsonl", ""}, "error: --jsonl: expected the name of a file"},
         {{"report", ""}, "error: RUN_DIR: expected a value"},

@@ -31,7 +31,7 @@ TEST_CASE("what is not counted has a bar alone, and the time left where that is 
     state.share = 0.25;
     CHECK(cli::progress_line(state, 100) == "block 3 of 12 [=======>                      ]  left 0:42");
     state.seconds_left = 0.0;
-    CHECK(cli::progress_line(state, 30) == "block 3 of 12 [===>         ]");
+    CHECK(cli::progress_line(state, 30) == "block 3 of 12 [===>          ]");
 }
 
 TEST_CASE("a plain line comes at once and then every half minute; what may be over soon begins without one") {
@@ -48,6 +48,6 @@ TEST_CASE("a plain line comes at once and then every half minute; what may be ov
     }
     std::cerr.rdbuf(before);
     CHECK(printed.str() ==
-          "train    1/3 [=========>                    ]\n"
+          "train    1/3 [==========>                   ]\n"
           "train    3/3 [==============================]\n");
 }

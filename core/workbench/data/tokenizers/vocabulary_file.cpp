@@ -51,7 +51,7 @@ std::string for_each_token(std::string_view text, const std::function<std::strin
         const auto end = text.find('\n');
         auto line = text.substr(0, end);
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
         if (auto fault = take(line); !fault.empty()) return fault;
     }
     return "";

@@ -109,8 +109,9 @@ std::int64_t TomlTable::integer(const std::string& key, std::int64_t low, std::i
 
 std::vector<std::string> TomlTable::list(const std::string& key, const TextRule& rule) {
     std::vector<std::string> result;
-    if (!value(key, {.type = ValueType::list}, false)) return result;
-    for (const Node& member : find(key)->children) {
+    const Node* node = find(key);
+    if (node == nullptr || !check(*node, key, {.type = ValueType::list})) return result;
+    for (const Node& member : node->children) {
         const auto& text = std::get<std::string>(member.scalar);
         if (!rule.holds(text)) {
             wrong(member, key, rule.expected);

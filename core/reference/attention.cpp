@@ -17,6 +17,7 @@
 #include <switchyard/reference/attention_mask.h>
 #include <switchyard/reference/dropout_mask.h>
 #include <switchyard/reference/numeric.h>
+#include <switchyard/reference/paged_keys.h>
 
 namespace switchyard::reference {
 namespace {
@@ -112,18 +113,6 @@ AttentionOutputs attend_padded(const AttentionInputs& inputs, const AttentionPar
     if (mask.kinds.has(MaskKind::prefix)) block.geometry.prefix_length_B = mask.prefix_lengths.to(at::kLong);
     const BlockOutputs outputs = attend(block, params);
     return {outputs.out_BHNE, outputs.lse_BHN};
-}
-
-// The keys or values of sequence b, [1, K, M, D], gathered from its pages.
-at::Tensor gather_pages(const at::Tensor& pages, const PagedCache& cache, std::int64_t b,
-                        std::int64_t length) {
-    const std::int64_t page_size = pages.size(1);
-    const at::Tensor table =
-        cache.block_table.select(0, b).narrow(0, 0, (length + page_size - 1) / page_size);
-    const at::Tensor rows_SKD = pages.index_select(0, table.to(at::kLong))
-                                    .reshape({-1, pages.size(2), pages.size(3)})
-                                    .narrow(0, 0, length);
-    return rows_SKD.transpose(0, 1).unsqueeze(0);
 }
 
 // One sequence by itself: queries q_1HND, keys [begin_k, end_k) of packed ones or those of its pages.

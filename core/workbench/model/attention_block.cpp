@@ -6,9 +6,18 @@
 
 #include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/cache/decoding_cache.h"
 #include "core/workbench/model/sequences.h"
 
 namespace switchyard::model {
+namespace {
+
+// Keys and values come from a cache.
+bool decodes(const ForwardContext& context) {
+    return context.cached != nullptr && context.phase == Phase::decode;
+}
+
+}  // namespace
 
 AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& layer, const config::LayerId& id,
                                bool cross)
@@ -40,26 +49,21 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
 AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,
                                          const config::SlotConfig& slot) const {
     auto r = requests.make<AttentionRequest>(OpClass::attention, config::to_string(id_), phase, slot);
-    r.batch = requests.batch();
+    r.batch = requests.batch(phase);
     r.heads = model_.heads;
     r.kv_heads = model_.kv_heads;
     r.head_dim = r.v_head_dim = model_.head_dim;
     r.q_length = requests.query_lengths(phase);
-    r.kv_length = requests.lengths();
+    r.kv_length = requests.lengths(phase);
     r.dropout = phase == Phase::train ? model_.attention_dropout : 0.0;
     const bool packed = r.layout == Layout::packed;
     if (packed)
         r.masks.insert(MaskKind::documents);
-    else if (!r.kv_length.single())
+    else if (!r.kv_length.single() || Requests::generates(phase))
         r.masks.insert(MaskKind::key_lengths);
     if (model_.soft_cap > 0) r.masks.insert(MaskKind::soft_cap);
     if (cross_) return r;
 
-    // A cache grows by one with each token, and is of another length in each row.
-    if (phase == Phase::decode) {
-        r.kv_length = Range(1, r.kv_length.max);
-        if (!packed) r.masks.insert(MaskKind::key_lengths);
-    }
     const bool causal = config::ModelConfig::causal(id_.stack);
     if (causal) r.masks.insert(MaskKind::causal);
     if (causal && model_.prefix > 0) r.masks.insert(MaskKind::prefix);
@@ -78,11 +82,23 @@ at::Tensor AttentionBlock::heads_of(const at::Tensor& projected, std::int64_t he
     return projected.view({projected.size(0), projected.size(1), heads, model_.head_dim}).transpose(1, 2);
 }
 
+// Of new tokens over all that the cache holds. Where rows are of one length nothing needs to be said.
+AttentionMask AttentionBlock::mask(const CachedStep& step) const {
+    AttentionMask mask;
+    const auto& lengths = cross_ ? step.source_lengths : step.lengths;
+    if (lengths.defined()) {
+        mask.kinds.insert(MaskKind::key_lengths);
+        mask.key_lengths = lengths;
+    }
+    if (!cross_) mask.query_offsets = step.offsets;
+    return mask;
+}
+
 AttentionParams AttentionBlock::params(const ForwardContext& context, const PositionTables& tables,
                                        const at::Tensor& q, const Tokens& queries, const Tokens& keys) const {
     AttentionParams params;
     params.layout = queries.layout;
-    params.mask = batch_mask(queries, keys);
+    params.mask = decodes(context) ? mask(*context.cached) : batch_mask(queries, keys);
     params.dropout = context.dropout(
         model_.attention_dropout, cross_ ? DropoutSite::cross : DropoutSite::attention, id_.stack, id_.index);
     auto& mask = params.mask;
@@ -94,6 +110,7 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
     if (cross_) return params;
 
     const bool causal = config::ModelConfig::causal(id_.stack);
+    const auto longest = decodes(context) ? context.cached->longest : q.size(2);
     if (causal) mask.kinds.insert(MaskKind::causal);
     if (causal && model_.prefix > 0) {
         mask.kinds.insert(MaskKind::prefix);
@@ -101,7 +118,7 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
         mask.prefix_lengths =
             queries.layout == Layout::packed
                 ? queries.cu_seqlens.diff().clamp_max(model_.prefix)
-                : at::full({q.size(0)}, std::min(model_.prefix, q.size(2)), q.options().dtype(at::kInt));
+                : at::full({q.size(0)}, std::min(model_.prefix, longest), q.options().dtype(at::kInt));
     }
     if (model_.window > 0) {
         mask.kinds.insert(MaskKind::sliding_window);
@@ -119,29 +136,49 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
     return params;
 }
 
+AttentionInputs AttentionBlock::inputs(const ForwardContext& context, const PositionTables& tables,
+                                       const AttentionSources& from, Layout layout,
+                                       const PagedCache*& pages) const {
+    const bool projected_before = decodes(context) && cross_;
+    AttentionInputs inputs;
+    inputs.q = heads_of(query_(context.phase, from.query), model_.heads, layout);
+    if (!projected_before) {
+        inputs.k = heads_of(key_(context.phase, from.key), model_.kv_heads, layout);
+        inputs.v = heads_of(value_(context.phase, from.value), model_.kv_heads, layout);
+    }
+    if (model_.positions == config::Positions::rotary && !cross_) {
+        inputs.q = rotate(inputs.q, tables.rotary.cos, tables.rotary.sin);
+        inputs.k = rotate(inputs.k, tables.rotary.cos, tables.rotary.sin);
+    }
+    if (model_.positions == config::Positions::t5 && !cross_) inputs.relative_bias = tables.relative_bias;
+    const auto dtype = to_scalar_type(attention_.dtype(context.phase));
+    inputs.q = inputs.q.to(dtype);
+    if (!projected_before) inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
+    if (context.cached != nullptr) cache(*context.cached, context.phase, inputs, pages);
+    return inputs;
+}
+
+void AttentionBlock::cache(const CachedStep& step, Phase phase, AttentionInputs& inputs,
+                           const PagedCache*& pages) const {
+    KvCache& cache = cross_ ? *step.cross : *step.self;
+    if (inputs.k.defined()) cache.write(id_.index, inputs.k, inputs.v);
+    if (phase != Phase::decode) return;
+    const auto all = cache.keys(id_.index);
+    inputs.k = all.k;
+    inputs.v = all.v;
+    pages = all.pages;
+}
+
 Delta AttentionBlock::operator()(const ForwardContext& context, const PositionTables& tables,
                                  const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
                                  bool keep_bias) const {
     const runtime::PlaceScope place(
         [&] { return config::to_string(id_) + (cross_ ? ".cross" : ".attention"); });
-    AttentionInputs inputs;
-    inputs.q = heads_of(query_(context.phase, from.query), model_.heads, tokens.layout);
-    inputs.k = heads_of(key_(context.phase, from.key), model_.kv_heads, tokens.layout);
-    inputs.v = heads_of(value_(context.phase, from.value), model_.kv_heads, tokens.layout);
-    if (model_.positions == config::Positions::rotary && !cross_) {
-        const auto at = token_positions(tokens, from.query.size(-2), from.query.device());
-        const bool packed = tokens.layout == Layout::packed;
-        auto cos = tables.rotary.cos.index_select(0, at);
-        auto sin = tables.rotary.sin.index_select(0, at);
-        if (packed) cos = cos.unsqueeze(1), sin = sin.unsqueeze(1);
-        inputs.q = rotate(inputs.q, cos, sin);
-        inputs.k = rotate(inputs.k, cos, sin);
-    }
-    if (model_.positions == config::Positions::t5 && !cross_) inputs.relative_bias = tables.relative_bias;
-
-    const auto dtype = to_scalar_type(attention_.dtype(context.phase));
-    inputs.q = inputs.q.to(dtype), inputs.k = inputs.k.to(dtype), inputs.v = inputs.v.to(dtype);
-    const auto out = attention_[context.phase](inputs, params(context, tables, inputs.q, tokens, keys)).out;
+    const PagedCache* pages = nullptr;
+    const auto q_k_v = inputs(context, tables, from, tokens.layout, pages);
+    auto with = params(context, tables, q_k_v.q, tokens, keys);
+    with.pages = pages;
+    const auto out = attention_[context.phase](q_k_v, with).out;
 
     const auto width = model_.heads * model_.head_dim;
     const auto joined = tokens.layout == Layout::packed

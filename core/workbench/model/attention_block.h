@@ -30,7 +30,7 @@ struct AttentionSources {
 
 // Shared by the layers of a stack.
 struct PositionTables {
-    Rotary rotary;             // Positions::rotary
+    Rotary rotary;             // Positions::rotary; in a call its rows for the call's tokens
     at::Tensor slopes;         // Positions::alibi, float32 [H]
     at::Tensor relative_bias;  // Positions::t5, a parameter [buckets, H]
 };
@@ -46,9 +46,18 @@ public:
                      const AttentionSources& from, const Tokens& tokens, const Tokens& keys,
                      bool keep_bias) const;
     const at::Tensor& bias() const { return out_.bias; }
+    // What keys and values come in.
+    DType dtype(Phase phase) const { return attention_.dtype(phase); }
 
 private:
     AttentionRequest request(const Requests& requests, Phase phase, const config::SlotConfig& slot) const;
+    // q, k and v of a call: projected, turned to their positions, in attention's dtype. In decoding with a
+    // cache k and v are those of all tokens, and of cross-attention none is projected.
+    AttentionInputs inputs(const ForwardContext& context, const PositionTables& tables,
+                           const AttentionSources& from, Layout layout, const PagedCache*& pages) const;
+    // Keys and values of a call that caches them: the call's own, or what the cache then holds.
+    void cache(const CachedStep& step, Phase phase, AttentionInputs& inputs, const PagedCache*& pages) const;
+    AttentionMask mask(const CachedStep& step) const;
     at::Tensor heads_of(const at::Tensor& projected, std::int64_t heads, Layout layout) const;
     AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
                            const Tokens& queries, const Tokens& keys) const;

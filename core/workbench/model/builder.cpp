@@ -31,12 +31,13 @@ double Builder::deviation(LinearRole role, std::int64_t in) const {
     return scaled ? 0.02 / std::sqrt(2.0 * static_cast<double>(model.layers)) : 0.02;
 }
 
-// Only a decoder generates; the encoder that it attends to runs once, with the prompt. Heads and losses are
-// of training and evaluation.
+// Only a decoder generates; the encoder that it attends to runs once, with the prompt, and so does what
+// projects its result. Losses are of training and evaluation.
 bool Builder::runs(const SlotPlace& place, Phase phase) const {
-    if (phase == Phase::train || phase == Phase::eval) return true;
+    if (!Requests::generates(phase)) return true;
     const auto stack = place.layer ? place.layer->stack : parse<config::Stack>(place.layers);
-    if (!stack) return false;
+    if (!stack) return place.kind == Kind::linear;  // the head
+    if (phase == Phase::decode && place.of_memory) return false;
     return *stack == config::Stack::decoder ||
            (config_.model.has(config::Stack::decoder) && phase == Phase::prefill);
 }
@@ -77,6 +78,17 @@ Linear Builder::tied_linear(const LinearPlace& place, const at::Tensor& weight, 
     return result;
 }
 
+namespace {
+
+// Of a prompt only the last token's row is needed.
+Range head_rows(const Requests& requests, Phase phase) {
+    if (phase == Phase::prefill) return requests.batch(phase);
+    if (phase == Phase::decode) return requests.rows(phase);
+    return {0, std::max(requests.rows(phase).max, requests.batch().max)};
+}
+
+}  // namespace
+
 void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
     note_linear(place, in, out);
     linear.context.site = std::make_shared<const LinearSite>(
@@ -85,18 +97,16 @@ void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, 
     if (linear.context.policy) linear.context.weights = linear.context.policy->weights();
     const auto layers = place.layer ? config::to_string(*place.layer) : "model";
     const auto part = place.layer ? place.name.substr(layers.size() + 1) : place.name;
-    linear.operation =
-        slot<runtime::LinearOp>({Kind::linear, "linear." + part, layers, place.config, place.layer},
-                                [&](const Requests& requests, Phase phase) {
-                                    auto r = requests.linear(place.name, phase, place.config);
-                                    r.rows = requests.rows(place.of_memory ? Phase::eval : phase);
-                                    if (!place.layer)
-                                        r.rows = Range(0, std::max(r.rows.max, requests.batch().max));
-                                    r.in = in;
-                                    r.out = out;
-                                    r.bias = bias;
-                                    return r;
-                                });
+    linear.operation = slot<runtime::LinearOp>(
+        {Kind::linear, "linear." + part, layers, place.config, place.layer, place.of_memory},
+        [&](const Requests& requests, Phase phase) {
+            auto r = requests.linear(place.name, phase, place.config);
+            r.rows = place.layer ? requests.rows(phase) : head_rows(requests, phase);
+            r.in = in;
+            r.out = out;
+            r.bias = bias;
+            return r;
+        });
 }
 
 Norm Builder::norm(const std::string& name) {

@@ -68,6 +68,7 @@ struct SlotPlace {
     std::string layers;  // "encoder.3"; "encoder": once for that stack; "model": once
     const config::SlotConfig& config;
     std::optional<config::LayerId> layer{};  // where it is one of a layer
+    bool of_memory = false;                  // it reads another stack's result and no token of its own
 };
 
 class Builder {

@@ -8,6 +8,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
 #include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/cache/decoding_cache.h"
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/positions.h"
 #include "core/workbench/model/sequences.h"
@@ -39,7 +40,9 @@ Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
 at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatch& batch,
                                   config::Stack stack) const {
     const auto& tokens = batch.tokens;
-    const auto longest = tokens.layout == Layout::packed ? tokens.max_seqlen : batch.ids.size(1);
+    const auto longest = context.cached != nullptr         ? context.cached->longest
+                         : tokens.layout == Layout::packed ? tokens.max_seqlen
+                                                           : batch.ids.size(1);
     if (longest > model_.max_positions) {
         throw std::invalid_argument(
             "a sequence of " + std::to_string(longest) + " tokens is longer than the model's " +
@@ -47,7 +50,8 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
     }
     auto x = at::embedding(token_table_, batch.ids);
     if (positions_.defined())
-        x = x.add(at::embedding(positions_, token_positions(tokens, batch.ids.size(-1), batch.ids.device())));
+        x = x.add(at::embedding(positions_,
+                                token_positions(context, tokens, batch.ids.size(-1), batch.ids.device())));
     // Without token_type_ids, or where there is only one segment, every token is of the first one.
     if (segments_.defined()) {
         const bool one = model_.segments == 1 || !batch.token_type_ids.defined();

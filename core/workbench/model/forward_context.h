@@ -14,6 +14,8 @@
 
 namespace switchyard::model {
 
+struct CachedStep;
+
 // The call sites of dropout. A site's number is part of its seed, so the order here is part of what makes a
 // run repeatable: append only.
 enum class DropoutSite : std::uint32_t {
@@ -43,6 +45,15 @@ struct ForwardContext {
     const Observer* observer = nullptr;
     config::Recompute recompute = config::Recompute::none;
     std::int64_t recompute_every = 1;
+    const CachedStep* cached = nullptr;  // of a stack that decodes with a cache; cache/decoding_cache.h
+
+    // The same of a stack that appends to a cache.
+    ForwardContext generating(Phase generating_phase, const CachedStep& step) const {
+        auto context = *this;
+        context.phase = generating_phase;
+        context.cached = &step;
+        return context;
+    }
 
     // Whether this part of that layer runs again in backward. What is observed is run once.
     bool recomputes(config::Recompute part, std::int64_t layer) const {

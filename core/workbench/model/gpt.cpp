@@ -1,5 +1,7 @@
 #include "core/workbench/model/gpt.h"
 
+#include "core/workbench/model/sequences.h"
+
 namespace switchyard::model {
 
 Gpt::Gpt(Builder& builder)
@@ -8,9 +10,13 @@ Gpt::Gpt(Builder& builder)
       head_(builder, embeddings_.token_table()) {}
 
 at::Tensor Gpt::hidden(const ForwardContext& context, const Batch& batch) const {
-    const auto embedded = embeddings_(context, batch.source, config::Stack::decoder);
+    return hidden(context, batch.source);
+}
+
+at::Tensor Gpt::hidden(const ForwardContext& context, const TokenBatch& tokens) const {
+    const auto embedded = embeddings_(context, tokens, config::Stack::decoder);
     context.observe("embeddings", embedded);
-    auto hidden = decoder_(context, embedded, batch.source.tokens);
+    auto hidden = decoder_(context, embedded, tokens.tokens);
     context.observe("decoder", hidden);
     return hidden;
 }
@@ -21,6 +27,26 @@ at::Tensor Gpt::logits(const ForwardContext& context, const Batch& batch) const 
 
 TaskResult Gpt::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
     return head_.task(context, hidden(context, batch), batch.labels, loss);
+}
+
+std::unique_ptr<DecodingCache> Gpt::make_cache(const CacheLimits& limits) const {
+    const auto shape = decoder_.cache_shape(limits.rows, limits.length, false);
+    require_memory({shape});
+    return std::make_unique<DecodingCache>(make_kv_cache(shape), nullptr);
+}
+
+at::Tensor Gpt::prefill(const ForwardContext& context, const Batch& batch, DecodingCache& cache) const {
+    const auto step = cache.begin(batch.source, nullptr);
+    const auto cached = context.generating(Phase::prefill, step);
+    return head_.logits(cached.phase, last_tokens(hidden(cached, batch.source), batch.source.tokens));
+}
+
+at::Tensor Gpt::decode(const ForwardContext& context, const at::Tensor& ids, DecodingCache& cache) const {
+    const auto step = cache.extend(ids.size(1));
+    const auto cached = context.generating(Phase::decode, step);
+    TokenBatch tokens;
+    tokens.ids = ids;
+    return head_.logits(cached.phase, hidden(cached, tokens)).view({ids.size(0), ids.size(1), -1});
 }
 
 }  // namespace switchyard::model

@@ -18,7 +18,15 @@ public:
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
 
+    std::unique_ptr<DecodingCache> make_cache(const CacheLimits& limits) const override;
+    at::Tensor prefill(const ForwardContext& context, const Batch& batch,
+                       DecodingCache& cache) const override;
+    at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
+                      DecodingCache& cache) const override;
+
 private:
+    at::Tensor hidden(const ForwardContext& context, const TokenBatch& tokens) const;
+
     Embeddings embeddings_;
     Stack decoder_;
     LmHead head_;

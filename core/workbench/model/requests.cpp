@@ -35,8 +35,8 @@ Range Requests::batch() const {
 
 Range Requests::rows(Phase phase) const {
     const auto length = query_lengths(phase);
-    const auto most =
-        config_.batch.tokens > 0 ? config_.batch.most_tokens() : config_.batch.size * length.max;
+    const bool budget = config_.batch.tokens > 0 && !generates(phase);
+    const auto most = budget ? config_.batch.most_tokens() : config_.batch.size * length.max;
     return {std::max<std::int64_t>(length.min, 1), most};
 }
 

@@ -33,7 +33,7 @@ public:
         Request r;
         r.dtype = dtype;
         r.device = config_.run.device;
-        r.layout = config_.batch.planned_layout();
+        r.layout = generates(phase) ? Layout::padded : config_.batch.planned_layout();
         r.phase = phase;
         r.needs_grad = phase == Phase::train;
         r.deterministic = config_.run.deterministic;
@@ -53,8 +53,15 @@ public:
     DType storage(OpClass op, const std::string& layer) const { return dtypes_.storage(op, layer); }
 
     Range batch() const;  // sequences of one batch
+    // Prompts and what they grow to are rows, never documents of a block.
+    Range batch(Phase phase) const { return generates(phase) ? Range(1, config_.batch.size) : batch(); }
     Range lengths() const { return {config_.batch.min_length, config_.batch.max_length}; }
-    Range query_lengths(Phase phase) const { return phase == Phase::decode ? Range(1) : lengths(); }
+    // Prompts may be shorter than what a model is trained with, and come padded whatever batch.layout says.
+    Range lengths(Phase phase) const {
+        return generates(phase) ? Range(1, config_.batch.max_length) : lengths();
+    }
+    Range query_lengths(Phase phase) const { return phase == Phase::decode ? Range(1) : lengths(phase); }
+    static bool generates(Phase phase) { return phase == Phase::prefill || phase == Phase::decode; }
     Range rows(Phase phase) const;  // tokens of one batch
 
 private:

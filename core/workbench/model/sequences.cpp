@@ -2,6 +2,8 @@
 
 #include <ATen/ops/arange.h>
 
+#include "core/workbench/model/cache/decoding_cache.h"
+
 namespace switchyard::model {
 
 AttentionMask batch_mask(const Tokens& queries, const Tokens& keys) {
@@ -20,9 +22,18 @@ AttentionMask batch_mask(const Tokens& queries, const Tokens& keys) {
     return mask;
 }
 
-at::Tensor token_positions(const Tokens& tokens, std::int64_t seq, at::Device device) {
+at::Tensor token_positions(const ForwardContext& context, const Tokens& tokens, std::int64_t seq,
+                           at::Device device) {
+    if (context.cached != nullptr && context.cached->positions.defined()) return context.cached->positions;
     if (tokens.layout == Layout::packed) return tokens.positions;
     return at::arange(seq, at::TensorOptions().dtype(at::kLong).device(device));
+}
+
+at::Tensor last_tokens(const at::Tensor& hidden, const Tokens& tokens) {
+    if (!tokens.lengths.defined()) return hidden.select(1, hidden.size(1) - 1);
+    const auto last = tokens.lengths.to(at::kLong).sub(1);
+    const auto first = at::arange(hidden.size(0), last.options()).mul(hidden.size(1));
+    return hidden.flatten(0, 1).index_select(0, first.add(last));
 }
 
 at::Tensor first_tokens(const at::Tensor& hidden, const Tokens& tokens) {

@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include <ATen/ops/embedding.h>
+
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/norm_slots.h"
+#include "core/workbench/model/sequences.h"
 
 namespace switchyard::model {
 namespace {
@@ -145,8 +148,8 @@ Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionB
                     bool keep_bias) const {
     const bool cross = &block != &layer.attention;
     const auto run = [=, this, &block](const AttentionSources& from) {
-        return block(call->context, tables_, from, call->tokens, cross ? call->memory_tokens : call->tokens,
-                     keep_bias);
+        return block(call->context, call->positions, from, call->tokens,
+                     cross ? call->memory_tokens : call->tokens, keep_bias);
     };
     const AttentionSources from{stream.y, cross ? stream.memory_key : stream.y,
                                 cross ? stream.memory_value : stream.y};
@@ -228,9 +231,36 @@ void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& 
     stream.layer = layer.id.index;
 }
 
+// Looked up once for all layers. Broadcast over heads: [seq, D], [batch, 1, seq, D], or packed [total, 1, D].
+PositionTables Stack::positions_of(const ForwardContext& context, const Tokens& tokens,
+                                   const at::Tensor& embedded) const {
+    PositionTables positions = tables_;
+    if (model_.positions != config::Positions::rotary) return positions;
+    const auto at = token_positions(context, tokens, embedded.size(-2), embedded.device());
+    const auto heads = tokens.layout == Layout::packed || at.dim() == 2;
+    for (auto* table : {&positions.rotary.cos, &positions.rotary.sin}) {
+        *table = at::embedding(*table, at);
+        if (heads) *table = table->unsqueeze(1);
+    }
+    return positions;
+}
+
+CacheShape Stack::cache_shape(std::int64_t rows, std::int64_t length, bool cross) const {
+    CacheShape shape;
+    shape.rows = rows;
+    shape.length = length;
+    shape.kv_heads = model_.kv_heads;
+    shape.head_dim = model_.head_dim;
+    shape.device = at::Device(to_device_type(device_));
+    for (const auto& layer : layers_)
+        shape.dtypes.push_back(to_scalar_type((cross ? *layer.cross : layer.attention).dtype(Phase::decode)));
+    return shape;
+}
+
 at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                              const at::Tensor& memory, const Tokens& memory_tokens) const {
-    const auto call = std::make_shared<const Call>(Call{context, tokens, memory_tokens});
+    const auto call = std::make_shared<const Call>(
+        Call{context, tokens, memory_tokens, positions_of(context, tokens, embedded)});
     Stream stream;
     stream.residual = stream.y = embedded;
     stream.memory_key = stream.memory_value = memory;

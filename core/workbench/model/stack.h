@@ -15,6 +15,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/recompute.h"
 #include "core/workbench/model/attention_block.h"
+#include "core/workbench/model/cache/kv_cache.h"
 #include "core/workbench/model/feed_forward.h"
 
 namespace switchyard::model {
@@ -27,6 +28,9 @@ public:
     // cross-attention, else undefined.
     at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                           const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
+
+    // What a cache of its self-attention holds, and one of its cross-attention: `length` tokens a row.
+    CacheShape cache_shape(std::int64_t rows, std::int64_t length, bool cross) const;
 
 private:
     struct Layer {
@@ -53,9 +57,12 @@ private:
     struct Call {
         ForwardContext context;
         Tokens tokens, memory_tokens;
+        PositionTables positions;  // the rotary table's rows for these tokens
     };
     using SharedCall = std::shared_ptr<const Call>;
 
+    PositionTables positions_of(const ForwardContext& context, const Tokens& tokens,
+                                const at::Tensor& embedded) const;
     Layer make_layer(Builder& builder, const config::LayerId& id) const;
     // Takes in what waits and normalizes: the block's input with pre-norm, its result with post-norm.
     at::Tensor normalize(const Call& call, const Slot<runtime::NormalizationOp>& slot,

@@ -31,9 +31,17 @@ at::Tensor T5::decode(const ForwardContext& context, const TokenBatch& target, c
     return hidden;
 }
 
-at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
+namespace {
+
+void require_target(const Batch& batch) {
     if (!batch.target.ids.defined())
         throw std::invalid_argument("a t5 needs a second sequence for its decoder: the batch has no target");
+}
+
+}  // namespace
+
+at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
+    require_target(batch);
     const auto memory = encode(context, batch.source);
     return decode(context, batch.target, memory, batch.source.tokens);
 }
@@ -44,6 +52,33 @@ at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
 
 TaskResult T5::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
     return head_.task(context, hidden(context, batch), batch.labels, loss);
+}
+
+std::unique_ptr<DecodingCache> T5::make_cache(const CacheLimits& limits) const {
+    const auto self = decoder_.cache_shape(limits.rows, limits.length, false);
+    const auto cross = decoder_.cache_shape(limits.rows, limits.source, true);
+    require_memory({self, cross});
+    return std::make_unique<DecodingCache>(make_kv_cache(self), make_kv_cache(cross));
+}
+
+at::Tensor T5::prefill(const ForwardContext& context, const Batch& batch, DecodingCache& cache) const {
+    require_target(batch);
+    auto plain = context;
+    plain.phase = Phase::prefill;
+    const auto memory = encode(plain, batch.source);
+    const auto step = cache.begin(batch.target, &batch.source);
+    const auto cached = context.generating(Phase::prefill, step);
+    const auto hidden = decode(cached, batch.target, memory, batch.source.tokens);
+    return head_.logits(cached.phase, last_tokens(hidden, batch.target.tokens));
+}
+
+at::Tensor T5::decode(const ForwardContext& context, const at::Tensor& ids, DecodingCache& cache) const {
+    const auto step = cache.extend(ids.size(1));
+    const auto cached = context.generating(Phase::decode, step);
+    TokenBatch tokens;
+    tokens.ids = ids;
+    const auto hidden = decode(cached, tokens, {}, {});
+    return head_.logits(cached.phase, hidden).view({ids.size(0), ids.size(1), -1});
 }
 
 }  // namespace switchyard::model

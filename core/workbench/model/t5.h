@@ -25,6 +25,13 @@ public:
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
     const TokenBatch& output_side(const Batch& batch) const override { return batch.target; }
 
+    // The encoder runs, and its result is projected to keys and values, in prefill alone.
+    std::unique_ptr<DecodingCache> make_cache(const CacheLimits& limits) const override;
+    at::Tensor prefill(const ForwardContext& context, const Batch& batch,
+                       DecodingCache& cache) const override;
+    at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
+                      DecodingCache& cache) const override;
+
     // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for
     // `source`.
     at::Tensor encode(const ForwardContext& context, const TokenBatch& source) const;

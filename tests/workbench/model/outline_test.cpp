@@ -171,7 +171,9 @@ max_length = 512
                                 "normalization.first decoder.0", "normalization.final decoder",
                                 "linear.attention.q,out decoder.0-3", "linear.attention.k,v decoder.0-3",
                                 "linear.feed_forward.in decoder.0-3", "linear.feed_forward.out decoder.0-3",
-                                "activation decoder.0-3"});
+                                "linear.lm_head model", "activation decoder.0-3"});
+    // Of a prompt the head sees the last token of each row.
+    CHECK(request<LinearRequest>(uses, "linear.lm_head", Phase::prefill, "model").rows == Range(1, 4));
     const auto& first = request<NormalizationRequest>(uses, "normalization.first", Phase::train, "decoder.0");
     CHECK_FALSE(first.residual);
     CHECK_FALSE(first.affine_bias);
@@ -207,6 +209,8 @@ max_length = 64
     const auto decode = slots(uses, Phase::decode);
     CHECK(decode.count("attention decoder.0-1") == 1);
     CHECK(decode.count("attention encoder.0-2") == 0);
+    // Keys and values are projected with the prompt.
+    CHECK(decode.count("linear.cross.q,out decoder.0-1") == 1);
     CHECK(slots(uses, Phase::prefill).count("attention encoder.0-2") == 1);
 }
 

@@ -1,0 +1,99 @@
+#include "core/workbench/model/cache/contiguous_cache.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace switchyard::model {
+namespace {
+
+constexpr std::int64_t stretch = 64;  // tokens
+
+}  // namespace
+
+ContiguousCache::ContiguousCache(CacheShape shape) : KvCache(std::move(shape)) {
+    const auto& made = this->shape();
+    for (std::size_t i = 0; i < made.dtypes.size(); ++i)
+        layers_.push_back({make(made.rows, made.stored(i)), make(made.rows, made.stored(i))});
+}
+
+TokenRows ContiguousCache::make(std::int64_t rows, at::ScalarType stored) const {
+    return empty_rows({rows, shape().kv_heads, shape().length, shape().head_dim}, stored, shape().device);
+}
+
+void ContiguousCache::clear() {
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        auto& layer = layers_[i];
+        if (layer.k.values.size(0) >= rows()) continue;
+        layer = {};  // before the larger ones are made
+        layer = {make(rows(), shape().stored(i)), make(rows(), shape().stored(i))};
+        clean_ = 0;
+    }
+}
+
+// A stretch at a time, and nothing of what no row has reached: that memory is not touched.
+void ContiguousCache::make_room() {
+    if (longest() <= clean_) return;
+    const auto first = clean_;
+    clean_ = std::min(shape().length, (longest() + stretch - 1) / stretch * stretch);
+    for (auto& layer : layers_) {
+        layer.k.narrow(2, first, clean_ - first).zero();
+        layer.v.narrow(2, first, clean_ - first).zero();
+    }
+}
+
+void ContiguousCache::write(std::int64_t layer, const at::Tensor& k, const at::Tensor& v) {
+    const auto& to = layers_[static_cast<std::size_t>(layer)];
+    for (std::int64_t r = 0; r < rows(); ++r) {
+        const auto count = added()[static_cast<std::size_t>(r)];
+        const auto first = lengths()[static_cast<std::size_t>(r)] - count;
+        store(k.select(0, r), count, to.k.select(0, r), first);
+        store(v.select(0, r), count, to.v.select(0, r), first);
+    }
+}
+
+CachedKeys ContiguousCache::keys(std::int64_t layer) const {
+    const auto index = static_cast<std::size_t>(layer);
+    const auto part = [&](const TokenRows& x) {
+        return widened(x.narrow(0, 0, rows()).narrow(2, 0, longest()), shape().dtypes[index]);
+    };
+    return {part(layers_[index].k), part(layers_[index].v), nullptr};
+}
+
+// Only what is filled is copied.
+TokenRows ContiguousCache::reordered(const TokenRows& all, const std::vector<std::int64_t>& rows) const {
+    const auto wanted = static_cast<std::int64_t>(rows.size());
+    const auto to = make(std::max(wanted, all.values.size(0)), all.values.scalar_type());
+    to.narrow(2, 0, clean_).zero();
+    for (std::int64_t i = 0; i < wanted; ++i) {
+        const auto from = rows[static_cast<std::size_t>(i)];
+        copy(all.select(0, from), lengths()[static_cast<std::size_t>(from)], to.select(0, i), 0);
+    }
+    return to;
+}
+
+void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
+    // Rows that only move up, over those that have left, can be copied in place, and most stay where they are.
+    const bool upwards = std::is_sorted(rows.begin(), rows.end(), std::less_equal<>());
+    for (auto& layer : layers_) {
+        for (auto* all : {&layer.k, &layer.v}) {
+            if (!upwards) {
+                *all = reordered(*all, rows);
+                continue;
+            }
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                if (rows[i] == static_cast<std::int64_t>(i)) continue;
+                copy(all->select(0, rows[i]), lengths()[static_cast<std::size_t>(rows[i])],
+                     all->select(0, static_cast<std::int64_t>(i)), 0);
+            }
+        }
+    }
+}
+
+std::int64_t ContiguousCache::bytes() const {
+    std::int64_t bytes = 0;
+    for (const auto& layer : layers_) bytes += layer.k.bytes() + layer.v.bytes();
+    return bytes;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,63 @@
+// All that a model keeps of earlier tokens: keys and values of its decoder and, where that attends to an
+// encoder, those of the encoder's result, which are projected once. Model::make_cache makes one,
+// Model::prefill begins its rows, Model::decode appends to them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <switchyard/interfaces/batch.h>
+#include "core/workbench/model/cache/kv_cache.h"
+
+namespace switchyard::model {
+
+struct CacheLimits {
+    std::int64_t rows = 1;    // to begin with; more are made room for when they come
+    std::int64_t length = 0;  // most tokens of a row of the decoder
+    std::int64_t source = 0;  // and of the encoder; models without one do not look at it
+};
+
+// One step as the parts of a model see it (ForwardContext::cached).
+struct CachedStep {
+    KvCache* self = nullptr;
+    KvCache* cross = nullptr;  // nullptr: there is no encoder
+    // Where the new tokens stand: of the first one of each row int32 [R], of all int64 [n] or [R, n].
+    // Undefined in prefill, where every row begins at 0.
+    at::Tensor offsets, positions;
+    // Tokens of each row with the new ones, int32 [R]; undefined where all rows have as many, and then
+    // `offsets` are, too: fewer queries than keys are the last ones.
+    at::Tensor lengths;
+    at::Tensor source_lengths;  // likewise of `cross`, in decoding only
+    std::int64_t longest = 0;   // of the rows, the new tokens included
+};
+
+class DecodingCache {
+public:
+    DecodingCache(std::unique_ptr<KvCache> self, std::unique_ptr<KvCache> cross);
+
+    // Rows begin anew with this prompt: `source` where there is an encoder, else nullptr.
+    CachedStep begin(const TokenBatch& grown, const TokenBatch* source);
+    // Each row gets `count` more tokens.
+    CachedStep extend(std::int64_t count);
+
+    // Row i is from now on what row rows[i] was; there may be fewer then or more.
+    void select(const std::vector<std::int64_t>& rows);
+    // Takes the last counts[r] tokens of row r away.
+    void take_back(const std::vector<std::int64_t>& counts);
+
+    std::int64_t rows() const { return self_->rows(); }
+    const std::vector<std::int64_t>& lengths() const { return self_->lengths(); }
+    // Whether so many rows of such lengths can begin in it.
+    bool holds(const CacheLimits& limits) const;
+    std::int64_t bytes() const;
+
+private:
+    std::unique_ptr<KvCache> self_, cross_;
+    std::vector<std::int64_t> sources_;  // by row: which row of the prompt its source was
+    at::Tensor source_lengths_;
+};
+
+// Real tokens of each row of a padded batch.
+std::vector<std::int64_t> row_lengths(const TokenBatch& side);
+
+}  // namespace switchyard::model

@@ -1,0 +1,103 @@
+// Keys and values of earlier tokens, of all layers of a stack: what a decoder keeps so that a new token costs
+// the work of one token alone (Pope et al. 2022, "Efficiently Scaling Transformer Inference",
+// arXiv:2211.05102, section 2).
+//
+// A cache has rows, one for each sequence of a batch, each of a length of its own. A step of a model appends
+// to all of them:
+//     cache.extend(counts);            once: room for counts[r] more tokens of row r
+//     cache.write(layer, k, v);        each layer, its keys and values of just these tokens
+//     cache.keys(layer);               what attention reads: all tokens of all rows
+//
+// Legend:  R rows  K kv heads  n new tokens of a step  M capacity of a row  D head_dim
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <switchyard/interfaces/kv_cache.h>
+#include "core/kernel/config/cache_config.h"
+
+namespace switchyard::model {
+
+struct CacheShape {
+    std::int64_t rows = 0;  // that there is room for at the beginning; more are made room for when they come
+    std::int64_t length = 0;  // most tokens of a row
+    std::int64_t kv_heads = 0;
+    std::int64_t head_dim = 0;
+    std::vector<at::ScalarType> dtypes;  // of keys and values as attention takes them, for each layer
+    at::Device device{at::kCPU};
+    config::CacheKind kind = config::CacheKind::contiguous;
+    std::int64_t page_size = 64;           // tokens, of a paged one
+    std::optional<at::ScalarType> narrow;  // what they are stored in, unless that were wider
+
+    // What a layer's keys and values are stored in: kChar stands for int8 with scales (token_rows.h).
+    at::ScalarType stored(std::size_t layer) const;
+    // Of a cache of that shape, all layers together.
+    std::int64_t bytes() const;
+};
+
+// Keys and values of one layer as attention takes them: AttentionInputs' k and v, or AttentionParams' pages.
+struct CachedKeys {
+    at::Tensor k, v;  // [R, K, longest row, D]; undefined where there are pages
+    const PagedCache* pages = nullptr;
+};
+
+class KvCache {
+public:
+    virtual ~KvCache() = default;
+    KvCache(const KvCache&) = delete;
+    KvCache& operator=(const KvCache&) = delete;
+
+    // Rows begin anew, all of them empty.
+    void begin(std::int64_t rows);
+    // Throws std::invalid_argument naming the row where it would be longer than the cache allows; nothing has
+    // changed then.
+    void extend(const std::vector<std::int64_t>& counts);
+    // k, v: [R, K, n, D], any strides. Of row r its first counts[r] tokens are taken, the rest is padding.
+    virtual void write(std::int64_t layer, const at::Tensor& k, const at::Tensor& v) = 0;
+    virtual CachedKeys keys(std::int64_t layer) const = 0;
+
+    // Row i is from now on what row rows[i] was; there may be fewer then or more.
+    void select(const std::vector<std::int64_t>& rows);
+    // Takes the last counts[r] tokens of row r away.
+    void take_back(const std::vector<std::int64_t>& counts);
+
+    std::int64_t rows() const { return static_cast<std::int64_t>(lengths_.size()); }
+    const std::vector<std::int64_t>& lengths() const { return lengths_; }
+    std::int64_t longest() const;
+    // Whether all rows have as many tokens.
+    bool even() const;
+    const CacheShape& shape() const { return shape_; }
+    // That it has taken.
+    virtual std::int64_t bytes() const = 0;
+
+protected:
+    explicit KvCache(CacheShape shape) : shape_(std::move(shape)) {}
+
+    // Makes what `begin` has said true of the memory; lengths are zeros already.
+    virtual void clear() = 0;
+    // Lengths are already the new ones, `added()` is what they grew by.
+    virtual void make_room() = 0;
+    // Lengths are still the old ones.
+    virtual void reorder(const std::vector<std::int64_t>& rows) = 0;
+    // After `select` and `take_back`: lengths are already the new ones.
+    virtual void settle() {}
+
+    // Of the last `extend`.
+    const std::vector<std::int64_t>& added() const { return added_; }
+
+private:
+    CacheShape shape_;
+    std::vector<std::int64_t> lengths_, added_;
+};
+
+std::unique_ptr<KvCache> make_kv_cache(CacheShape shape);
+
+// Throws base::InputError with the size of caches of these shapes where the machine has less memory left.
+void require_memory(const std::vector<CacheShape>& shapes);
+
+}  // namespace switchyard::model

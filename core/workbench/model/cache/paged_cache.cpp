@@ -1,0 +1,183 @@
+#include "core/workbench/model/cache/paged_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+namespace switchyard::model {
+
+PagedKvCache::PagedKvCache(CacheShape shape) : KvCache(std::move(shape)) {
+    layers_.resize(this->shape().dtypes.size());
+    grow(this->shape().rows * pages_for(this->shape().length));
+}
+
+std::int64_t PagedKvCache::pages_for(std::int64_t tokens) const {
+    return (tokens + shape().page_size - 1) / shape().page_size;
+}
+
+// Pages of low numbers are taken first, so that memory which no row needs is never touched.
+void PagedKvCache::grow(std::int64_t pages) {
+    const auto before = pages_in_all();
+    if (pages <= before) return;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        auto& layer = layers_[i];
+        layer.shared = {};
+        for (auto* rows : {&layer.k, &layer.v}) {
+            auto more = empty_rows({pages, shape().kv_heads, shape().page_size, shape().head_dim},
+                                   shape().stored(i), shape().device);
+            if (before > 0) {
+                more.values.narrow(0, 0, before).copy_(rows->values);
+                if (rows->scales.defined()) more.scales.narrow(0, 0, before).copy_(rows->scales);
+            }
+            *rows = std::move(more);
+        }
+    }
+    holders_.resize(static_cast<std::size_t>(pages), 0);
+    std::vector<Page> fresh;
+    for (Page page = pages - 1; page >= before; --page) fresh.push_back(page);
+    free_.insert(free_.begin(), fresh.begin(), fresh.end());
+}
+
+PagedKvCache::Page PagedKvCache::take() {
+    // More rows than there was room for at the beginning.
+    if (free_.empty()) grow(std::max<std::int64_t>(pages_in_all() * 3 / 2, pages_in_all() + 1));
+    const auto page = free_.back();
+    free_.pop_back();
+    holders_[static_cast<std::size_t>(page)] = 1;
+    return page;
+}
+
+void PagedKvCache::release(Page page) {
+    if (--holders_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
+}
+
+void PagedKvCache::release_all() {
+    for (const auto& pages : table_)
+        for (const auto page : pages) release(page);
+    table_.clear();
+}
+
+void PagedKvCache::clear() {
+    release_all();
+    table_.resize(static_cast<std::size_t>(rows()));
+    grow(rows() * pages_for(shape().length));
+}
+
+// A page that other rows have too is copied before this row writes to it.
+void PagedKvCache::own(Page& page) {
+    if (holders_[static_cast<std::size_t>(page)] == 1) return;
+    const auto copy = take();
+    for (auto& layer : layers_) {
+        for (auto* rows : {&layer.k, &layer.v})
+            model::copy(rows->select(0, page), shape().page_size, rows->select(0, copy), 0);
+    }
+    release(page);
+    page = copy;
+}
+
+void PagedKvCache::make_room() {
+    for (std::size_t r = 0; r < table_.size(); ++r) {
+        auto& pages = table_[r];
+        const auto first = lengths()[r] - added()[r];
+        if (added()[r] > 0 && first % shape().page_size != 0) own(pages.back());
+        while (static_cast<std::int64_t>(pages.size()) < pages_for(lengths()[r])) pages.push_back(take());
+    }
+    tell_layers();
+}
+
+void PagedKvCache::settle() {
+    for (std::size_t r = 0; r < table_.size(); ++r) {
+        while (static_cast<std::int64_t>(table_[r].size()) > pages_for(lengths()[r])) {
+            release(table_[r].back());
+            table_[r].pop_back();
+        }
+    }
+    tell_layers();
+}
+
+void PagedKvCache::reorder(const std::vector<std::int64_t>& rows) {
+    std::vector<std::vector<Page>> table;
+    for (const auto row : rows) {
+        table.push_back(table_[static_cast<std::size_t>(row)]);
+        for (const auto page : table.back()) ++holders_[static_cast<std::size_t>(page)];
+    }
+    release_all();
+    table_ = std::move(table);
+}
+
+void PagedKvCache::tell_layers() {
+    const auto count = rows(), most = pages_for(longest());
+    auto table = at::zeros({count, std::max<std::int64_t>(most, 1)}, at::kInt);
+    auto lengths = at::empty({count}, at::kInt);
+    for (std::int64_t r = 0; r < count; ++r) {
+        const auto& pages = table_[static_cast<std::size_t>(r)];
+        std::transform(pages.begin(), pages.end(), table.mutable_data_ptr<std::int32_t>() + r * table.size(1),
+                       [](Page page) { return static_cast<std::int32_t>(page); });
+        lengths.mutable_data_ptr<std::int32_t>()[r] =
+            static_cast<std::int32_t>(this->lengths()[static_cast<std::size_t>(r)]);
+    }
+    table = table.to(shape().device);
+    lengths = lengths.to(shape().device);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        auto& layer = layers_[i];
+        if (shape().stored(i) != shape().dtypes[i]) continue;
+        layer.shared = {layer.k.values.transpose(1, 2), layer.v.values.transpose(1, 2), table, lengths};
+    }
+}
+
+void PagedKvCache::write(std::int64_t layer, const at::Tensor& k, const at::Tensor& v) {
+    const auto& to = layers_[static_cast<std::size_t>(layer)];
+    const auto size = shape().page_size;
+    for (std::int64_t r = 0; r < rows(); ++r) {
+        const auto row = static_cast<std::size_t>(r);
+        const auto first = lengths()[row] - added()[row];
+        const auto k_KnD = k.select(0, r), v_KnD = v.select(0, r);
+        for (std::int64_t done = 0; done < added()[row];) {
+            const auto within = (first + done) % size;
+            const auto count = std::min(size - within, added()[row] - done);
+            const auto page = table_[row][static_cast<std::size_t>((first + done) / size)];
+            store(k_KnD.narrow(1, done, count), count, to.k.select(0, page), within);
+            store(v_KnD.narrow(1, done, count), count, to.v.select(0, page), within);
+            done += count;
+        }
+    }
+}
+
+// [R, K, longest row, D]; what lies past a row's length is finite.
+at::Tensor PagedKvCache::gathered(const TokenRows& pages, at::ScalarType dtype) const {
+    const auto all = at::zeros({rows(), shape().kv_heads, longest(), shape().head_dim},
+                               at::TensorOptions().dtype(dtype).device(shape().device));
+    for (std::int64_t r = 0; r < rows(); ++r) {
+        const auto length = lengths()[static_cast<std::size_t>(r)];
+        const auto index = at::tensor(table_[static_cast<std::size_t>(r)], at::kLong).to(shape().device);
+        const TokenRows own{pages.values.index_select(0, index),
+                            pages.scales.defined() ? pages.scales.index_select(0, index) : at::Tensor()};
+        const auto wide = widened(own, dtype).transpose(0, 1).flatten(1, 2);
+        all.select(0, r).narrow(1, 0, length).copy_(wide.narrow(1, 0, length));
+    }
+    return all;
+}
+
+CachedKeys PagedKvCache::keys(std::int64_t layer) const {
+    const auto index = static_cast<std::size_t>(layer);
+    const auto& all = layers_[index];
+    const auto dtype = shape().dtypes[index];
+    if (shape().stored(index) == dtype) return {{}, {}, &all.shared};
+    return {gathered(all.k, dtype), gathered(all.v, dtype), nullptr};
+}
+
+std::int64_t PagedKvCache::pages_held() const {
+    return std::count_if(holders_.begin(), holders_.end(), [](std::int64_t count) { return count > 0; });
+}
+
+std::int64_t PagedKvCache::bytes() const {
+    std::int64_t bytes = 0;
+    for (const auto& layer : layers_) bytes += layer.k.bytes() + layer.v.bytes();
+    return bytes;
+}
+
+}  // namespace switchyard::model

@@ -1,0 +1,40 @@
+// Keys or values of tokens as a cache stores them: in the dtype of attention, in a narrower one, or as int8 with a
+// scale for each token and head.
+//
+// Who makes them wide again is the core (`widened`), before attention is called: components take keys and values
+// in the dtype of q alone. A narrow cache so costs the memory of one layer's wide keys during the call and no more.
+//
+// int8: x = scale * q with scale = max |x| / 127 over the D numbers of a token in a head, so that no number is off
+// by more than half a scale (symmetric absmax quantization, as of activations in Dettmers et al. 2022,
+// arXiv:2208.07339, section 2.1).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace switchyard::model {
+
+struct TokenRows {
+    at::Tensor values;  // [..., M, D]
+    at::Tensor scales;  // float32 [..., M]; undefined but for int8
+
+    // The same place of both.
+    TokenRows select(std::int64_t dim, std::int64_t index) const;
+    TokenRows narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
+    void zero() const;
+    std::int64_t bytes() const;
+};
+
+// Not initialized; sizes [..., M, D].
+TokenRows empty_rows(std::vector<std::int64_t> sizes, at::ScalarType stored, at::Device device);
+
+// to[h, first + i] = from[h, i] for each head h and i < count: from [K, n, D], to [K, M, D], any strides.
+void store(const at::Tensor& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
+// The same between rows that are stored alike, bit for bit.
+void copy(const TokenRows& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
+// In that dtype; the rows themselves where they are stored in it.
+at::Tensor widened(const TokenRows& rows, at::ScalarType dtype);
+
+}  // namespace switchyard::model

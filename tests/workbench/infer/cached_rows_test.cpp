@@ -1,0 +1,139 @@
+// Cached and uncached logits: the cache errs no more than the same plan without it does, for every family of
+// models, by every attention, with prompts of several lengths in one batch.
+#include "decoding_model.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+
+#include "core/workbench/infer/cached_rows.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using infer::Beginning;
+using infer::Ids;
+
+namespace {
+
+// What was compared so far: got by the cache, without it, and what is right.
+struct Compared {
+    std::vector<at::Tensor> got, uncached, right;
+
+    double error(const std::vector<at::Tensor>& of) const {
+        const auto truth = at::cat(right);
+        return at::cat(of).sub(truth).square().mean().sqrt().item<double>() /
+               truth.square().mean().sqrt().item<double>();
+    }
+};
+
+// Rows as they are known without the cache, beside those over it.
+class Pair {
+public:
+    Pair(const test::DecodingFamily& family, const test::DecodingModel& model,
+         const test::DecodingModel& truth)
+        : family_(family), model_(model), truth_(truth), cached_(model.config, *model.model) {}
+
+    void begin(std::initializer_list<std::int64_t> lengths, std::uint64_t seed) {
+        rows_.clear();
+        for (const auto length : lengths) {
+            const auto at = seed + 10 * rows_.size();
+            rows_.push_back({family_.reads_source() ? tokens(2 + (3 * length) % 7, at + 1) : Ids{},
+                             tokens(length, at + 2)});
+        }
+        compare(cached_.begin(rows_).unsqueeze(1), 1);
+    }
+    void append(std::int64_t count, std::uint64_t seed) {
+        std::vector<Ids> more;
+        for (auto& row : rows_) {
+            more.push_back(tokens(count, seed++));
+            row.grown.insert(row.grown.end(), more.back().begin(), more.back().end());
+        }
+        compare(cached_.append(more), count);
+    }
+    void select(const std::vector<std::int64_t>& which) {
+        std::vector<Beginning> selected;
+        for (const auto row : which) selected.push_back(rows_[static_cast<std::size_t>(row)]);
+        rows_ = selected;
+        cached_.select(which);
+    }
+    void take_back(const std::vector<std::int64_t>& counts) {
+        for (std::size_t r = 0; r < rows_.size(); ++r)
+            rows_[r].grown.resize(rows_[r].grown.size() - static_cast<std::size_t>(counts[r]));
+        cached_.take_back(counts);
+    }
+    const Compared& compared() const { return compared_; }
+
+private:
+    Ids tokens(std::int64_t count, std::uint64_t seed) const {
+        return test::drawn_tokens(count, model_.config.model.vocab_size, seed);
+    }
+    void compare(const at::Tensor& got, std::int64_t count) {
+        CHECK(got.scalar_type() == at::kFloat);
+        const auto right = test::uncached_logits(truth_, rows_, count);
+        REQUIRE(got.sizes() == right.sizes());
+        compared_.got.push_back(got.to(at::kDouble).flatten());
+        compared_.uncached.push_back(test::uncached_logits(model_, rows_, count).flatten());
+        compared_.right.push_back(right.flatten());
+    }
+
+    const test::DecodingFamily& family_;
+    const test::DecodingModel& model_;
+    const test::DecodingModel& truth_;
+    infer::CachedRows cached_;
+    std::vector<Beginning> rows_;
+    Compared compared_;
+};
+
+// All that rows go through: unequal prompts, one token and several, rows that leave, fork and shrink.
+void grow(Pair& pair) {
+    pair.begin({7, 1, 10}, 100);
+    for (std::uint64_t step = 0; step < 4; ++step) pair.append(1, 200 + 10 * step);
+    pair.append(3, 300);
+    pair.take_back({2, 0, 3});
+    pair.append(1, 310);
+    pair.select({2, 0});
+    pair.append(1, 320);
+    pair.select({1, 1, 0, 1});
+    pair.append(2, 330);
+    pair.select({3, 2, 1, 0});
+    pair.append(1, 340);
+    pair.begin({6, 6}, 400);  // rows of one length need no mask
+    pair.append(1, 410);
+    pair.append(2, 420);
+    pair.take_back({0, 1});
+    pair.append(1, 430);
+}
+
+constexpr double float32_roundoff = 1.2e-7;
+
+}  // namespace
+
+TEST_CASE("rows over a cache have the logits of whole rows") {
+    const std::string attention = GENERATE("naive", "torch", "chunked", "flash");
+    for (const auto& family : test::decoding_families()) {
+        if (family.soft_cap && attention == "torch") continue;  // SDPA has none
+        INFO(family.name << ", " << attention);
+        const test::DecodingModel model(family, attention);
+        const test::DecodingModel truth(family, "naive", {"precision.compute_dtype=float64"});
+        Pair pair(family, model, truth);
+        grow(pair);
+        const auto& compared = pair.compared();
+        const auto cached = compared.error(compared.got), uncached = compared.error(compared.uncached);
+        INFO("cached " << cached << ", uncached " << uncached);
+        CHECK(cached <= 2.0 * uncached + 4.0 * float32_roundoff);
+        CHECK(uncached < 1e-5);
+    }
+}
+
+TEST_CASE("a row that outgrows the cache is told with its lengths") {
+    const auto& family = test::decoding_families().front();
+    const test::DecodingModel model(family, "naive");
+    infer::CachedRows rows(model.config, *model.model, 8);
+    rows.begin({{{}, test::drawn_tokens(8, 50, 1)}, {{}, test::drawn_tokens(3, 50, 2)}});
+    CHECK_THROWS_WITH(rows.append({{1}, {2}}),
+                      test::contains("row 0 would have 9 tokens; expected at most the 8"));
+    CHECK_THROWS_WITH(rows.append({{1}}), test::contains("there are 2 rows, got tokens for 1"));
+    CHECK_THROWS_WITH(rows.append({{1}, {}}), test::contains("each row gets as many tokens"));
+    CHECK_THROWS_WITH(rows.begin({{{}, {}}}), test::contains("row 0 begins with no token"));
+    CHECK_THROWS_WITH(rows.begin({{{}, test::drawn_tokens(9, 50, 1)}}), test::contains("row 0 would have 9"));
+}

@@ -1,0 +1,211 @@
+// Caches of keys and values by themselves: what they hold is what was written, whatever kind they are, in whatever
+// they store it, and after rows were reordered, forked and cut.
+#include "core/workbench/model/cache/kv_cache.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/reference/paged_keys.h>
+#include "core/kernel/base/input_error.h"
+#include "core/workbench/model/cache/paged_cache.h"
+#include "core/workbench/model/cache/token_rows.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using config::CacheKind;
+
+namespace {
+
+constexpr std::int64_t layers = 2, heads = 3, width = 8;
+
+model::CacheShape shape_of(CacheKind kind, std::optional<at::ScalarType> narrow = {}, std::int64_t rows = 3,
+                           std::int64_t length = 20) {
+    model::CacheShape shape;
+    shape.rows = rows;
+    shape.length = length;
+    shape.kv_heads = heads;
+    shape.head_dim = width;
+    shape.dtypes.assign(layers, at::kFloat);
+    shape.kind = kind;
+    shape.page_size = 4;
+    shape.narrow = narrow;
+    return shape;
+}
+
+// A cache beside plain tensors: of each layer and row [K, tokens, D].
+class Shadowed {
+public:
+    explicit Shadowed(const model::CacheShape& shape) : cache_(model::make_kv_cache(shape)) {}
+
+    void begin(const std::vector<std::int64_t>& counts) {
+        cache_->begin(static_cast<std::int64_t>(counts.size()));
+        rows_.assign(counts.size(), {});
+        for (auto& row : rows_)
+            for (auto& side : row) side.assign(layers, at::zeros({heads, 0, width}));
+        extend(counts);
+    }
+    void extend(const std::vector<std::int64_t>& counts) {
+        cache_->extend(counts);
+        const auto n = *std::max_element(counts.begin(), counts.end());
+        for (std::int64_t layer = 0; layer < layers; ++layer) {
+            // As projections lie: [R, n, K, D].
+            const auto drawn = [&] { return at::randn({cache_->rows(), n, heads, width}).transpose(1, 2); };
+            const auto k = drawn(), v = drawn();
+            cache_->write(layer, k, v);
+            for (std::size_t r = 0; r < rows_.size(); ++r) {
+                add(rows_[r][0], layer, k[static_cast<std::int64_t>(r)].narrow(1, 0, counts[r]));
+                add(rows_[r][1], layer, v[static_cast<std::int64_t>(r)].narrow(1, 0, counts[r]));
+            }
+        }
+    }
+    void select(const std::vector<std::int64_t>& which) {
+        cache_->select(which);
+        std::vector<Row> selected;
+        for (const auto row : which) selected.push_back(rows_[static_cast<std::size_t>(row)]);
+        rows_ = selected;
+    }
+    void take_back(const std::vector<std::int64_t>& counts) {
+        cache_->take_back(counts);
+        for (std::size_t r = 0; r < rows_.size(); ++r)
+            for (auto& side : rows_[r])
+                for (auto& x : side) x = x.narrow(1, 0, x.size(1) - counts[r]);
+    }
+
+    // The largest difference, relative to the largest number of each token and head.
+    double error() const {
+        double worst = 0.0;
+        for (std::int64_t layer = 0; layer < layers; ++layer) {
+            const auto keys = cache_->keys(layer);
+            const at::Tensor parts[] = {keys.k, keys.v};
+            for (std::size_t r = 0; r < rows_.size(); ++r) {
+                for (std::size_t side = 0; side < 2; ++side) {
+                    const auto& expected = rows_[r][side][static_cast<std::size_t>(layer)];
+                    if (expected.size(1) == 0) continue;
+                    const auto row = static_cast<std::int64_t>(r);
+                    const auto got =
+                        keys.pages == nullptr
+                            ? parts[side][row].narrow(1, 0, expected.size(1))
+                            : reference::gather_pages(side == 0 ? keys.pages->k_pages : keys.pages->v_pages,
+                                                      *keys.pages, row, expected.size(1))
+                                  .squeeze(0);
+                    const auto apart = got.sub(expected).abs().div(expected.abs().amax(-1, true));
+                    worst = std::max(worst, apart.max().item<double>());
+                }
+            }
+        }
+        return worst;
+    }
+    model::KvCache& cache() { return *cache_; }
+
+private:
+    using Row = std::array<std::vector<at::Tensor>, 2>;  // k and v, by layer
+
+    static void add(std::vector<at::Tensor>& side, std::int64_t layer, const at::Tensor& more) {
+        auto& x = side[static_cast<std::size_t>(layer)];
+        x = at::cat({x, more}, 1);
+    }
+
+    std::unique_ptr<model::KvCache> cache_;
+    std::vector<Row> rows_;
+};
+
+// What a number may be off by, relative to the largest beside it: half a unit in the last place of each format.
+struct Stored {
+    std::optional<at::ScalarType> dtype;
+    double allowed;
+};
+const Stored all_stored[] = {{{}, 0.0},
+                             {at::kFloat, 0.0},
+                             {at::kDouble, 0.0},  // wider than what comes: stored as it comes
+                             {at::kBFloat16, 1.0 / 256},
+                             {at::kHalf, 1.0 / 2048},
+                             {at::kChar, 0.5001 / 127}};
+
+}  // namespace
+
+TEST_CASE("a cache holds what was written, after rows were reordered, forked and cut") {
+    const auto kind = GENERATE(CacheKind::contiguous, CacheKind::paged);
+    for (const auto& stored : all_stored) {
+        INFO(name(kind) << ", " << (stored.dtype ? toString(*stored.dtype) : "auto"));
+        Shadowed rows(shape_of(kind, stored.dtype));
+        const auto check = [&] { CHECK(rows.error() <= stored.allowed); };
+        rows.begin({5, 1, 8});
+        check();
+        rows.extend({1, 1, 1});
+        check();
+        rows.extend({3, 0, 2});
+        check();
+        rows.take_back({4, 1, 0});
+        check();
+        rows.extend({1, 1, 1});
+        check();
+        rows.select({2, 0});
+        check();
+        rows.select({1, 1, 0, 1});  // more rows than there was room for
+        rows.extend({1, 2, 1, 3});
+        check();
+        rows.select({3, 0, 2, 1});
+        rows.take_back({4, 0, 1, 2});
+        rows.extend({2, 2, 2, 2});
+        check();
+        rows.begin({20, 20, 20});
+        check();
+    }
+}
+
+TEST_CASE("rows that fork share their pages until they write to them") {
+    Shadowed rows(shape_of(CacheKind::paged));
+    auto& cache = dynamic_cast<model::PagedKvCache&>(rows.cache());
+    rows.begin({9});  // two pages and one key
+    CHECK(cache.pages_held() == 3);
+    rows.select({0, 0, 0});
+    CHECK(cache.pages_held() == 3);
+    rows.extend({1, 1, 1});  // the last page is copied twice
+    CHECK(cache.pages_held() == 5);
+    CHECK(rows.error() == 0.0);
+    rows.select({1});
+    CHECK(cache.pages_held() == 3);
+    rows.take_back({6});
+    CHECK(cache.pages_held() == 1);
+    rows.begin({4});
+    CHECK(cache.pages_held() == 1);
+}
+
+TEST_CASE("a narrow cache takes a part of the memory, and is as large as was told before") {
+    const auto bytes = [](CacheKind kind, std::optional<at::ScalarType> narrow) {
+        const auto shape = shape_of(kind, narrow);
+        const auto taken = model::make_kv_cache(shape)->bytes();
+        CHECK(taken == shape.bytes());
+        return taken;
+    };
+    for (const auto kind : {CacheKind::contiguous, CacheKind::paged}) {
+        const auto whole = bytes(kind, {});
+        CHECK(whole == 2 * layers * 3 * heads * 20 * width * 4);
+        CHECK(2 * bytes(kind, at::kHalf) == whole);
+        CHECK(2 * bytes(kind, at::kBFloat16) == whole);
+        // Eight numbers have a byte each, and four for their scale: with 64 it is a quarter and a sixteenth.
+        CHECK(bytes(kind, at::kChar) == 2 * layers * 3 * heads * 20 * (width + 4));
+    }
+}
+
+TEST_CASE("what a cache cannot do is told") {
+    Shadowed rows(shape_of(GENERATE(CacheKind::contiguous, CacheKind::paged)));
+    rows.begin({19, 3});
+    CHECK_THROWS_WITH(rows.cache().extend({2, 1}),
+                      test::contains("row 0 would have 21 tokens; expected at most the 20"));
+    CHECK(rows.cache().lengths() == std::vector<std::int64_t>{19, 3});
+    CHECK_THROWS_WITH(rows.cache().extend({1}), test::contains("the cache has 2 rows, got numbers for 1"));
+    CHECK_THROWS_WITH(rows.cache().take_back({1, 4}),
+                      test::contains("cannot take 4 of the 3 tokens of row 1"));
+    CHECK_THROWS_WITH(rows.cache().select({0, 2}), test::contains("there is no row 2 in a cache of 2"));
+    auto huge = shape_of(CacheKind::contiguous);
+    huge.length = std::int64_t{1} << 45;
+    CHECK_THROWS_AS(model::require_memory({huge}), base::InputError);
+    CHECK_THROWS_WITH(model::require_memory({huge}),
+                      test::contains("takes 40532396646 MB for 3 rows of 35184372088832 tokens"));
+    model::require_memory({shape_of(CacheKind::contiguous)});
+}

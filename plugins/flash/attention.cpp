@@ -27,8 +27,8 @@ at::Tensor empty_with_dense_rows(const at::Tensor& like, at::IntArrayRef sizes) 
 AttentionInputs with_dense_rows(const AttentionInputs& inputs) {
     AttentionInputs dense = inputs;
     dense.q = with_dense_rows(inputs.q);
-    dense.k = with_dense_rows(inputs.k);
-    dense.v = with_dense_rows(inputs.v);
+    if (inputs.k.defined()) dense.k = with_dense_rows(inputs.k);
+    if (inputs.v.defined()) dense.v = with_dense_rows(inputs.v);
     return dense;
 }
 
@@ -76,7 +76,12 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
     Verdict verdict;
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
-    require_any_mask(verdict, request);
+    // Few queries follow the table of a paged cache; for many its pages are copied once.
+    AttentionRequest dense = request;
+    dense.paged_cache = false;
+    require_any_mask(verdict, dense);
+    REQUIRE(verdict, !request.paged_cache || !request.needs_grad, Code::Gradient, "needs_grad",
+            "false with a paged cache", "true");
     return verdict;
 }
 
@@ -86,13 +91,23 @@ AttentionOutputs FlashAttention::forward(const AttentionInputs& inputs, const At
     reference::check_attention(inputs, params);
     executed();
     const AttentionInputs dense = with_dense_rows(inputs);
+    AttentionParams with = params;
+    PagedCache pages;
+    if (params.pages != nullptr) {
+        pages = *params.pages;
+        pages.k_pages = with_dense_rows(pages.k_pages);
+        pages.v_pages = with_dense_rows(pages.v_pages);
+        with.pages = &pages;
+    }
     auto sizes = inputs.q.sizes().vec();
     sizes.back() = 2;
     const at::Tensor softmax = at::empty(sizes, inputs.q.options().dtype(at::kFloat));
-    sizes.back() = inputs.v.size(-1);
+    sizes.back() = params.pages == nullptr ? inputs.v.size(-1) : pages.v_pages.size(3);
     const at::Tensor out = empty_with_dense_rows(dense.q, sizes);
-    const flash::Call call = flash::describe(dense, params);
+    flash::Call call = flash::describe(dense, with);
     const bool decodes = saved == nullptr && flash::is_decoding(call);
+    flash::GatheredKeys gathered;
+    if (params.pages != nullptr && !decodes) gathered = flash::gather_keys(call, pages);
     computed_in_ = decodes ? "fp32" : flash::multiplied_in(call.dtype);
     const auto pass = decodes ? flash::decode : flash::forward;
     pass(call, flash::rows_of(out, params.layout), flash::rows_of(softmax, params.layout));

@@ -5,6 +5,7 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
+#include <switchyard/reference/paged_keys.h>
 
 namespace switchyard::flash {
 namespace {
@@ -39,6 +40,38 @@ void add_padded(Call& call, const AttentionInputs& inputs, const AttentionMask& 
         sequence.offset = offsets[i];
         call.sequences.push_back(sequence);
     }
+}
+
+void add_paged(Call& call, const AttentionInputs& inputs, const AttentionParams& params) {
+    const bool packed = params.layout == Layout::packed;
+    const auto lengths = numbers_of(params.pages->lengths);
+    std::vector<std::int64_t> begins, offsets;
+    if (packed)
+        begins = reference::sequence_offsets(params.mask.cu_seqlens_q, "cu_seqlens_q", inputs.q.size(0));
+    else if (params.mask.query_offsets.defined())
+        offsets = numbers_of(params.mask.query_offsets);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        Sequence sequence;
+        if (packed) sequence.q_base = begins[i];
+        sequence.queries = packed ? begins[i + 1] - begins[i] : inputs.q.size(2);
+        sequence.keys = lengths[i];
+        sequence.offset = offsets.empty() ? sequence.keys - sequence.queries : offsets[i];
+        call.sequences.push_back(sequence);
+    }
+    auto& table = call.table;
+    table.kept = params.pages->block_table.to(at::kInt).contiguous();
+    table.entries = table.kept.const_data_ptr<std::int32_t>();
+    table.pages = table.kept.size(1);
+    table.page_size = params.pages->k_pages.size(1);
+}
+
+Rows rows_of_pages(const at::Tensor& pages) {
+    Rows rows;
+    rows.data = pages.data_ptr();
+    rows.page = pages.stride(0);
+    rows.row = pages.stride(1);
+    rows.head = pages.stride(2);
+    return rows;
 }
 
 void add_packed(Call& call, const AttentionInputs& inputs, const AttentionMask& mask) {
@@ -89,7 +122,11 @@ void add_distance_bias(Call& call, const AttentionInputs& inputs, const Attentio
 void add_dense_bias(Call& call, const AttentionInputs& inputs) {
     at::Tensor bias = inputs.dense_bias.to(at::kFloat);
     if (bias.size(-1) > 1 && bias.stride(-1) != 1) bias = bias.contiguous();
-    bias = bias.expand({inputs.q.size(0), call.heads, inputs.q.size(2), inputs.k.size(2)});
+    std::int64_t keys = 0;  // of pages as many as the longest sequence has
+    for (const auto& sequence : call.sequences) keys = std::max(keys, sequence.keys);
+    if (inputs.k.defined()) keys = inputs.k.size(2);
+    if (bias.size(-1) > 1) keys = bias.size(-1);
+    bias = bias.expand({inputs.q.size(0), call.heads, inputs.q.size(2), keys});
     call.dense_bias = bias;
     call.dense = bias.const_data_ptr<float>();
     for (int i = 0; i < 4; ++i) call.dense_stride[i] = bias.stride(i);
@@ -116,12 +153,13 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
     Call call;
     call.dtype = inputs.q.scalar_type();
     call.heads = inputs.q.size(1);
-    call.kv_heads = inputs.k.size(1);
+    const auto* const pages = params.pages;
+    call.kv_heads = pages == nullptr ? inputs.k.size(1) : pages->k_pages.size(2);
     call.head_dim = inputs.q.size(-1);
-    call.v_head_dim = inputs.v.size(-1);
+    call.v_head_dim = pages == nullptr ? inputs.v.size(-1) : pages->v_pages.size(3);
     call.q = rows_of(inputs.q, params.layout);
-    call.k = rows_of(inputs.k, params.layout);
-    call.v = rows_of(inputs.v, params.layout);
+    call.k = pages == nullptr ? rows_of(inputs.k, params.layout) : rows_of_pages(pages->k_pages);
+    call.v = pages == nullptr ? rows_of(inputs.v, params.layout) : rows_of_pages(pages->v_pages);
     call.scale = static_cast<float>(reference::attention_scale(params, call.head_dim));
     if (mask.kinds.has(MaskKind::soft_cap)) call.soft_cap = static_cast<float>(mask.soft_cap);
     call.mask.causal = mask.kinds.has(MaskKind::causal);
@@ -130,7 +168,9 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
         call.mask.window_right = mask.window_right;
     }
     call.dropout = params.dropout;
-    if (params.layout == Layout::padded) {
+    if (pages != nullptr) {
+        add_paged(call, inputs, params);
+    } else if (params.layout == Layout::padded) {
         add_padded(call, inputs, mask);
     } else {
         add_packed(call, inputs, mask);
@@ -139,6 +179,14 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
     add_distance_bias(call, inputs, mask);
     if (mask.kinds.has(MaskKind::dense_bias)) add_dense_bias(call, inputs);
     return call;
+}
+
+GatheredKeys gather_keys(Call& call, const PagedCache& pages) {
+    const auto padded = reference::padded_keys(pages, 0);
+    call.table = {};
+    call.k = rows_of(padded.k, Layout::padded);
+    call.v = rows_of(padded.v, Layout::padded);
+    return {padded.k, padded.v};
 }
 
 }  // namespace switchyard::flash

@@ -24,6 +24,18 @@ struct Rows {
     std::int64_t sequence = 0;  // padded: from one sequence to the next
     std::int64_t head = 0;
     std::int64_t row = 0;
+    std::int64_t page = 0;  // from one page of a paged cache to the next
+};
+
+// Where the keys of a paged cache lie. page_size 0: they are in no pages.
+struct PageTable {
+    at::Tensor kept;  // int32 [sequences, pages], keeps the entries alive
+    const std::int32_t* entries = nullptr;
+    std::int64_t pages = 0, page_size = 0;
+
+    std::int64_t entry(std::int64_t sequence, std::int64_t key) const {
+        return entries[sequence * pages + key / page_size];
+    }
 };
 
 struct Call {
@@ -31,6 +43,7 @@ struct Call {
     std::int64_t heads = 0, kv_heads = 0, head_dim = 0, v_head_dim = 0;
     std::vector<Sequence> sequences;
     Rows q, k, v;
+    PageTable table;  // of k and v
     float scale = 0.0F;
     float soft_cap = 0.0F;  // 0: none
     MaskShape mask;
@@ -70,11 +83,27 @@ struct Call {
     }
     template <class T>
     T* k_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
-        return at(static_cast<T*>(k.data), k, s.index, s.k_base, head, row);
+        return key_row(static_cast<T*>(k.data), k, s, head, row);
     }
     template <class T>
     T* v_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
-        return at(static_cast<T*>(v.data), v, s.index, s.k_base, head, row);
+        return key_row(static_cast<T*>(v.data), v, s, head, row);
+    }
+    // Calls `body(key, count)` for the keys of [begin, end) that lie `row` apart: all of them, or those of a page.
+    template <class Body>
+    void for_each_run(std::int64_t begin, std::int64_t end, const Body& body) const {
+        for (std::int64_t key = begin; key < end;) {
+            const std::int64_t rest = table.page_size == 0 ? end : table.page_size - key % table.page_size;
+            const std::int64_t count = std::min(rest, end - key);
+            body(key, count);
+            key += count;
+        }
+    }
+    template <class T>
+    T* key_row(T* data, const Rows& rows, const Sequence& s, std::int64_t head, std::int64_t row) const {
+        if (table.page_size == 0) return at(data, rows, s.index, s.k_base, head, row);
+        return data + table.entry(s.index, row) * rows.page + head * rows.head +
+               row % table.page_size * rows.row;
     }
     template <class T>
     static T* at(T* data, const Rows& rows, std::int64_t sequence, std::int64_t base, std::int64_t head,
@@ -83,8 +112,15 @@ struct Call {
     }
 };
 
-// Describes the call. The inputs' last dimensions are dense.
+// Describes the call. The inputs' last dimensions are dense, those of pages too.
 Call describe(const AttentionInputs& inputs, const AttentionParams& params);
+
+// Copies keys and values out of their pages, for kernels that pack them anyway. The copies live as long as
+// what is returned.
+struct GatheredKeys {
+    at::Tensor k, v;
+};
+GatheredKeys gather_keys(Call& call, const PagedCache& pages);
 
 // Rows of a tensor [B, H, N, D] or [T, H, D].
 Rows rows_of(const at::Tensor& x, Layout layout);

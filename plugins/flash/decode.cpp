@@ -54,7 +54,7 @@ private:
         Tile tile;
     };
     struct Scratch {
-        Buffer<float> query, scores;
+        Buffer<float> query, scores, sums;  // sums: of one page
     };
 
     std::int64_t heads_of_group() const { return call_.heads / call_.kv_heads; }
@@ -76,11 +76,9 @@ private:
     void attend(const Part& part, Scratch& scratch) {
         const Group& group = groups_[part.group];
         const Sequence& sequence = call_.sequences[group.sequence];
-        const std::int64_t n = part.tile.end - part.tile.begin;
         scratch.query.fit(call_.head_dim);
         scratch.scores.fit(decode_block);
-        const auto* const k = call_.k_row<const Storage>(sequence, group.kv_head, part.tile.begin);
-        const auto* const v = call_.v_row<const Storage>(sequence, group.kv_head, part.tile.begin);
+        scratch.sums.fit(call_.v_head_dim);
         std::int64_t row = part.first_row;
         for (std::int64_t h = 0; h < heads_of_group(); ++h) {
             const std::int64_t head = group.kv_head * heads_of_group() + h;
@@ -88,13 +86,31 @@ private:
                 const auto* const q = call_.q_row<const Storage>(sequence, head, query);
                 for (std::int64_t i = 0; i < call_.head_dim; ++i)
                     scratch.query.data()[i] = static_cast<float>(q[i]);
-                stream_.dots(scratch.query.data(), k, call_.k.row, n, call_.head_dim, scratch.scores.data());
-                stream_.expect(v, call_.v.row, call_.v_head_dim);
+                score(sequence, group.kv_head, part.tile, scratch);
                 softmax(ScoreRow(call_, sequence, head, query), part.tile, scratch.scores.data(), row);
-                stream_.weighted_sum(scratch.scores.data(), v, call_.v.row, n, call_.v_head_dim,
-                                     sums_.data() + row * call_.v_head_dim);
+                sum(sequence, group.kv_head, part.tile, scratch, sums_.data() + row * call_.v_head_dim);
             }
         }
+    }
+
+    void score(const Sequence& sequence, std::int64_t kv_head, const Tile& tile, Scratch& scratch) const {
+        call_.for_each_run(tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
+            stream_.dots(scratch.query.data(), call_.k_row<const Storage>(sequence, kv_head, key),
+                         call_.k.row, count, call_.head_dim, scratch.scores.data() + (key - tile.begin));
+        });
+        stream_.expect(call_.v_row<const Storage>(sequence, kv_head, tile.begin), call_.v.row,
+                       call_.v_head_dim);
+    }
+
+    void sum(const Sequence& sequence, std::int64_t kv_head, const Tile& tile, Scratch& scratch,
+             float* sums) const {
+        call_.for_each_run(tile.begin, tile.end, [&](std::int64_t key, std::int64_t count) {
+            float* const to = key == tile.begin ? sums : scratch.sums.data();
+            stream_.weighted_sum(scratch.scores.data() + (key - tile.begin),
+                                 call_.v_row<const Storage>(sequence, kv_head, key), call_.v.row, count,
+                                 call_.v_head_dim, to);
+            if (to != sums) rows_.add(sums, to, call_.v_head_dim);
+        });
     }
 
     void softmax(const ScoreRow& row, const Tile& tile, float* s, std::int64_t partial) {

@@ -40,7 +40,13 @@ Parts<OptimizerRequest> parts_of(const OptimizerRequest& r) {
             {"clip", r.clip, [](auto& q) { q.clip = false; }}};
 }
 
-Parts<AttentionRequest> parts_of(const AttentionRequest&) { return {}; }
+// Pages are put together into a padded batch, whose rows are of several lengths.
+Parts<AttentionRequest> parts_of(const AttentionRequest& r) {
+    return {{"pages", r.paged_cache && r.layout == Layout::padded, [](auto& q) {
+                 q.paged_cache = false;
+                 q.masks.insert(MaskKind::key_lengths);
+             }}};
+}
 Parts<PrecisionRequest> parts_of(const PrecisionRequest&) { return {}; }
 Parts<DataLoaderRequest> parts_of(const DataLoaderRequest&) { return {}; }
 Parts<LinearRequest> parts_of(const LinearRequest&) { return {}; }

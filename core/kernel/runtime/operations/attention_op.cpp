@@ -5,6 +5,7 @@
 
 #include <switchyard/interfaces/relative_buckets.h>
 #include <switchyard/reference/attention.h>
+#include <switchyard/reference/paged_keys.h>
 #include "core/kernel/base/joined.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
@@ -223,11 +224,30 @@ void check_result(const Binding<Attention>& binding, const AttentionInputs& in, 
 }  // namespace
 
 AttentionOp::AttentionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
-    : binding_(std::make_shared<Binding<Attention>>(loaded, std::move(info))) {
-    check_binding(*binding_, composed, {}, binding_->request().dropout);
+    : binding_(std::make_shared<Binding<Attention>>(loaded, std::move(info))),
+      gathers_pages_(has_part(composed, "pages")) {
+    check_binding(*binding_, composed, {"pages"}, binding_->request().dropout);
 }
 
 AttentionOutputs AttentionOp::operator()(const AttentionInputs& inputs, const AttentionParams& params) const {
+    if (!gathers_pages_) return call_component(inputs, params);
+    require(*binding_, params.pages != nullptr, "bound for keys in a paged cache, and there is none");
+    require_tensor(*binding_, "q", inputs.q);
+    (void)paged_sizes(*binding_, inputs, params);
+    const auto keys = reference::padded_keys(*params.pages, inputs.q.size(2));
+    AttentionInputs dense = inputs;
+    dense.k = keys.k;
+    dense.v = keys.v;
+    AttentionParams padded = params;
+    padded.pages = nullptr;
+    padded.mask.kinds.insert(MaskKind::key_lengths);
+    padded.mask.key_lengths = keys.key_lengths;
+    if (!padded.mask.query_offsets.defined()) padded.mask.query_offsets = keys.query_offsets;
+    return call_component(dense, padded);
+}
+
+AttentionOutputs AttentionOp::call_component(const AttentionInputs& inputs,
+                                             const AttentionParams& params) const {
     check(*binding_, inputs, params);
     Tensors outputs;
     call<AttentionTraits>(binding_, inputs, params, outputs);

@@ -13,7 +13,7 @@ namespace switchyard::runtime {
 class AttentionOp {
 public:
     // Throws PluginError from the component's `create`, std::invalid_argument for composed parts that
-    // attention does not have.
+    // attention does not have: there is "pages" alone, a paged cache put together before the call.
     AttentionOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed = {});
 
     // Throws std::invalid_argument naming the values for inputs that do not fit each other or the request
@@ -23,7 +23,10 @@ public:
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    AttentionOutputs call_component(const AttentionInputs& inputs, const AttentionParams& params) const;
+
     std::shared_ptr<Binding<Attention>> binding_;
+    bool gathers_pages_;  // around a component that takes keys and values end to end
 };
 
 }  // namespace switchyard::runtime

@@ -1,6 +1,9 @@
 #include "linear.h"
 
+#include <memory>
+
 #include <switchyard/reference/linear.h>
+#include <switchyard/reference/quantized_weight.h>
 #include <switchyard/sdk/serves.h>
 
 namespace switchyard {
@@ -11,6 +14,11 @@ at::Tensor unscaled_product(const LinearOperand& a, const LinearOperand& b) {
     return reference::linear(reference::unscaled(a), reference::unscaled(b), {});
 }
 
+struct NaiveForm {
+    at::Tensor weight_OI;  // float32
+    at::Tensor input_scale;
+};
+
 }  // namespace
 
 Verdict NaiveLinear::supports(const LinearRequest& request, const HostInfo& host, const Options&) {
@@ -18,6 +26,11 @@ Verdict NaiveLinear::supports(const LinearRequest& request, const HostInfo& host
     if (request.weight_format == WeightFormat::dense) {
         require_native(verdict, request, host);
         require_dense(verdict, request);
+        return verdict;
+    }
+    if (request.weight_format == WeightFormat::quantized) {
+        require_native(verdict, request, host);
+        require_without_gradient(verdict, request);
         return verdict;
     }
     REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu with scaled operands",
@@ -29,6 +42,13 @@ Verdict NaiveLinear::supports(const LinearRequest& request, const HostInfo& host
 
 at::Tensor NaiveLinear::forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) {
     executed();
+    if (weight.prepared != nullptr) {
+        const auto& form = *static_cast<const NaiveForm*>(weight.prepared->form.get());
+        const bool rounds = input_ != InputQuantization::none;
+        const at::Tensor x_RI = rounds ? reference::requantized_input(x.values, form.input_scale) : x.values;
+        const at::Tensor y_RO = reference::linear(x_RI.to(at::kFloat), form.weight_OI, bias);
+        return y_RO.to(x.values.scalar_type());
+    }
     return reference::linear(reference::unscaled(x), reference::unscaled(weight.operand), bias);
 }
 
@@ -40,6 +60,12 @@ at::Tensor NaiveLinear::input_gradient(const LinearOperand& grad, const LinearWe
 at::Tensor NaiveLinear::weight_gradient(const LinearOperand& grad, const LinearOperand& x) {
     if (grad.scaled()) return unscaled_product(grad, x);
     return reference::linear(grad.values.t(), x.values.t(), {});
+}
+
+PreparedWeight NaiveLinear::prepare_quantized(const QuantizedWeight& weight) {
+    const auto form =
+        std::make_shared<const NaiveForm>(NaiveForm{reference::dequantized(weight), weight.input_scale});
+    return {form, static_cast<std::int64_t>(form->weight_OI.nbytes()), true};
 }
 
 }  // namespace switchyard

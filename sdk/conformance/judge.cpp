@@ -255,7 +255,7 @@ private:
                             factor(2.0, request_.dtype),
                             {},
                             operation_.output_roundoff,
-                            facts_.accuracy_bound},
+                            operation_.exact ? 0.0 : facts_.accuracy_bound},
                            "wrong_output");
         }
         if (found.gradients.empty()) return;

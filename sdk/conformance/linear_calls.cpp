@@ -1,6 +1,7 @@
 #include <switchyard/conformance/linear_calls.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <switchyard/interfaces/torch_types.h>
 
@@ -20,11 +21,22 @@ LinearWeight used(const at::Tensor& weight, const PreparedWeight& prepared) {
     return {dense(prepared.replaces_weight ? at::Tensor() : weight), &prepared};
 }
 
+// A scale that some of the values of `bell` do not fit in.
+constexpr double fixed_input_scale = 3.0 / 127.0;
+
 }  // namespace
+
+QuantizedWeight quantized_weight(const OperandForm& form, const at::Tensor& weight_OI) {
+    QuantizedWeight made = reference::quantized(weight_OI, form.quantization);
+    if (form.input == InputQuantization::fixed)
+        made.input_scale = at::scalar_tensor(fixed_input_scale, at::kFloat);
+    return made;
+}
 
 LinearCalls::LinearCalls(const LinearSpec& spec, const Tensors& inputs, const at::Tensor& grad_RO,
                          const Variation& variation)
     : spec_(spec), variation_(variation) {
+    if (spec.form.quantized()) quantized_ = quantized_weight(spec.form, inputs[1]);
     if (!spec.form.operands_scaled) return;
     operands_.push_back(both(inputs[0], OperandRole::x));
     operands_.push_back(both(inputs[1], OperandRole::weight));
@@ -39,6 +51,9 @@ LinearCalls::Both LinearCalls::both(const at::Tensor& dense, OperandRole role) c
 
 Tensors LinearCalls::operands() const {
     Tensors all;
+    for (const at::Tensor& part :
+         {quantized_.values, quantized_.scales, quantized_.zero_points, quantized_.input_scale})
+        if (part.defined()) all.push_back(part);
     for (const Both& one : operands_) {
         for (const LinearOperand* operand : {&one.straight, &one.turned}) {
             all.push_back(operand->values);
@@ -71,7 +86,14 @@ LinearWeight LinearCalls::weight_of(Linear& component, const at::Tensor& weight)
     return used(weight, held(component, weight).of_weight);
 }
 
+// The form is made once, and the weight that it was made of is gone when it is used.
+at::Tensor LinearCalls::quantized_forward(Linear& component, const Tensors& inputs) {
+    if (of_quantized_.form == nullptr) of_quantized_ = component.prepare_quantized(quantized_);
+    return component.forward(dense(inputs[0]), {{}, &of_quantized_}, inputs[2]);
+}
+
 Tensors LinearCalls::forward(Linear& component, const Tensors& inputs, Saved* saved) {
+    if (spec_.form.quantized()) return {quantized_forward(component, inputs)};
     const at::Tensor &x_RI = inputs[0], &weight_OI = inputs[1], &bias_O = inputs[2];
     if (saved != nullptr) {
         saved->input(x_RI);
@@ -122,6 +144,12 @@ Tensors LinearCalls::backward(Linear& component, const Saved& saved, const Tenso
 }
 
 void LinearCalls::inspect(std::vector<Fault>& faults) const {
+    if (spec_.form.quantized() && of_quantized_.bytes <= 0)
+        faults.push_back(
+            {"wrong_form", "",
+             "the form of the quantized weight holds " + std::to_string(of_quantized_.bytes) + " bytes"});
+    if (spec_.form.quantized() && !of_quantized_.replaces_weight)
+        faults.push_back({"wrong_form", "", "the form of the quantized weight does not replace it"});
     for (const Held& one : held_) {
         const PreparedWeight& prepared = one.of_weight;
         if (prepared.form == nullptr && prepared.replaces_weight)

@@ -24,6 +24,18 @@ const OperandForm scaled_forms[] = {{"scaled_dense", true, false},
                                     {"scaled_row", true, true, ScaleGroup::row, ScaleGroup::row},
                                     {"scaled_block", true, true, ScaleGroup::strip, ScaleGroup::square}};
 
+// Weights stored in 8 and 4 bits, x as it comes and in 8 bits.
+const OperandForm quantized_forms[] = {
+    {.name = "int8_row", .quantization = {8, 0}},
+    {.name = "int8_groups", .quantization = {8, 32, true}},
+    {.name = "int4_groups", .quantization = {4, 32}},
+    {.name = "int4_zero_points", .quantization = {4, 64, true}},
+    {.name = "int4_row", .quantization = {4, 0, true}},
+    {.name = "int8_dynamic", .quantization = {8, 0}, .input = InputQuantization::dynamic},
+    {.name = "int8_dynamic_groups", .quantization = {8, 128, true}, .input = InputQuantization::dynamic},
+    {.name = "int4_dynamic", .quantization = {4, 16}, .input = InputQuantization::dynamic},
+    {.name = "int8_static", .quantization = {8, 0}, .input = InputQuantization::fixed}};
+
 // "linear/dense+bias/stride/x_sliced/f32/10x64x48".
 std::string name_of(const LinearSpec& spec) {
     std::ostringstream text;
@@ -50,6 +62,14 @@ double sum_roundoff(DType dtype, std::int64_t terms) {
     const double sums_in = unit_roundoff(dtype == DType::float64 ? at::kDouble : at::kFloat);
     return std::max(unit_roundoff(to_scalar_type(dtype)),
                     sums_in * 0.5 * std::sqrt(static_cast<double>(terms) / 6.0));
+}
+
+// In the numbers that the quantized weight asks for, which are float32's.
+Tensors quantized_reference(const OperandForm& form, const QuantizedWeight& weight, const Tensors& inputs) {
+    const auto type = inputs[0].scalar_type();
+    const bool rounds = form.input != InputQuantization::none;
+    const at::Tensor x = rounds ? reference::requantized_input(inputs[0], weight.input_scale) : inputs[0];
+    return {reference::linear(x.to(type), reference::dequantized(weight).to(type), inputs[2])};
 }
 
 Tensors reference_of(const LinearSpec& spec, const Tensors& inputs) {
@@ -108,7 +128,15 @@ Operation make_operation(const LinearSpec& spec, const VerifyOptions& options, c
     const auto calls =
         std::make_shared<LinearCalls>(spec, operation.inputs, operation.grad_outputs[0], variation);
     operation.others = calls->operands();
-    operation.reference = [spec](const Tensors& inputs) { return reference_of(spec, inputs); };
+    if (spec.form.quantized()) {
+        operation.exact = true;
+        const auto weight = quantized_weight(spec.form, operation.inputs[1]);
+        operation.reference = [form = spec.form, weight](const Tensors& inputs) {
+            return quantized_reference(form, weight, inputs);
+        };
+    } else {
+        operation.reference = [spec](const Tensors& inputs) { return reference_of(spec, inputs); };
+    }
     operation.forward = [calls](void* component, const Tensors& inputs, Saved* saved) {
         return calls->forward(*static_cast<Linear*>(component), inputs, saved);
     };
@@ -122,8 +150,17 @@ Operation make_operation(const LinearSpec& spec, const VerifyOptions& options, c
 
 // Autograd follows neither forms of a component's own nor casts to 8 bits.
 bool can_have_gradient(const LinearSpec& spec, const Facts& facts) {
+    if (spec.form.quantized()) return false;
     const bool opaque = spec.prepared || spec.form.operands_scaled;
     return opaque ? facts.gradient == GradientMode::kernel : has_gradient(facts);
+}
+
+void ask_for_quantized(LinearRequest& request, const OperandForm& form) {
+    request.weight_format = WeightFormat::quantized;
+    request.weight_bits = form.quantization.bits;
+    request.weight_group = form.quantization.group;
+    request.zero_points = form.quantization.zero_points;
+    request.input_quantization = form.input;
 }
 
 OperationCase make_case(LinearSpec spec, const Facts& facts, const VerifyOptions& options) {
@@ -133,6 +170,7 @@ OperationCase make_case(LinearSpec spec, const Facts& facts, const VerifyOptions
     request->dtype = request->weight_dtype = spec.form.request_scaled ? DType::float8_e4m3fn : spec.dtype;
     request->output_dtype = spec.dtype;
     request->weight_format = spec.form.request_scaled ? WeightFormat::scaled : WeightFormat::dense;
+    if (spec.form.quantized()) ask_for_quantized(*request, spec.form);
     request->device = options.device;
     request->phase = spec.needs ? Phase::train : Phase::eval;
     request->needs_grad = spec.needs;
@@ -168,6 +206,20 @@ public:
         }
         with("infinity", [](LinearSpec& s) { s.infinity = true; });
         if (base_.dtype == DType::float32) with("tf32", [](LinearSpec& s) { s.tf32 = true, s.in = 300; });
+    }
+
+    void add_quantized() {
+        with("plain", [](LinearSpec&) {});
+        for (const std::int64_t rows : {0, 1, 2, 7, 8, 9, 130})
+            with("shape", [&](LinearSpec& s) { s.rows = rows; });
+        for (const std::int64_t in : {1, 7, 129, 1100}) with("in", [&](LinearSpec& s) { s.in = in; });
+        for (const std::int64_t out : {1, 7, 129}) with("out", [&](LinearSpec& s) { s.out = out; });
+        with("one_row", [](LinearSpec& s) { s.rows = 1, s.in = 1100, s.out = 131, s.threads = 2; });
+        with("threads", [](LinearSpec& s) { s.rows = 130, s.in = 300, s.out = 257, s.threads = 2; });
+        with("deterministic", [](LinearSpec& s) { s.deterministic = true; });
+        with("nan", [](LinearSpec& s) { s.nan = true; });
+        with("stride/x_sliced", [](LinearSpec& s) { s.x = Placement::sliced; });
+        with("stride/x_permuted", [](LinearSpec& s) { s.x = Placement::permuted; });
     }
 
     // What every form of the operands has.
@@ -220,12 +272,17 @@ void add_cases(std::vector<OperationCase>& cases, const LinearSpec& base, const 
                const VerifyOptions& options) {
     const auto make = [&](const LinearSpec& spec) { return make_case(spec, facts, options); };
     Specs specs(base);
-    base.form.operands_scaled ? specs.add_products() : specs.add_all();
+    if (base.form.quantized())
+        specs.add_quantized();
+    else
+        base.form.operands_scaled ? specs.add_products() : specs.add_all();
     for (const LinearSpec& spec : specs.all) {
+        // Of a weight that is rounded to 0, infinity makes NaN.
+        if (spec.infinity && facts.accuracy_bound > 0.0) continue;
         if (spec.only.empty() || can_have_gradient(spec, facts)) cases.push_back(make(spec));
     }
     for (const bool prepared : {false, true}) {
-        if (prepared && base.form.operands_scaled) continue;
+        if (prepared && (base.form.operands_scaled || base.form.quantized())) continue;
         LinearSpec few = base, many = base;
         few.prepared = many.prepared = prepared;
         many.rows = 130;
@@ -244,6 +301,10 @@ std::vector<OperationCase> listed_cases(KindTraits<Kind::linear>, const Facts& f
             base.dtype = dtype;
             base.bias = bias;
             add_cases(cases, base, facts, options);
+            for (const OperandForm& form : quantized_forms) {
+                base.form = form;
+                if (dtype != DType::float64) add_cases(cases, base, facts, options);
+            }
             if (dtype != DType::bfloat16) continue;
             for (const OperandForm& form : scaled_forms) {
                 base.form = form;
@@ -261,6 +322,9 @@ OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& fact
     spec.dtype = draw.one_of(options.dtypes);
     if (spec.dtype == DType::bfloat16 && draw.chance(0.5))
         spec.form = draw.one_of(std::vector<OperandForm>(std::begin(scaled_forms), std::end(scaled_forms)));
+    else if (spec.dtype != DType::float64 && draw.chance(0.4))
+        spec.form =
+            draw.one_of(std::vector<OperandForm>(std::begin(quantized_forms), std::end(quantized_forms)));
     spec.bias = draw.chance(0.5);
     spec.in = draw.size(1, 1500);
     spec.out = draw.size(1, 1500);
@@ -269,15 +333,17 @@ OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& fact
         return draw.special(0.25) ? draw.one_of({Placement::permuted, Placement::sliced, Placement::stepped})
                                   : Placement::dense;
     };
-    if (!spec.form.operands_scaled) {
+    if (spec.form.quantized()) {
+        spec.x = placement();
+    } else if (!spec.form.operands_scaled) {
         spec.x = placement();
         spec.weight = placement();
         spec.gradient = placement();
     } else {
         spec.scaled = placement();
     }
-    spec.prepared = !spec.form.operands_scaled && draw.special(0.4);
-    spec.tf32 = spec.dtype == DType::float32 && draw.special(0.1);
+    spec.prepared = !spec.form.operands_scaled && !spec.form.quantized() && draw.special(0.4);
+    spec.tf32 = spec.dtype == DType::float32 && !spec.form.quantized() && draw.special(0.1);
     spec.needs = !draw.special(0.2);
     spec.deterministic = draw.special(0.15);
     if (draw.special(0.2)) spec.threads = 2;

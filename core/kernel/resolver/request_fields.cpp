@@ -29,17 +29,17 @@ std::string mask_text(MaskSet masks) {
     return text.empty() ? "none" : text;
 }
 
-// Is the field off, so that a description can leave it out?
+}  // namespace
+
 bool is_off(const FieldValue& value) {
     if (const auto* flag = std::get_if<bool>(&value)) return !*flag;
     if (const auto* real = std::get_if<double>(&value)) return *real == 0.0;
     if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole == 0;
     if (const auto* masks = std::get_if<MaskSet>(&value)) return masks->empty();
     if (const auto* range = std::get_if<Range>(&value)) return range->max == 0;
+    if (const auto* input = std::get_if<InputQuantization>(&value)) return *input == InputQuantization::none;
     return false;
 }
-
-}  // namespace
 
 std::vector<Field> fields(Kind kind, const Request& request) {
     std::vector<Field> list;

@@ -11,8 +11,9 @@
 
 namespace switchyard::resolver {
 
-using FieldValue = std::variant<bool, std::int64_t, double, Range, DType, Device, Layout, Phase, MaskSet,
-                                NormKind, ActivationKind, OptimizerKind, WeightFormat, LossKind>;
+using FieldValue =
+    std::variant<bool, std::int64_t, double, Range, DType, Device, Layout, Phase, MaskSet, NormKind,
+                 ActivationKind, OptimizerKind, WeightFormat, LossKind, InputQuantization>;
 
 struct Field {
     std::string_view name;  // of the member, as it stands in reasons: "head_dim"
@@ -29,6 +30,9 @@ void set_field(Kind kind, Request& request, std::string_view name, const FieldVa
 std::shared_ptr<Request> clone(Kind kind, const Request& request);
 
 bool equal(Kind kind, const Request& a, const Request& b);
+
+// Is the field off, so that a description can leave it out?
+bool is_off(const FieldValue& value);
 
 // "12", "1..512", "float32", "causal+key_lengths" ("none" for an empty set), "yes", "no".
 std::string to_text(const FieldValue& value);

@@ -21,16 +21,14 @@ bool counts_as_it_is(std::string_view field) {
 // Empty: off, or no part of the class.
 std::string text_of(const Field& field) {
     const std::string name(field.name);
-    if (const auto* flag = std::get_if<bool>(&field.value)) return *flag ? name : "";
+    if (is_off(field.value)) return "";
+    if (std::holds_alternative<bool>(field.value)) return name;
     if (const auto* real = std::get_if<double>(&field.value)) return *real > 0.0 ? name : "";
-    if (const auto* masks = std::get_if<MaskSet>(&field.value))
-        return masks->empty() ? "" : name + " " + to_text(field.value);
     if (const auto* whole = std::get_if<std::int64_t>(&field.value)) {
         const auto counted = counts_as_it_is(field.name) ? *whole : power_of_two(*whole);
-        return *whole == 0 ? "" : name + " " + std::to_string(counted);
+        return name + " " + std::to_string(counted);
     }
     if (const auto* range = std::get_if<Range>(&field.value)) {
-        if (range->max == 0) return "";
         if (counts_as_it_is(field.name)) return name + " " + to_text(field.value);
         return name + " " + std::to_string(power_of_two(range->max));
     }

@@ -82,6 +82,7 @@ TEST_CASE("the listed order of virtual functions is that of the vtables") {
     CHECK(slot_of(&Linear::input_gradient) == listed("Linear", "input_gradient"));
     CHECK(slot_of(&Linear::weight_gradient) == listed("Linear", "weight_gradient"));
     CHECK(slot_of(&Linear::prepare) == listed("Linear", "prepare"));
+    CHECK(slot_of(&Linear::prepare_quantized) == listed("Linear", "prepare_quantized"));
     CHECK(slot_of(&SampleSource::size) == listed("SampleSource", "size"));
     CHECK(slot_of(&SampleSource::length) == listed("SampleSource", "length"));
     CHECK(slot_of(&SampleSource::target_length) == listed("SampleSource", "target_length"));
@@ -95,7 +96,7 @@ TEST_CASE("no listed function is missing from the check above") {
     CHECK(functions_of("Optimizer") == 5);
     CHECK(functions_of("Precision") == 13);
     CHECK(functions_of("DataLoader") == 7);
-    CHECK(functions_of("Linear") == 5);
+    CHECK(functions_of("Linear") == 6);
     CHECK(functions_of("SampleSource") == 4);
 }
 

@@ -11,6 +11,7 @@
 #include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/numeric.h>
+#include <switchyard/reference/quantized_weight.h>
 
 #include "component.h"
 
@@ -24,6 +25,10 @@ using reference::wide;
 // Which value of a scale's dimension each of `size` values has.
 at::Tensor blocks(std::int64_t size) { return at::arange(size, at::kLong).div(scale_block, "floor"); }
 
+struct QuantizedForm {
+    at::Tensor weight_OI, input_scale;
+};
+
 class LinearSample final : public Linear {
 public:
     explicit LinearSample(const CreateInfo& info)
@@ -34,6 +39,7 @@ public:
     at::Tensor input_gradient(const LinearOperand& grad, const LinearWeight& weight) override;
     at::Tensor weight_gradient(const LinearOperand& grad, const LinearOperand& x) override;
     PreparedWeight prepare(const at::Tensor& weight_OI, bool for_gradient) override;
+    PreparedWeight prepare_quantized(const QuantizedWeight& weight) override;
 
 private:
     bool is(const char* name) const { return mutation_.is(name); }
@@ -76,6 +82,8 @@ at::Tensor LinearSample::meant(const LinearOperand& operand) const {
 }
 
 at::Tensor LinearSample::weight_OI(const LinearWeight& weight) const {
+    if (weight.prepared != nullptr && request_.weight_format == WeightFormat::quantized)
+        return wide(static_cast<const QuantizedForm*>(weight.prepared->form.get())->weight_OI);
     if (weight.prepared != nullptr)
         return wide(static_cast<const at::Tensor*>(weight.prepared->form.get())->t());
     if (is("ignores_weight_scale") && weight.operand.scaled()) return weight.operand.values.to(at::kFloat);
@@ -134,7 +142,14 @@ at::Tensor LinearSample::forward(const LinearOperand& x, const LinearWeight& wei
     last_weight_ = w_OI.detach();
     const bool square = w_OI.size(0) == w_OI.size(1);
     const at::Tensor w_IO = is("square_weight_as_it_is") && square ? w_OI : w_OI.t();
-    const at::Tensor y_RO = with_bias(product(meant(x), w_IO, result_type(x)), bias);
+    at::Tensor x_RI = meant(x);
+    if (request_.input_quantization != InputQuantization::none && !is("leaves_input_as_it_is")) {
+        const auto& scale = static_cast<const QuantizedForm*>(weight.prepared->form.get())->input_scale;
+        x_RI = wide(reference::requantized_input(x_RI, is("one_scale_for_all_rows") && x_RI.numel() > 0
+                                                           ? x_RI.abs().amax().to(at::kFloat) / 127.0
+                                                           : scale));
+    }
+    const at::Tensor y_RO = with_bias(product(x_RI, w_IO, result_type(x)), bias);
     if (!is("not_counted")) executed(is("undeclared_variant") ? "fast" : "");
     if (is("counted_twice")) executed();
     return finished(y_RO, x);
@@ -160,6 +175,19 @@ at::Tensor LinearSample::weight_gradient(const LinearOperand& grad, const Linear
     if (!is("keeps_gradient")) return gradient;
     if (!kept_gradient_.defined()) kept_gradient_ = at::empty(gradient.sizes(), gradient.options());
     return kept_gradient_.copy_(gradient);
+}
+
+PreparedWeight LinearSample::prepare_quantized(const QuantizedWeight& weight) {
+    QuantizedWeight read = weight;
+    if (is("forgets_zero_points")) read.zero_points.reset();
+    if (is("first_scale_for_all") && read.groups() > 1)
+        read.scales = read.scales.narrow(1, 0, 1).expand_as(read.scales);
+    if (is("halves_swapped") && read.bits() == 4)
+        read.values = read.values.div(16, "floor") + read.values.remainder(16) * 16;
+    const auto form = std::make_shared<QuantizedForm>(QuantizedForm{
+        reference::dequantized(read), is("forgets_input_scale") ? at::Tensor() : read.input_scale});
+    return {form, is("form_of_bytes_unknown") ? 0 : static_cast<std::int64_t>(form->weight_OI.nbytes()),
+            !is("quantized_beside_form")};
 }
 
 PreparedWeight LinearSample::prepare(const at::Tensor& weight_OI, bool for_gradient) {

@@ -119,6 +119,25 @@ TEST_CASE("mutants of linear layers are caught: scaled operands") {
     expect_caught(test::linear_entry, mutants);
 }
 
+TEST_CASE("mutants of linear layers are caught: quantized weights") {
+    const Mutant mutants[] = {
+        {"forgets_zero_points", "int8_groups/plain/", "wrong_output"},
+        {"forgets_zero_points", "int4_row/plain/", "wrong_output"},
+        {"first_scale_for_all", "int4_groups/plain/", "wrong_output"},
+        {"halves_swapped", "int4_groups/plain/", "wrong_output"},
+        {"leaves_input_as_it_is", "int8_dynamic/plain/", "wrong_output"},
+        {"leaves_input_as_it_is", "int8_static/plain/", "wrong_output"},
+        {"one_scale_for_all_rows", "int8_dynamic/plain/", "wrong_output"},
+        {"forgets_input_scale", "int8_static/plain/", "wrong_output"},
+        {"form_of_bytes_unknown", "int8_row/plain/", "wrong_form"},
+        {"quantized_beside_form", "int8_row/plain/", "wrong_form"},
+        {"last_column_past_1024", "int4_groups/in/", "wrong_output"},
+        {"assumes_dense", "int8_row/stride/x_permuted/", "wrong_strides"},
+        {"nan_to_num", "int8_dynamic/nan/", "nan"},
+    };
+    expect_caught(test::linear_entry, mutants);
+}
+
 TEST_CASE("mutants of linear layers are caught: memory and manners") {
     const Mutant mutants[] = {
         {"writes_into_x", "/plain/", "modified_input"},

@@ -33,6 +33,11 @@ inline constexpr std::string_view computes_in_property = "computes_in.1";
 // cut into parts by shapes alone. The plan of a deterministic run names who does not promise it.
 inline constexpr std::string_view thread_counts_property = "thread_counts.1";
 
+// Of a linear component: what its prepared weights depend on besides the weight and for_gradient, in words.
+// Bindings of one component that answer alike are given each other's forms, so that phases share one. nullptr:
+// a form is its binding's alone.
+inline constexpr std::string_view weight_form_property = "weight_form.1";
+
 struct ComponentProperty {
     std::string_view id;
     const char* text;

@@ -44,7 +44,7 @@ inline constexpr InterfaceLayout interface_layouts[] = {
      "~ query storage compute tf32 quantize quantize_gradient begin_step end_step set_recompute loss_scale "
      "update state load"},
     {"DataLoader", "~ query start batches next position seek ready"},
-    {"Linear", "~ query forward input_gradient weight_gradient prepare"},
+    {"Linear", "~ query forward input_gradient weight_gradient prepare prepare_quantized"},
     {"SampleSource", "~ size length target_length get"},
 };
 static_assert(std::size(interface_layouts) == all_kinds.size() + 2,
@@ -252,6 +252,9 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::linear>) {
     digest.type<P>("PreparedWeight", {offsetof(P, form), offsetof(P, bytes), offsetof(P, replaces_weight)});
     using W = LinearWeight;
     digest.type<W>("LinearWeight", {offsetof(W, operand), offsetof(W, prepared)});
+    using Q = QuantizedWeight;
+    digest.type<Q>("QuantizedWeight", {offsetof(Q, values), offsetof(Q, scales), offsetof(Q, zero_points),
+                                       offsetof(Q, input_scale), offsetof(Q, in), offsetof(Q, group)});
 }
 
 constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>) {

@@ -164,12 +164,18 @@ struct LinearRequest : Request {
     WeightFormat weight_format = WeightFormat::dense;
     bool bias = false;
     bool tf32 = false;  // float32 operands may be rounded to TensorFloat-32
+    // Of a quantized weight alone; 0, false and none where it is another.
+    std::int64_t weight_bits = 0;   // 8 or 4
+    std::int64_t weight_group = 0;  // columns that share a scale; 0: all of a row
+    bool zero_points = false;
+    InputQuantization input_quantization = InputQuantization::none;
 
     template <class R, class F>
     static constexpr void each_field(R& r, F&& f) {
         f("rows", r.rows), f("in", r.in), f("out", r.out), f("weight_dtype", r.weight_dtype),
             f("output_dtype", r.output_dtype), f("weight_format", r.weight_format), f("bias", r.bias),
-            f("tf32", r.tf32);
+            f("tf32", r.tf32), f("weight_bits", r.weight_bits), f("weight_group", r.weight_group),
+            f("zero_points", r.zero_points), f("input_quantization", r.input_quantization);
     }
 };
 

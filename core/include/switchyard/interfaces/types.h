@@ -95,7 +95,11 @@ enum class OptimizerKind : std::uint8_t { adamw, adam, sgd, lion, lamb, muon };
 enum class OpClass : std::uint8_t { linear, attention, normalization, activation, loss, embedding, residual };
 
 // How a linear layer's operands come: linear.h.
-enum class WeightFormat : std::uint8_t { dense, scaled };
+enum class WeightFormat : std::uint8_t { dense, scaled, quantized };
+
+// In which numbers a linear layer with a quantized weight takes its input: as it comes, or in 8 bits with the
+// scale of each row (dynamic) or the one that the weight brings along (fixed: "static" in text).
+enum class InputQuantization : std::uint8_t { none, dynamic, fixed };
 
 // Parts of a mask that a request can ask for; a request holds a set of them. Their data and exact meaning:
 // mask.h.
@@ -147,7 +151,9 @@ template <>
 inline constexpr std::array<std::string_view, 7> names<OpClass>{
     "linear", "attention", "normalization", "activation", "loss", "embedding", "residual"};
 template <>
-inline constexpr std::array<std::string_view, 2> names<WeightFormat>{"dense", "scaled"};
+inline constexpr std::array<std::string_view, 3> names<WeightFormat>{"dense", "scaled", "quantized"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<InputQuantization>{"none", "dynamic", "static"};
 template <>
 inline constexpr std::array<std::string_view, 9> names<MaskKind>{
     "causal", "key_lengths",   "documents", "sliding_window", "prefix",

@@ -1,9 +1,13 @@
 #include "core/kernel/runtime/operations/linear_op.h"
 
 #include <array>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include <ATen/core/grad_mode.h>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/linear.h>
 #include "core/kernel/runtime/operations/bias_gradient.h"
@@ -48,13 +52,23 @@ struct LinearGrads {
 struct LinearCall {
     LinearContext context;
     const LinearRequest* request;  // the binding's
-    const void* user;              // likewise: whose forms of weights are kept
+    const void* user;              // whose forms of weights are kept
 
     bool scales() const { return request->weight_format == WeightFormat::scaled; }
+    bool quantized() const { return request->weight_format == WeightFormat::quantized; }
     at::ScalarType dense_dtype() const {
         return to_scalar_type(scales() ? request->output_dtype : request->dtype);
     }
 };
+
+StepWeights::Weight quantized_weight(Linear& component, const LinearCall& call) {
+    return call.context.weights->quantized(call.context.quantized, call.user, [&](const QuantizedWeight& w) {
+        PreparedWeight made = component.prepare_quantized(w);
+        if (made.form == nullptr)
+            throw std::runtime_error(call.context.site->name + ": made no form of a quantized weight");
+        return made;
+    });
+}
 
 StepWeights::Weight dense_weight(Linear& component, const LinearCall& call, const at::Tensor& weight) {
     return call.context.weights->weight(weight, call.dense_dtype(), call.user, [&](const at::Tensor& values) {
@@ -71,7 +85,12 @@ at::Tensor dense_forward(Linear& component, const LinearInputs& inputs, const Li
     if (call.context.policy && !call.scales()) call.context.policy->count_dense();
     const auto dtype = call.dense_dtype();
     const at::Tensor x = in_dtype(inputs.x, dtype);
-    if (at::GradMode::is_enabled()) {  // autograd follows the casts, and so they are made in each call
+    if (call.quantized()) {
+        const auto weight = quantized_weight(component, call);
+        return component.forward({rows_of(x)}, given(weight), call.context.weights->cast(inputs.bias, dtype));
+    }
+    // Where autograd follows the casts, they are made in each call.
+    if (at::GradMode::is_enabled() && call.request->needs_grad) {
         const at::Tensor weight_OI = in_dtype(inputs.weight, dtype);
         return component.forward({rows_of(x)}, {{weight_OI}}, in_dtype(inputs.bias, dtype));
     }
@@ -104,12 +123,13 @@ at::Tensor forward(Linear& component, const LinearInputs& inputs, const LinearCa
     const at::Tensor y_RO = scaled ? scaled_forward(component, inputs, operands, saved)
                                    : dense_forward(component, inputs, call, saved);
     const auto dtype = scaled ? to_scalar_type(call.request->output_dtype) : call.dense_dtype();
-    const bool fits = y_RO.defined() && y_RO.dim() == 2 && y_RO.size(1) == inputs.weight.size(0) &&
-                      y_RO.numel() * inputs.x.size(-1) == inputs.x.numel() * inputs.weight.size(0) &&
+    const auto out = call.request->out;
+    const bool fits = y_RO.defined() && y_RO.dim() == 2 && y_RO.size(1) == out &&
+                      y_RO.numel() * inputs.x.size(-1) == inputs.x.numel() * out &&
                       (y_RO.scalar_type() == dtype || (scaled && y_RO.scalar_type() == at::kFloat));
     if (!fits) throw std::runtime_error(call.context.site->name + ": returned a y that is not [rows, out]");
     auto sizes = inputs.x.sizes().vec();
-    sizes.back() = inputs.weight.size(0);
+    sizes.back() = out;
     return in_dtype(y_RO, dtype).reshape(sizes);
 }
 
@@ -170,6 +190,8 @@ struct LinearTraits {
         return {std::move(made.x), in_dtype(made.weight, saved[1].scalar_type()), std::move(made.bias)};
     }
     static Tensors reference(const Inputs& inputs, const Params& call) {
+        if (call.quantized())
+            throw std::logic_error(call.context.site->name + ": a quantized weight has no gradient");
         return {reference::linear(in_dtype(inputs.x, call.dense_dtype()), inputs.weight, inputs.bias)};
     }
     static std::uint64_t versions(const Params&) { return 0; }
@@ -178,14 +200,19 @@ struct LinearTraits {
 void check(const Binding<Linear>& binding, const LinearInputs& in, const LinearContext& context) {
     const LinearRequest& request = binding.request();
     const std::string& name = context.site->name;
-    require(binding, in.x.defined() && in.weight.defined() && in.x.dim() >= 1 && in.weight.dim() == 2, name,
-            ": x [..., in] and weight [out, in] are needed");
-    if (in.weight.size(0) != request.out || in.weight.size(1) != request.in) [[unlikely]] {
+    const bool quantized = request.weight_format == WeightFormat::quantized;
+    require(binding, in.x.defined() && in.x.dim() >= 1, name, ": x [..., in] is needed");
+    require(binding, quantized == (context.quantized != nullptr), name,
+            quantized ? ": the quantized weight is missing" : ": bound for weights that are not quantized");
+    require(binding, quantized != in.weight.defined(), name,
+            quantized ? ": a quantized weight comes alone" : ": weight [out, in] is needed");
+    if (!quantized && (in.weight.dim() != 2 || in.weight.size(0) != request.out ||
+                       in.weight.size(1) != request.in)) [[unlikely]] {
         refuse(binding, name, ": weight is ", in.weight.sizes(), ", bound for [", request.out, ", ",
                request.in, "]");
     }
     if (in.x.size(-1) != request.in) [[unlikely]] {
-        refuse(binding, name, ": weight ", in.weight.sizes(), " does not fit x ", in.x.sizes());
+        refuse(binding, name, ": weight [", request.out, ", ", request.in, "] does not fit x ", in.x.sizes());
     }
     require_within(binding, "rows", in.x.numel() / std::max<std::int64_t>(request.in, 1), request.rows);
     if (in.bias.defined() && (in.bias.dim() != 1 || in.bias.size(0) != request.out)) [[unlikely]] {
@@ -195,17 +222,52 @@ void check(const Binding<Linear>& binding, const LinearInputs& in, const LinearC
             ": a bias is given, bound for calls without it");
 }
 
+// One address for all bindings of a component whose forms of weights are the same.
+const void* user_of(const Binding<Linear>& binding) {
+    const char* form = binding.answer(weight_form_property);
+    if (form == nullptr) return &binding;
+    static std::mutex mutex;
+    static std::set<std::string> known;
+    const std::lock_guard<std::mutex> lock(mutex);
+    const char* use = binding.request().needs_grad ? ", for gradients: " : ": ";
+    return &*known.insert(binding.plugin() + "/" + binding.component() + use + form).first;
+}
+
 }  // namespace
 
 LinearOp::LinearOp(const LoadedComponent& loaded, BindingInfo info, const resolver::Composed& composed)
-    : binding_(std::make_shared<Binding<Linear>>(loaded, std::move(info))) {
+    : binding_(std::make_shared<Binding<Linear>>(loaded, std::move(info))), user_(user_of(*binding_)) {
     check_binding(*binding_, composed, {});
+}
+
+bool LinearOp::settle(const at::Tensor& weight, const LinearContext& context) const {
+    const LinearCall call{context, &binding_->request(), user_};
+    if (call.scales() || call.request->needs_grad) return false;
+    const PlaceScope place([&] { return context.site->name; });
+    return binding_->run("linear.prepare", [&] {
+        Linear& component = binding_->interface();
+        if (call.quantized()) return quantized_weight(component, call).prepared.form != nullptr;
+        return context.weights->settle(weight, call.dense_dtype(), user_, [&](const at::Tensor& values) {
+            return component.prepare(values, false);
+        });
+    });
+}
+
+std::int64_t LinearOp::form_bytes(const at::Tensor& weight, const LinearContext& context) const {
+    const LinearCall call{context, &binding_->request(), user_};
+    if (call.scales()) return 0;
+    return binding_->run("linear.prepare", [&] {
+        Linear& component = binding_->interface();
+        const auto made =
+            call.quantized() ? quantized_weight(component, call) : dense_weight(component, call, weight);
+        return made.prepared.form != nullptr && made.prepared.replaces_weight ? made.prepared.bytes : 0;
+    });
 }
 
 at::Tensor LinearOp::operator()(const LinearInputs& inputs, const LinearContext& context) const {
     check(*binding_, inputs, context);
     const PlaceScope place([&] { return context.site->name; });
-    const LinearCall call{context, &binding_->request(), binding_.get()};
+    const LinearCall call{context, &binding_->request(), user_};
     Tensors outputs;
     runtime::call<LinearTraits>(binding_, inputs, call, outputs);
     return std::move(outputs[0]);

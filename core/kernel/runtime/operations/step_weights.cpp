@@ -16,8 +16,12 @@ StepWeights::Weight made_of(const at::Tensor& parameter, at::ScalarType dtype,
 StepWeights::Weight StepWeights::weight(const at::Tensor& parameter, at::ScalarType dtype, const void* user,
                                         const Prepare& prepare) {
     if (!parameter.defined()) return {};
-    if (parameter.is_inference()) return made_of(parameter, dtype, prepare);
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (!lasting_.empty()) {
+        const auto found = lasting_.find({parameter.unsafeGetTensorImpl(), user});
+        if (found != lasting_.end()) return found->second.weight;
+    }
+    if (parameter.is_inference()) return made_of(parameter, dtype, prepare);
     auto& held = held_[{parameter.const_data_ptr(), user}];
     const bool same = held.source.defined() && held.version == parameter._version() && held.dtype == dtype &&
                       held.source.sizes() == parameter.sizes() &&
@@ -29,6 +33,24 @@ StepWeights::Weight StepWeights::weight(const at::Tensor& parameter, at::ScalarT
 at::Tensor StepWeights::cast(const at::Tensor& parameter, at::ScalarType dtype) {
     if (!parameter.defined() || parameter.scalar_type() == dtype) return parameter;
     return weight(parameter, dtype, nullptr, nullptr).values;
+}
+
+StepWeights::Weight StepWeights::quantized(const std::shared_ptr<const QuantizedWeight>& weight,
+                                           const void* user, const PrepareQuantized& prepare) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& lasting = lasting_[{weight.get(), user}];
+    if (lasting.weight.prepared.form == nullptr) lasting = {weight, {{}, prepare(*weight)}};
+    return lasting.weight;
+}
+
+bool StepWeights::settle(const at::Tensor& parameter, at::ScalarType dtype, const void* user,
+                         const Prepare& prepare) {
+    const auto made = weight(parameter, dtype, user, prepare);
+    if (made.prepared.form == nullptr || !made.prepared.replaces_weight) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lasting_[{parameter.unsafeGetTensorImpl(), user}] = {std::make_shared<const at::Tensor>(parameter), made};
+    held_.erase({parameter.const_data_ptr(), user});
+    return true;
 }
 
 void StepWeights::forget() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -31,7 +32,17 @@ public:
     // The same of what is not prepared: a bias, which may be undefined.
     at::Tensor cast(const at::Tensor& parameter, at::ScalarType dtype);
 
-    // Forgets all: parameters may change now in ways that no version counter shows.
+    // The form of a quantized weight for `user`, made once in all; its tensors are looked at only then.
+    using PrepareQuantized = std::function<PreparedWeight(const QuantizedWeight& weight)>;
+    Weight quantized(const std::shared_ptr<const QuantizedWeight>& weight, const void* user,
+                     const PrepareQuantized& prepare);
+
+    // Makes the form of a parameter that will not change any more. True where it replaces the weight: its
+    // values are not read again then by this user, and may go.
+    bool settle(const at::Tensor& parameter, at::ScalarType dtype, const void* user, const Prepare& prepare);
+
+    // Forgets all of parameters that were not settled: they may change now in ways that no version counter
+    // shows.
     void forget();
 
 private:
@@ -42,8 +53,15 @@ private:
         Weight weight;
     };
 
+    struct Lasting {
+        std::shared_ptr<const void> source;  // keeps the object from being somebody else's
+        Weight weight;
+    };
+    using Key = std::pair<const void*, const void*>;
+
     std::mutex mutex_;
-    std::map<std::pair<const void*, const void*>, Held> held_;  // by memory and user
+    std::map<Key, Held> held_;        // by memory and user
+    std::map<Key, Lasting> lasting_;  // by tensor or quantized weight, and user
 };
 
 }  // namespace switchyard::runtime

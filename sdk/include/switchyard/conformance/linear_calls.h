@@ -10,6 +10,7 @@
 #include <switchyard/conformance/scaled_operand.h>
 #include <switchyard/conformance/values.h>
 #include <switchyard/interfaces/linear.h>
+#include <switchyard/reference/quantized_weight.h>
 
 namespace switchyard::conformance {
 
@@ -19,6 +20,10 @@ struct OperandForm {
     bool request_scaled = false;                                     // WeightFormat::scaled
     bool operands_scaled = false;                                    // else dense ones, in the output's dtype
     ScaleGroup x = ScaleGroup::tensor, weight = ScaleGroup::tensor;  // x: of gradients, too
+    reference::WeightQuantization quantization{.bits = 0};           // bits 0: the weight is not quantized
+    InputQuantization input = InputQuantization::none;               // with a quantized weight
+
+    bool quantized() const { return quantization.bits != 0; }
 };
 
 struct LinearSpec {
@@ -37,6 +42,10 @@ struct LinearSpec {
     bool deterministic = false;
     int threads = 1;
 };
+
+// The weight that a quantized case means, of a dense one [out, in]: what its products are held against is the
+// weight that this stands for, with the input in the numbers that it asks for.
+QuantizedWeight quantized_weight(const OperandForm& form, const at::Tensor& weight_OI);
 
 // The calls on x [R, I], weight [O, I] and bias [O], inputs 0, 1 and 2. With prepared weights there are two
 // outputs, y and that of -weight, whose form is made before either is multiplied.
@@ -68,11 +77,14 @@ private:
     const Both& both_of(const at::Tensor& dense, OperandRole role);
     const Held& held(Linear& component, const at::Tensor& weight);
     LinearWeight weight_of(Linear& component, const at::Tensor& weight);
+    at::Tensor quantized_forward(Linear& component, const Tensors& inputs);
 
     LinearSpec spec_;
     Variation variation_;
     std::list<Both> operands_;  // x, weight, the gradient; then what came in between
     std::list<Held> held_;
+    QuantizedWeight quantized_;
+    PreparedWeight of_quantized_;
 };
 
 }  // namespace switchyard::conformance

@@ -37,6 +37,8 @@ struct Operation {
     bool judged =
         true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
 
+    bool exact = false;  // also of a component that is Accuracy::reduced: its bound is of other cases
+
     int executions = 0;  // how often `forward` makes executed() be called; 0: at least once
     // For floors of outputs and of gradients, where it is more than that of their own dtype.
     double output_roundoff = 0.0, gradient_roundoff = 0.0;

@@ -59,6 +59,12 @@ inline void require_dense(Verdict& verdict, const LinearRequest& request) {
             "the dtype of x, " + std::string(name(request.dtype)), name(request.output_dtype));
 }
 
+// Quantized weights are not trained.
+inline void require_without_gradient(Verdict& verdict, const LinearRequest& request) {
+    REQUIRE(verdict, !request.needs_grad, Code::Gradient, "needs_grad", "false with a quantized weight",
+            "true", "train the model that was quantized, with int8/fake_quantized to get it used to it");
+}
+
 // Every mask that there was when the component was built: a later host may ask for one that it does not know.
 constexpr MaskSet known_masks = {MaskKind::causal,         MaskKind::key_lengths, MaskKind::documents,
                                  MaskKind::sliding_window, MaskKind::prefix,      MaskKind::alibi,

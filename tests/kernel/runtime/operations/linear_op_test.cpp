@@ -6,7 +6,9 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scalar_tensor.h>
 
+#include <switchyard/interfaces/component_property.h>
 #include <switchyard/reference/linear.h>
+#include <switchyard/reference/quantized_weight.h>
 #include "core/kernel/runtime/operations/linear_op.h"
 
 #include "compare_gradients.h"
@@ -32,6 +34,7 @@ struct Seen {
 
 enum class Prepares { nothing, copy, instead };
 Prepares prepares = Prepares::nothing;
+const char* form_name = nullptr;
 
 class Plain final : public Linear {
 public:
@@ -56,6 +59,14 @@ public:
         seen.for_gradient = for_gradient;
         return {std::make_shared<const at::Tensor>(weight_OI.clone()), 8 * weight_OI.numel(),
                 prepares == Prepares::instead};
+    }
+    PreparedWeight prepare_quantized(const QuantizedWeight& weight) override {
+        ++seen.prepared;
+        const at::Tensor meant = reference::dequantized(weight);
+        return {std::make_shared<const at::Tensor>(meant), 4 * meant.numel(), true};
+    }
+    void* query(std::string_view id) override {
+        return component_property(id, {{weight_form_property, form_name}});
     }
 
 private:
@@ -223,6 +234,64 @@ TEST_CASE("what a policy quantizes is multiplied with its scales, and what it le
     CHECK(difference.outputs < 1e-6);
     CHECK(difference.gradients < 1e-6);
     CHECK(at.policy->binding().executed().calls() == std::map<std::string, std::uint64_t>{{"", 1}});
+}
+
+TEST_CASE("a quantized weight is prepared once, and calls come with its form alone") {
+    const FakeLinear fake(GradientMode::none);
+    const auto request = request_of(DType::float32, WeightFormat::quantized);
+    request->needs_grad = false;
+    const LinearOp linear = bound(fake, request);
+    LinearContext at = context();
+    const at::Tensor weight = leaf({4, 5}, 2).detach().to(at::kFloat), bias = leaf({4}, 3).detach();
+    const auto quantized = std::make_shared<QuantizedWeight>(reference::quantized(weight, {8, 0}));
+    at.quantized = quantized;
+    const at::Tensor meant = reference::dequantized(*quantized);
+    const at::Tensor x = leaf({2, 3, 5}, 1).detach();
+    CHECK(linear.settle({}, at));
+    quantized->values.reset();
+    for (int call = 0; call < 2; ++call) {
+        const at::Tensor y = linear({x, {}, bias}, at);
+        CHECK(y.allclose(reference::linear(x.to(at::kFloat), meant, bias)));
+    }
+    CHECK(seen.prepared == 1);
+    CHECK(seen.bias == at::kFloat);
+    for (const void* values : seen.weights) CHECK(values == nullptr);
+    const auto refused = [&](const LinearInputs& inputs, const LinearContext& in) {
+        try {
+            linear(inputs, in);
+        } catch (const std::invalid_argument& error) {
+            return std::string(error.what());
+        }
+        return std::string("nothing");
+    };
+    using switchyard::test::contains;
+    CHECK_THAT(refused({x, weight, {}}, at),
+               contains("encoder.0.attention.q: a quantized weight comes alone"));
+    CHECK_THAT(refused({x, {}, {}}, context()), contains("the quantized weight is missing"));
+}
+
+TEST_CASE("a weight that is settled is not read again, by no binding that has the same form") {
+    prepares = Prepares::instead;
+    form_name = GENERATE(static_cast<const char*>("int8"), static_cast<const char*>(nullptr));
+    const FakeLinear fake(GradientMode::none);
+    const auto request = request_of(DType::float64);
+    request->needs_grad = false;
+    const LinearOp prefill = bound(fake, request), decode = bound(fake, request);
+    const LinearContext at = context();
+    const at::Tensor x = leaf({3, 5}, 1).detach(), weight = leaf({4, 5}, 2).detach();
+    const at::Tensor expected = reference::linear(x, weight, {});
+    CHECK(prefill.settle(weight, at));
+    CHECK(decode.settle(weight, at));
+    CHECK(seen.prepared == (form_name == nullptr ? 2 : 1));
+    CHECK(seen.for_gradient == false);
+    weight.fill_(0.0);
+    at.weights->forget();
+    CHECK(prefill({x, weight, {}}, at).equal(expected));
+    CHECK(decode({x, weight, {}}, at).equal(expected));
+    prepares = Prepares::copy;
+    CHECK_FALSE(bound(fake, request).settle(leaf({4, 5}, 3).detach(), context()));
+    prepares = Prepares::nothing;
+    form_name = nullptr;
 }
 
 TEST_CASE("linear layers that do not fit are named") {

@@ -182,6 +182,8 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
          {{"generate", a.folder_of_run},
           {"generate", a.folder_of_run, "--from", a.texts},
           {"generate", a.folder_of_model},
+          {"generate", a.folder_of_run, "--draft", a.not_there},
+          {"generate", a.folder_of_run, "--prompt", "@" + a.not_there},
           {"generate", a.not_there}}},
         {"report",
          {{"report", a.folder_of_run, "--html", a.folder_of_run + "/page.html"}, {"report", a.not_there}}},

@@ -62,6 +62,11 @@ std::vector<Command> all_commands() {
           "switchyard generate downloaded/gpt2-xl --prompt @story.txt --draft downloaded/gpt2",
           "switchyard generate runs/german --from test.csv --text-column english --temperature 0 --jsonl "
           "german.jsonl"}},
+        {"embed",
+         "turn texts into vectors with an encoder",
+         {"switchyard embed downloaded/all-MiniLM-L6-v2 \"a moving, funny film\" --normalize",
+          "switchyard embed downloaded/all-MiniLM-L6-v2 --from reviews.csv --text-column review --normalize "
+          "--out reviews.npy"}},
         {"merge",
          "add an adapter of low rank to the model that it belongs to",
          {"switchyard merge runs/adapted merged/model",

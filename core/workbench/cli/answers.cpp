@@ -1,5 +1,8 @@
 #include "core/workbench/cli/answers.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "core/kernel/config/trainable.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/infer/generate.h"
@@ -24,17 +27,24 @@ std::optional<score::Metrics> score_answers(
     const std::function<bool()>& stop) {
     infer::GenerateOptions greedy;
     greedy.sampling.temperature = 0.0;
+    const auto rows =
+        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer(), true);
+    infer::Generator generator(session.config(), session.tokenizer(), *rows, greedy, {stop, {}});
     score::Bleu bleu;
     score::Chrf chrf;
-    std::int64_t done = 0;
-    for (const auto& [source, target] : pairs) {
+    const auto batch = static_cast<std::size_t>(session.config().batch.size);
+    for (std::size_t first = 0; first < pairs.size(); first += batch) {
+        const auto last = std::min(first + batch, pairs.size());
+        std::vector<std::string> sources;
+        for (auto i = first; i < last; ++i) sources.push_back(pairs[i].source);
+        const auto answers = generator.generate(sources);
         if (stop && stop()) return std::nullopt;
-        const auto answer = infer::generate(session.config(), session.plan(), session.model(),
-                                            session.tokenizer(), source, greedy);
-        const auto text = session.tokenizer().decode(answer.front().ids);
-        bleu.add(text, std::vector{target});
-        chrf.add(text, std::vector{target});
-        if (progress) progress(++done, static_cast<std::int64_t>(pairs.size()));
+        for (auto i = first; i < last; ++i) {
+            const auto& text = answers[i - first].front().text;
+            bleu.add(text, std::vector{pairs[i].target});
+            chrf.add(text, std::vector{pairs[i].target});
+        }
+        if (progress) progress(static_cast<std::int64_t>(last), static_cast<std::int64_t>(pairs.size()));
     }
     return score::Metrics{{"bleu", bleu.score()}, {"chrf", chrf.score()}};
 }

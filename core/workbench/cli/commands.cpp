@@ -55,11 +55,18 @@ std::vector<Command> all_commands() {
           "switchyard evaluate runs/german test.en --targets test.de --bleu"}},
         {"generate",
          "generate text with a trained language model",
-         {"switchyard generate runs/molecules --samples 100 --check-smiles",
-          "switchyard generate runs/newsgroups --prompt \"the space shuttle \" --max-tokens 100 --top-p 0.9",
-          "switchyard generate runs/german --prompt \"Two dogs are playing.\" --temperature 0",
+         {"switchyard generate runs/molecules --num-return 100 --check-smiles",
+          "switchyard generate runs/newsgroups --prompt \"the space shuttle \" --max-tokens 100 --top-p 0.9 "
+          "--stream",
+          "switchyard generate runs/german --prompt \"Two dogs are playing.\" --beam 4",
+          "switchyard generate downloaded/gpt2-xl --prompt @story.txt --draft downloaded/gpt2",
           "switchyard generate runs/german --from test.csv --text-column english --temperature 0 --jsonl "
           "german.jsonl"}},
+        {"embed",
+         "turn texts into vectors with an encoder",
+         {"switchyard embed downloaded/all-MiniLM-L6-v2 \"a moving, funny film\" --normalize",
+          "switchyard embed downloaded/all-MiniLM-L6-v2 --from reviews.csv --text-column review --normalize "
+          "--out reviews.npy"}},
         {"merge",
          "add an adapter of low rank to the model that it belongs to",
          {"switchyard merge runs/adapted merged/model",

@@ -48,15 +48,16 @@ bool has_label_scale(const std::string& folder) {
     return fs::exists(scale_file(folder), ignored);
 }
 
-config::TaskConfig task_of_folder(const std::string& folder) {
-    auto read = model::read_huggingface_task(folder + "/config.json");
+namespace {
+
+config::TaskConfig task_in(const std::string& folder, model::Heads heads) {
+    auto read = model::read_huggingface_task(folder + "/config.json", heads);
     if (!read.error.empty()) throw Failure(read.error);
     return std::move(read.task);
 }
 
-JobOptions job_of_folder(const std::string& folder, const JobOptions& given) {
+JobOptions job_of(const std::string& folder, const config::TaskConfig& task, const JobOptions& given) {
     const auto file = folder + "/config.json";
-    const auto task = task_of_folder(folder);
     const bool regression = task.kind == config::TaskKind::regression;
     const bool scaled = regression && has_label_scale(folder);
     JobOptions job{"", given.overrides, {}, given.trust, false};
@@ -71,6 +72,20 @@ JobOptions job_of_folder(const std::string& folder, const JobOptions& given) {
         if (const auto column = scaled_column(scale_file(folder)); !column.empty())
             imply(scale_file(folder), "data.label_column", config::toml_string(column));
     return job;
+}
+
+}  // namespace
+
+config::TaskConfig task_of_folder(const std::string& folder) {
+    return task_in(folder, model::Heads::expected);
+}
+
+JobOptions job_of_folder(const std::string& folder, const JobOptions& given) {
+    return job_of(folder, task_of_folder(folder), given);
+}
+
+JobOptions job_of_encoder(const std::string& folder, const JobOptions& given) {
+    return job_of(folder, task_in(folder, model::Heads::optional), given);
 }
 
 void require_head(const train::Session& session) {

@@ -20,6 +20,9 @@ config::TaskConfig task_of_folder(const std::string& folder);
 // nothing but config.json is read.
 JobOptions job_of_folder(const std::string& folder, const JobOptions& given);
 
+// The same for what needs no head: config.json may also name an encoder that has none, as BertModel.
+JobOptions job_of_encoder(const std::string& folder, const JobOptions& given);
+
 // Whether label_scale.json of a run lies in the folder: what the model answers is then standardized.
 bool has_label_scale(const std::string& folder);
 

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     attach(commands, "evaluate", cli::setup_evaluate);
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
+    attach(commands, "embed", cli::setup_embed);
     attach(commands, "merge", cli::setup_merge);
     attach(commands, "diagnose", cli::setup_diagnose);
     attach(commands, "config check", cli::setup_config_check);

@@ -1,134 +1,117 @@
 #include "core/workbench/infer/generate.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <utility>
 
 #include <ATen/core/grad_mode.h>
 
-#include <switchyard/reference/collate.h>
-#include "core/workbench/data/splitmix64.h"
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
+#include "core/workbench/infer/growing_text.h"
+#include "core/workbench/infer/logits/finite_logits.h"
+#include "core/workbench/infer/sample_rows.h"
+#include "core/workbench/infer/stop_texts.h"
+#include "core/workbench/infer/whole_rows.h"
 
 namespace switchyard::infer {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 bool answers(const config::Config& config) { return config.task.kind == config::TaskKind::seq2seq; }
 
-// What a sample begins with, and what it answers.
-struct Beginning {
-    Ids source;  // of the encoder; empty where there is none
-    Ids grown;   // what new tokens are put after
-};
-
-Beginning begin(const config::Config& config, const data::Tokenizer& tokenizer, const std::string& prompt) {
+// Those that mean nothing in a text, and what the model has logits of beyond the tokenizer.
+Forbidden forbidden_of(const data::Tokenizer& tokenizer) {
     const auto& special = tokenizer.specials();
-    auto ids = tokenizer.encode(prompt);
-    if (answers(config)) {
-        ids.push_back(special.eos);
-        return {std::move(ids), {special.pad}};
+    Forbidden forbidden{{}, tokenizer.size()};
+    for (const auto id : {special.pad, special.bos, special.unk, special.mask}) {
+        if (id >= 0 && id != special.eos) forbidden.tokens.push_back(id);
     }
-    if (special.bos >= 0) ids.insert(ids.begin(), special.bos);
-    return {{}, std::move(ids)};
+    return forbidden;
 }
 
-struct Growing {
-    std::int64_t index;
-    Ids ids;
-    data::SplitMix64 random;
-};
+// The rows of a request that gave such logits; of several sources it is not known which.
+std::vector<Beginning> rows_with(const GenerationRequest& request, const Ids& tokens) {
+    std::vector<Beginning> rows;
+    for (const auto& prompt : request.prompts) {
+        const auto& grown = prompt.grown;
+        if (grown.size() <= tokens.size() && std::equal(grown.begin(), grown.end(), tokens.begin()))
+            rows.push_back({prompt.source, tokens});
+    }
+    return rows;
+}
 
-class Writer {
+}  // namespace
+
+// The texts of a request while they come.
+class Generator::Texts {
 public:
-    Writer(const config::Config& config, const model::Model& model, const data::Tokenizer& tokenizer,
-           const GenerateOptions& options)
-        : config_(config), model_(model), tokenizer_(tokenizer), options_(options) {
-        context_.phase = Phase::eval;
-        params_.max_length = config.batch.max_length;
-        params_.pad_id = tokenizer.filling();
-        params_.pad_multiple = config.batch.pad_multiple;
-        params_.layout = config.batch.planned_layout();
+    Texts(const Generator& generator, const std::vector<std::string>& prompts)
+        : generator_(generator), prompts_(prompts), stops_(generator.options_.stop_texts) {}
+
+    // Asked after each token, by whatever chooses tokens.
+    bool ended(std::size_t prompt, std::size_t sample, const Ids& ids) {
+        // Beams are no texts that grow: each is looked at anew.
+        if (generator_.options_.beams > 0) {
+            auto text = begun(prompt);
+            text.update(ids);
+            return stops_.find(text.text(), text.begin_of_new()).has_value();
+        }
+        auto& one = of(prompt, sample);
+        one.text.update(ids);
+        const auto stop = stops_.find(one.text.text(), one.text.begin_of_new());
+        if (!stop) tell(one);
+        return stop.has_value();
     }
 
-    std::vector<Generated> write(const Beginning& beginning) {
-        const auto room = config_.batch.max_length - static_cast<std::int64_t>(beginning.grown.size()) + 1;
-        const auto limit = options_.max_tokens > 0 ? std::min(options_.max_tokens, room) : room;
-        std::vector<Generated> results(static_cast<std::size_t>(options_.samples));
-        for (std::int64_t first = 0; first < options_.samples; first += config_.batch.size) {
-            std::vector<Growing> growing;
-            const auto last = std::min(first + config_.batch.size, options_.samples);
-            for (auto i = first; i < last; ++i)
-                growing.push_back({i, beginning.grown, data::SplitMix64(options_.seed, i, 0)});
-            for (std::int64_t step = 0; step < limit && !growing.empty(); ++step)
-                grow(beginning.source, growing, results);
-        }
-        return results;
+    GeneratedText finished(std::size_t prompt, std::size_t sample, const Generated& generated) {
+        auto& one = of(prompt, sample);
+        one.text.update(generated.ids);
+        auto text = one.text.text();
+        if (const auto stop = stops_.find(text, one.text.begin_of_new())) text.resize(*stop);
+        const auto& piece = generator_.hooks_.piece;
+        if (piece) piece(text.substr(std::min(common(one, text), text.size())), true);
+        growing_.erase({prompt, sample});
+        return {std::move(text), static_cast<std::int64_t>(generated.ids.size()), generated.end,
+                generated.score};
     }
 
 private:
-    // One more token for each, and those that have ended leave.
-    void grow(const Ids& source, std::vector<Growing>& growing, std::vector<Generated>& results) const {
-        const auto logits = last_logits(source, growing);
-        std::vector<Growing> left;
-        for (std::size_t i = 0; i < growing.size(); ++i) {
-            auto& one = growing[i];
-            auto& result = results[static_cast<std::size_t>(one.index)];
-            const auto token = choose_token(logits[i], options_.sampling, one.random.share());
-            result.ended = token == tokenizer_.specials().eos;
-            if (result.ended) continue;
-            result.ids.push_back(token);
-            one.ids.push_back(token);
-            left.push_back(std::move(one));
-        }
-        growing = std::move(left);
+    struct One {
+        GrowingText text;
+        std::string told;  // in pieces
+    };
+
+    GrowingText begun(std::size_t prompt) const {
+        return answers(generator_.config_) ? GrowingText(generator_.tokenizer_)
+                                           : GrowingText(generator_.tokenizer_, prompts_[prompt]);
     }
 
-    // Of the next token of each, those that may not come at -inf.
-    std::vector<std::vector<double>> last_logits(const Ids& source,
-                                                 const std::vector<Growing>& growing) const {
-        std::vector<Sample> samples;
-        Ids indices;
-        for (const auto& one : growing) {
-            samples.push_back(source.empty() ? Sample{one.ids, {}, {}, {}, {}}
-                                             : Sample{source, {}, one.ids, {}, {}});
-            indices.push_back(one.index);
-        }
-        const auto batch = reference::collate(samples, indices, params_, true);
-        const auto all = model_.logits(context_, batch);
-        const bool packed = params_.layout == Layout::packed;
-        const auto width = model_.output_side(batch).ids.size(-1);
-        std::vector<std::vector<double>> rows;
-        std::int64_t end = 0;
-        for (std::size_t i = 0; i < growing.size(); ++i) {
-            const auto length = static_cast<std::int64_t>(growing[i].ids.size());
-            end += length;
-            const auto row = packed ? end - 1 : static_cast<std::int64_t>(i) * width + length - 1;
-            rows.push_back(allowed(all[row].to(at::kCPU, at::kDouble).contiguous()));
-        }
-        return rows;
+    One& of(std::size_t prompt, std::size_t sample) {
+        const auto found = growing_.find({prompt, sample});
+        if (found != growing_.end()) return found->second;
+        return growing_.emplace(std::pair(prompt, sample), One{begun(prompt), ""}).first->second;
     }
 
-    std::vector<double> allowed(const at::Tensor& logits) const {
-        const auto* values = logits.const_data_ptr<double>();
-        std::vector<double> row(values, values + std::min(logits.size(0), tokenizer_.size()));
-        const auto& special = tokenizer_.specials();
-        for (const auto id : {special.pad, special.bos, special.unk, special.mask}) {
-            if (id >= 0 && id != special.eos)
-                row[static_cast<std::size_t>(id)] = -std::numeric_limits<double>::infinity();
-        }
-        return row;
+    // A decoder that writes otherwise what was told already cannot have it back: the rest follows.
+    static std::size_t common(const One& one, const std::string& text) {
+        return text.starts_with(one.told) ? one.told.size() : std::min(one.told.size(), text.size());
     }
 
-    const config::Config& config_;
-    const model::Model& model_;
-    const data::Tokenizer& tokenizer_;
-    const GenerateOptions& options_;
-    model::ForwardContext context_;
-    LoaderParams params_;
+    void tell(One& one) const {
+        const auto& piece = generator_.hooks_.piece;
+        if (!piece) return;
+        const auto& text = one.text.text();
+        const auto end = std::min(whole_characters(text), stops_.safe_end(text, one.text.begin_of_new()));
+        const auto begin = common(one, text);
+        if (end <= begin) return;
+        piece(text.substr(begin, end - begin), false);
+        one.told = text.substr(0, end);
+    }
+
+    const Generator& generator_;
+    const std::vector<std::string>& prompts_;
+    StopTexts stops_;
+    std::map<std::pair<std::size_t, std::size_t>, One> growing_;
 };
-
-}  // namespace
 
 std::string model_problem(const config::Config& config, const data::Tokenizer& tokenizer) {
     const auto kind = config.task.kind;
@@ -144,7 +127,7 @@ std::string model_problem(const config::Config& config, const data::Tokenizer& t
 std::string prompt_problem(const config::Config& config, const data::Tokenizer& tokenizer,
                            const std::string& prompt) {
     if (auto fault = tokenizer.problem_in(prompt); !fault.empty()) return "the prompt " + fault;
-    const auto beginning = begin(config, tokenizer, prompt);
+    const auto beginning = beginning_of(config, tokenizer, prompt);
     if (beginning.grown.empty())
         return "the tokenizer has no token that begins a text; expected a prompt (--prompt)";
     const auto length = static_cast<std::int64_t>(std::max(beginning.source.size(), beginning.grown.size()));
@@ -154,25 +137,92 @@ std::string prompt_problem(const config::Config& config, const data::Tokenizer& 
     return "";
 }
 
-std::vector<Generated> generate(const config::Config& config, const model::BoundPlan& plan,
-                                const model::Model& model, const data::Tokenizer& tokenizer,
-                                const std::string& prompt, const GenerateOptions& options) {
+Beginning beginning_of(const config::Config& config, const data::Tokenizer& tokenizer,
+                       const std::string& prompt) {
+    const auto& special = tokenizer.specials();
+    auto ids = tokenizer.encode(prompt);
+    if (answers(config)) {
+        ids.push_back(special.eos);
+        return {std::move(ids), {special.pad}};
+    }
+    if (special.bos >= 0) ids.insert(ids.begin(), special.bos);
+    return {{}, std::move(ids)};
+}
+
+std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model::BoundPlan& plan,
+                                       const model::Model& model, const data::Tokenizer& tokenizer,
+                                       bool /*cached*/) {
+    return std::make_unique<WholeRows>(config, plan, model, tokenizer.filling());
+}
+
+Generator::Generator(const config::Config& config, const data::Tokenizer& tokenizer, GrowingRows& rows,
+                     GenerateOptions options, GenerateHooks hooks)
+    : config_(config),
+      tokenizer_(tokenizer),
+      rows_(rows),
+      options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      chooser_(options_.sampling, forbidden_of(tokenizer)) {}
+
+GenerationRequest Generator::request_of(const std::vector<std::string>& prompts) const {
+    GenerationRequest request;
+    for (const auto& prompt : prompts) request.prompts.push_back(beginning_of(config_, tokenizer_, prompt));
+    request.samples = options_.samples;
+    request.batch = hooks_.piece ? 1 : config_.batch.size;
+    request.max_tokens = options_.max_tokens;
+    request.max_length = config_.batch.max_length;
+    request.seed = options_.seed;
+    request.eos = tokenizer_.specials().eos;
+    request.stop_tokens = options_.stop_tokens;
+    return request;
+}
+
+GeneratedSamples Generator::choose(const GenerationRequest& request, const GenerationHooks& hooks) {
+    if (options_.beams > 0)
+        return beam_search(rows_, chooser_,
+                           {options_.beams, options_.length_penalty, options_.early_stopping}, request, hooks,
+                           speed_);
+    if (draft_ != nullptr) return speculate(rows_, *draft_, chooser_, request, hooks, speed_, speculation_);
+    return sample_rows(rows_, chooser_, request, hooks, speed_);
+}
+
+std::vector<std::vector<GeneratedText>> Generator::generate(const std::vector<std::string>& prompts) {
+    return generate(prompts, 0, options_.samples);
+}
+
+std::vector<std::vector<GeneratedText>> Generator::generate(const std::vector<std::string>& prompts,
+                                                            std::int64_t first, std::int64_t count) {
     const at::NoGradGuard no_grad;
-    plan.precision().begin_step();
-    auto results = Writer(config, model, tokenizer, options).write(begin(config, tokenizer, prompt));
-    plan.precision().end_step();
-    return results;
+    auto request = request_of(prompts);
+    request.first_sample = first;
+    request.samples = count;
+    Texts texts(*this, prompts);
+    GenerationHooks hooks;
+    hooks.interrupted = hooks_.interrupted;
+    if (hooks_.piece || !options_.stop_texts.empty())
+        hooks.ended = [&](std::size_t prompt, std::size_t sample, const Ids& ids) {
+            return texts.ended(prompt, sample, ids);
+        };
+    GeneratedSamples chosen;
+    try {
+        chosen = choose(request, hooks);
+    } catch (NonfiniteLogits& error) {
+        error.rows = rows_with(request, error.tokens());
+        throw;
+    }
+    std::vector<std::vector<GeneratedText>> all;
+    for (std::size_t prompt = 0; prompt < chosen.size(); ++prompt) {
+        auto& samples = all.emplace_back();
+        for (std::size_t sample = 0; sample < chosen[prompt].size(); ++sample)
+            samples.push_back(texts.finished(prompt, sample, chosen[prompt][sample]));
+    }
+    return all;
 }
 
 std::string continued(const data::Tokenizer& tokenizer, const std::string& prompt, const Ids& ids) {
-    auto all = tokenizer.encode(prompt);
-    const auto before = tokenizer.decode(all);
-    all.insert(all.end(), ids.begin(), ids.end());
-    auto whole = tokenizer.decode(all);
-    if (ids.empty()) return prompt;
-    if (!whole.starts_with(before)) return whole;
-    const auto end = [](const std::string& text) { return text.find_last_not_of(" \t\r\n\v\f") + 1; };
-    return prompt.substr(0, end(prompt)) + whole.substr(end(before));
+    GrowingText text(tokenizer, prompt);
+    text.update(ids);
+    return text.text();
 }
 
 }  // namespace switchyard::infer

@@ -60,7 +60,7 @@ std::optional<TaskKind> find(const Pairs& pairs, std::string_view name) {
 
 class Reading {
 public:
-    explicit Reading(const std::string& path) : path_(path) {}
+    Reading(const std::string& path, Heads heads) : path_(path), heads_(heads) {}
 
     config::TaskConfig task() {
         const auto text = base::read_text(path_);
@@ -93,8 +93,9 @@ private:
         if (const auto kind = find(whole_names, architecture)) return *kind;
         for (const std::string_view encoder : encoders) {
             if (!architecture.starts_with(encoder)) continue;
-            if (const auto kind = find(encoder_heads, std::string_view(architecture).substr(encoder.size())))
-                return *kind;
+            const auto head = std::string_view(architecture).substr(encoder.size());
+            if (const auto kind = find(encoder_heads, head)) return *kind;
+            if (heads_ == Heads::optional && head == "Model") return TaskKind::masked_lm;
         }
         fail("architectures", "'" + base::quoted(architecture) + "' is not understood; " + understood);
     }
@@ -162,14 +163,15 @@ private:
     }
 
     const std::string& path_;
+    Heads heads_;
     Json object_;
 };
 
 }  // namespace
 
-HuggingFaceTask read_huggingface_task(const std::string& path) {
+HuggingFaceTask read_huggingface_task(const std::string& path, Heads heads) {
     try {
-        return {Reading(path).task(), ""};
+        return {Reading(path, heads).task(), ""};
     } catch (const base::InputError& error) {
         return {{}, error.what()};
     }

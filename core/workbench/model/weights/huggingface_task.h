@@ -14,8 +14,12 @@ struct HuggingFaceTask {
     std::string error;  // names the file, the key, what was expected; set if it is not understood
 };
 
+// Whether the class must have the head of a task, or may be an encoder alone: BertModel, RobertaModel or
+// DistilBertModel, which then counts as one of masked_lm.
+enum class Heads { expected, optional };
+
 // Of the class in `architectures`, and where that is one for sequences by `problem_type`, or without it as
 // transformers guess it: one output is a number, several are classes. `path`: of config.json.
-HuggingFaceTask read_huggingface_task(const std::string& path);
+HuggingFaceTask read_huggingface_task(const std::string& path, Heads heads = Heads::expected);
 
 }  // namespace switchyard::model

@@ -1,0 +1,139 @@
+// The tokens that transformers chooses: greedy, in batches of unequal prompts, with beams; and what its
+// logits processors leave. Fixtures: tests/fixtures/make_generation.py.
+#include "core/workbench/infer/beam_search.h"
+#include "core/workbench/infer/logits/min_p.h"
+#include "core/workbench/infer/logits/repetition_penalty.h"
+#include "core/workbench/infer/logits/temperature.h"
+#include "core/workbench/infer/logits/top_k.h"
+#include "core/workbench/infer/logits/top_p.h"
+#include "core/workbench/infer/sample_rows.h"
+#include "loaded_model.h"
+
+#include <cmath>
+
+using namespace switchyard;
+using infer::Beginning;
+using infer::Ids;
+
+namespace {
+
+Beginning prompt_of(const std::string& name, const at::Tensor& ids) {
+    return name.starts_with("t5") ? Beginning{test::numbers_of(ids), {0}}
+                                  : Beginning{{}, test::numbers_of(ids)};
+}
+
+infer::GenerationRequest request_of(std::vector<Beginning> prompts, std::int64_t tokens) {
+    infer::GenerationRequest request;
+    request.prompts = std::move(prompts);
+    request.batch = 4;
+    request.max_tokens = tokens;
+    request.max_length = 256;
+    return request;
+}
+
+struct Generating {
+    explicit Generating(const std::string& name)
+        : made(test::loaded_language_model(
+              name, (test::source_dir() / "tests/fixtures/generation_").string() + name, Layout::padded,
+              {"model.max_positions=256", "batch.max_length=256", "batch.size=4"})),
+          rows(made->config, made->plan, *made->model, 0) {}
+
+    std::unique_ptr<test::Model> made;
+    infer::WholeRows rows;
+    infer::GenerationSpeed speed;
+};
+
+std::unique_ptr<infer::LogitsProcessor> processor_of(const std::string& name, double value) {
+    if (name == "repetition_penalty") return std::make_unique<infer::RepetitionPenalty>(value);
+    if (name == "temperature") return std::make_unique<infer::Temperature>(value);
+    if (name == "top_k") return std::make_unique<infer::TopK>(static_cast<std::int64_t>(value));
+    if (name == "top_p") return std::make_unique<infer::TopP>(value);
+    return std::make_unique<infer::MinP>(value);
+}
+
+}  // namespace
+
+TEST_CASE("greedy tokens are those of transformers, alone and beside others") {
+    for (const auto& name : test::language_models()) {
+        Generating generating(name);
+        for (const auto& fixture : test::load_fixture("generation_" + name)) {
+            if (fixture.name != "greedy" && fixture.name != "batched") continue;
+            INFO(name << " " << fixture.name);
+            const bool batched = fixture.name == "batched";
+            std::vector<Beginning> prompts;
+            std::vector<Ids> expected;
+            if (batched) {
+                const auto lengths = test::numbers_of(fixture["lengths"]);
+                for (std::size_t i = 0; i < lengths.size(); ++i) {
+                    const auto at = static_cast<std::int64_t>(i);
+                    prompts.push_back(prompt_of(name, fixture["prompts"][at].narrow(0, 0, lengths[i])));
+                    expected.push_back(test::numbers_of(fixture["generated"][at]));
+                }
+            } else {
+                prompts.push_back(prompt_of(name, fixture["prompt"]));
+                expected.push_back(test::numbers_of(fixture["generated"].narrow(0, 0, 50)));
+            }
+            const auto got =
+                infer::sample_rows(generating.rows, infer::TokenChooser({.temperature = 0.0}),
+                                   request_of(prompts, batched ? 200 : 50), {}, generating.speed);
+            for (std::size_t i = 0; i < expected.size(); ++i) CHECK(got[i][0].ids == expected[i]);
+        }
+    }
+}
+
+TEST_CASE("beams are those of transformers, with their scores") {
+    for (const auto& name : test::language_models()) {
+        Generating generating(name);
+        int cases = 0;
+        for (const auto& fixture : test::load_fixture("generation_" + name)) {
+            if (!fixture.name.starts_with("beams")) continue;
+            INFO(name << " " << fixture.name);
+            ++cases;
+            auto request = request_of({prompt_of(name, fixture["prompt"])}, fixture["sequences"].size(1));
+            request.eos = fixture.numbers["eos"].get<std::int64_t>();
+            request.samples = fixture.numbers["beams"].get<std::int64_t>();
+            const auto got =
+                infer::beam_search(generating.rows, infer::TokenChooser({}),
+                                   {request.samples, fixture.numbers["length_penalty"].get<double>(), false},
+                                   request, {}, generating.speed);
+            const auto lengths = test::numbers_of(fixture["lengths"]);
+            REQUIRE(got[0].size() == lengths.size());
+            for (std::size_t i = 0; i < lengths.size(); ++i) {
+                const auto at = static_cast<std::int64_t>(i);
+                auto expected = test::numbers_of(fixture["sequences"][at].narrow(0, 0, lengths[i]));
+                const bool ended = expected.back() == request.eos;
+                if (ended) expected.pop_back();
+                CHECK(got[0][i].ids == expected);
+                CHECK((got[0][i].end == infer::End::eos) == ended);
+                CHECK(got[0][i].score == Approx(fixture["scores"][at].item<double>()).margin(1e-4));
+            }
+        }
+        CHECK(cases > 0);
+    }
+}
+
+TEST_CASE("logits processors leave what those of transformers leave") {
+    const std::vector<std::string> order{"repetition_penalty", "temperature", "top_k", "top_p", "min_p"};
+    int cases = 0;
+    for (const auto& fixture : test::load_fixture("generation_processors")) {
+        INFO(fixture.name);
+        ++cases;
+        const auto logits = fixture["logits"].to(at::kFloat).contiguous();
+        std::vector<float> row(logits.const_data_ptr<float>(),
+                               logits.const_data_ptr<float>() + logits.numel());
+        for (const auto& name : order) {
+            if (!fixture.numbers.contains(name)) continue;
+            processor_of(name, fixture.numbers[name].get<double>())
+                ->apply(row, test::numbers_of(fixture["before"]));
+        }
+        const auto expected = fixture["processed"].to(at::kFloat).contiguous();
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const float value = expected.const_data_ptr<float>()[i];
+            if (std::isinf(value))
+                CHECK(row[i] == value);
+            else
+                CHECK(row[i] == Approx(value).epsilon(1e-6));
+        }
+    }
+    CHECK(cases >= 6);
+}

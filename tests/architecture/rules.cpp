@@ -27,7 +27,7 @@ const Names for_loader = with(for_machine, {"machine"});
 const Names for_resolver = with(for_loader, {"loader"});
 const Names for_runtime = with(for_resolver, {"resolver", "reference"});
 const Names for_model = with(for_runtime, {"runtime"});
-const Names for_train = with(for_model, {"model", "data", "score"});
+const Names for_train = with(for_model, {"gguf", "model", "data", "score"});
 const Names for_bench = with(for_model, {"sdk", "conformance"});
 const Names for_compare = with(for_train, {"train", "infer", "bench", "report"});
 
@@ -46,8 +46,9 @@ const std::map<std::string, Names> may_use = {
     {"runtime", for_runtime},
     {"probe", for_model},
     // core/workbench
-    {"model", for_model},
-    {"data", for_model},
+    {"gguf", {"base"}},
+    {"model", with(for_model, {"gguf"})},
+    {"data", with(for_model, {"gguf"})},
     {"score", {"base"}},
     {"train", for_train},
     {"infer", for_train},

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
@@ -126,36 +120,23 @@ SafetensorsFile::Opened SafetensorsFile::open(const std::string& path) {
     return {std::move(file), ""};
 }
 
-SafetensorsFile::~SafetensorsFile() {
-    if (mapping_ != nullptr) ::munmap(const_cast<std::byte*>(mapping_), size_);
-}
-
 const StoredTensor* SafetensorsFile::find(std::string_view name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
 Error SafetensorsFile::map_file() {
-    // A FIFO is refused below instead of waited for.
-    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return std::string("cannot open: ") + std::strerror(errno);
-    struct stat status {};
-    Error error;
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        error = "is not a regular file";
-    } else if (status.st_size < 8) {
-        error = "has " + std::to_string(status.st_size) +
-                " bytes; a safetensors file starts with the 8-byte length of its header";
-    } else {
-        size_ = static_cast<std::uint64_t>(status.st_size);
-        void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (mapping == MAP_FAILED)
-            error = std::string("cannot map: ") + std::strerror(errno);
-        else
-            mapping_ = static_cast<const std::byte*>(mapping);
+    auto opened = base::MappedFile::open(path_);
+    if (!opened.file) return std::move(opened.error);
+    const auto bytes = opened.file->bytes();
+    if (bytes.size() < 8) {
+        return "has " + std::to_string(bytes.size()) +
+               " bytes; a safetensors file starts with the 8-byte length of its header";
     }
-    ::close(descriptor);
-    return error;
+    file_ = std::move(opened.file);
+    mapping_ = bytes.data();
+    size_ = bytes.size();
+    return std::nullopt;
 }
 
 Error SafetensorsFile::read_header() {

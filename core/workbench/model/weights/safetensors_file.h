@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/kernel/base/mapped_file.h"
+
 namespace switchyard::model {
 
 // The dtypes of the format, with its names: F32, BF16, I64, ...
@@ -42,10 +44,6 @@ public:
     };
     static Opened open(const std::string& path);
 
-    ~SafetensorsFile();
-    SafetensorsFile(const SafetensorsFile&) = delete;
-    SafetensorsFile& operator=(const SafetensorsFile&) = delete;
-
     const std::string& path() const { return path_; }
     // In the order of their data.
     const std::vector<StoredTensor>& tensors() const { return tensors_; }
@@ -59,6 +57,7 @@ private:
     std::optional<std::string> check_coverage(std::uint64_t data_bytes) const;
 
     std::string path_;
+    std::shared_ptr<const base::MappedFile> file_;
     const std::byte* mapping_ = nullptr;
     std::uint64_t size_ = 0;
     std::vector<StoredTensor> tensors_;

@@ -11,6 +11,7 @@
 #include "core/kernel/runtime/operations/bind.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
+#include "core/workbench/model/settled_weights.h"
 #include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/weights_place.h"
@@ -74,7 +75,7 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
     : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
-      model_(model::make_model(config_, plan_, parameters_)),
+      model_(model::make_model(config_, plan_, parameters_, &linears_)),
       optimizer_(
           runtime::bind<runtime::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
       train_loader_(
@@ -126,6 +127,12 @@ void Session::load_initial_weights() {
     weights_.notes = std::move(notes);
     check_labels(config_, labels, weights_);
     load_adapter();
+    settle_weights();
+}
+
+std::int64_t Session::settle_weights() {
+    if (std::ranges::count(config_.run.phases, Phase::train) > 0) return 0;
+    return model::settle_weights(linears_);
 }
 
 void Session::load_adapter() {

@@ -28,7 +28,7 @@ std::optional<score::Metrics> score_answers(
     infer::GenerateOptions greedy;
     greedy.sampling.temperature = 0.0;
     const auto rows =
-        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer(), true);
+        infer::make_rows(session.config(), session.plan(), session.model(), session.tokenizer());
     infer::Generator generator(session.config(), session.tokenizer(), *rows, greedy, {stop, {}});
     score::Bleu bleu;
     score::Chrf chrf;

@@ -1,14 +1,15 @@
 #include "core/workbench/cli/draft_model.h"
 
+#include <algorithm>
 #include <iostream>
 #include <string_view>
 
 #include "core/kernel/base/printable.h"
 #include "core/kernel/config/value.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/generation_plan.h"
 #include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/run_name.h"
-#include "core/workbench/infer/generate.h"
 
 namespace switchyard::cli {
 namespace {
@@ -44,13 +45,13 @@ std::string tokenizer_difference(const data::Tokenizer& one, const data::Tokeniz
 }
 
 DraftModel::DraftModel(const std::string& name, const train::Session& large, bool trust, std::int64_t tokens,
-                       bool cached) {
+                       const infer::RowsOptions& rows) {
     const auto refuse = [&](const std::string& why) { throw Failure("--draft: error: " + name + " " + why); };
     const auto run = find_run(name);
     std::cerr << run.note;
     PlanOptions options;
     options.restart = Restart::refused;
-    planned_ = plan_job(job_of_draft(run, large.config(), trust), options);
+    planned_ = plan_generation(job_of_draft(run, large.config(), trust), rows.cached, options);
     const auto kind = large.config().task.kind;
     if (planned_->config.task.kind != kind)
         refuse("was trained for " + std::string(switchyard::name(planned_->config.task.kind)) +
@@ -67,8 +68,10 @@ DraftModel::DraftModel(const std::string& name, const train::Session& large, boo
     if (const auto problem = infer::model_problem(session_->config(), session_->tokenizer());
         !problem.empty())
         refuse("cannot draft: " + problem);
+    auto draft_rows = rows;
+    draft_rows.length = std::min(rows.length, session_->config().batch.max_length);
     rows_ = infer::make_rows(session_->config(), session_->plan(), session_->model(), session_->tokenizer(),
-                             cached);
+                             draft_rows);
     draft_ =
         std::make_unique<infer::Draft>(infer::Draft{*rows_, session_->config().batch.max_length, tokens});
 }

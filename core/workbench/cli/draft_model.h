@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/workbench/cli/planned_job.h"
-#include "core/workbench/infer/speculate.h"
+#include "core/workbench/infer/generate.h"
 #include "core/workbench/train/session.h"
 
 namespace switchyard::cli {
@@ -16,7 +16,7 @@ public:
     // `trust`: as of --trust. Throws Failure for a model that cannot write, has another task or another
     // tokenizer.
     DraftModel(const std::string& name, const train::Session& large, bool trust, std::int64_t tokens,
-               bool cached);
+               const infer::RowsOptions& rows);
 
     const infer::Draft& draft() const { return *draft_; }
     const train::Session& session() const { return *session_; }

@@ -10,10 +10,10 @@
 #include "core/workbench/cli/answers.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/evaluation_json.h"
+#include "core/workbench/cli/generation_plan.h"
 #include "core/workbench/cli/guessed_columns.h"
 #include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/output.h"
-#include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/run_name.h"
 #include "core/workbench/train/label_scale_file.h"
@@ -98,7 +98,7 @@ int evaluate(const EvaluateOptions& options) {
             guess_columns(options.data.files, task_of_folder(run.folder), !options.data.targets.empty());
         imply(columns, job);
     }
-    const auto planned = plan_job(job);
+    const auto planned = plan_generation(job, options.bleu);
     const auto& config = planned->config;
     std::cerr << told(columns, config.data);
     if (options.bleu && config.task.kind != config::TaskKind::seq2seq)

@@ -14,9 +14,9 @@
 #include "core/workbench/cli/draft_model.h"
 #include "core/workbench/cli/generate_options.h"
 #include "core/workbench/cli/generation_output.h"
+#include "core/workbench/cli/generation_plan.h"
 #include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/nonfinite_logits.h"
-#include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/run_name.h"
 #include "core/workbench/infer/generate.h"
 #include "core/workbench/train/session.h"
@@ -54,14 +54,15 @@ public:
                           std::to_string(config.batch.size) +
                           "; expected at most that, or --set batch.size=" + std::to_string(asked.beams));
         if (asked.beams > 0) asked.sampling.temperature = 0.0;
-        rows_ = infer::make_rows(config, session.plan(), session.model(), tokenizer, !options.no_cache);
+        const infer::RowsOptions rows{!options.no_cache, row_length()};
+        rows_ = infer::make_rows(config, session.plan(), session.model(), tokenizer, rows);
         infer::GenerateHooks hooks;
         hooks.interrupted = [this] { return static_cast<bool>(stop_); };
         if (options.output.stream)
             hooks.piece = [this](const std::string& text, bool last) { output_.piece(text, last); };
         generator_.emplace(config, tokenizer, *rows_, asked, hooks);
         if (options.draft.empty()) return;
-        draft_.emplace(options.draft, session, options.job.trust, options.draft_tokens, !options.no_cache);
+        draft_.emplace(options.draft, session, options.job.trust, options.draft_tokens, rows);
         generator_->speculate_with(draft_->draft());
     }
 
@@ -107,6 +108,16 @@ public:
     }
 
 private:
+    // Of a prompt that is known before; 0: that of the longest prompt that there may be.
+    std::int64_t row_length() const {
+        const auto& config = session_.config();
+        const bool known = options_.files.names.empty() && problem(options_.prompt).empty();
+        if (!known || options_.generate.max_tokens == 0) return 0;
+        const auto begun = infer::beginning_of(config, session_.tokenizer(), options_.prompt).grown.size();
+        return std::min(static_cast<std::int64_t>(begun) + options_.generate.max_tokens,
+                        config.batch.max_length);
+    }
+
     // All samples of each prompt, written as batches of the model are done; how many prompts have all of
     // theirs.
     std::size_t write(const std::vector<std::string>& prompts, const std::vector<TextRow>* rows) {
@@ -169,7 +180,7 @@ int write(WriteOptions options) {
     options.output.scores = options.generate.beams > 0;
     options.prompt = prompt_of(options);
     if (!options.prompts.empty()) options.files = {{options.prompts}, "text", "", ""};
-    const auto planned = plan_job(job_of(options));
+    const auto planned = plan_generation(job_of(options), !options.no_cache);
     const auto& config = planned->config;
     if (config.train.weights.empty())
         throw Failure(options.run_or_config +

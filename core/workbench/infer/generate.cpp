@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/workbench/data/tokenizers/open_tokenizer.h"
+#include "core/workbench/infer/cached_rows.h"
 #include "core/workbench/infer/growing_text.h"
 #include "core/workbench/infer/logits/finite_logits.h"
 #include "core/workbench/infer/sample_rows.h"
@@ -38,6 +39,26 @@ std::vector<Beginning> rows_with(const GenerationRequest& request, const Ids& to
     }
     return rows;
 }
+
+// Cached rows that let the precision policy keep what it makes of the weights.
+class SteppedRows final : public GrowingRows {
+public:
+    SteppedRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
+                std::int64_t length)
+        : plan_(plan), rows_(config, model, length) {
+        plan_.precision().begin_step();
+    }
+    ~SteppedRows() override { plan_.precision().end_step(); }
+
+    at::Tensor begin(const std::vector<Beginning>& rows) override { return rows_.begin(rows); }
+    at::Tensor append(const std::vector<Ids>& tokens) override { return rows_.append(tokens); }
+    void select(const std::vector<std::int64_t>& rows) override { rows_.select(rows); }
+    void take_back(const std::vector<std::int64_t>& counts) override { rows_.take_back(counts); }
+
+private:
+    const model::BoundPlan& plan_;
+    CachedRows rows_;
+};
 
 }  // namespace
 
@@ -151,7 +172,10 @@ Beginning beginning_of(const config::Config& config, const data::Tokenizer& toke
 
 std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model::BoundPlan& plan,
                                        const model::Model& model, const data::Tokenizer& tokenizer,
-                                       bool /*cached*/) {
+                                       const RowsOptions& options) {
+    const auto has = [&](Phase phase) { return std::ranges::count(config.run.phases, phase) > 0; };
+    if (options.cached && has(Phase::prefill) && has(Phase::decode))
+        return std::make_unique<SteppedRows>(config, plan, model, options.length);
     return std::make_unique<WholeRows>(config, plan, model, tokenizer.filling());
 }
 

@@ -57,12 +57,17 @@ std::string prompt_problem(const config::Config& config, const data::Tokenizer& 
 Beginning beginning_of(const config::Config& config, const data::Tokenizer& tokenizer,
                        const std::string& prompt);
 
-// Rows of the configured model. `cached`: what was computed of earlier tokens is kept; else the whole
-// sequence goes through the model for every token. The plan and the model outlive them; weights must not
-// change while they live.
+struct RowsOptions {
+    bool cached = true;       // what was computed of earlier tokens is kept
+    std::int64_t length = 0;  // most tokens of a row, which memory is taken for; 0: batch.max_length
+};
+
+// Rows of the configured model. Without a cache, or where the plan has no phases prefill and decode, the
+// whole sequence goes through the model for every token. What is given outlives them; weights must not change
+// while they live.
 std::unique_ptr<GrowingRows> make_rows(const config::Config& config, const model::BoundPlan& plan,
                                        const model::Model& model, const data::Tokenizer& tokenizer,
-                                       bool cached);
+                                       const RowsOptions& options = {});
 
 class Generator {
 public:

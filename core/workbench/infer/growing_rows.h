@@ -33,8 +33,8 @@ public:
     // float32 [R, n, V].
     virtual at::Tensor append(const std::vector<Ids>& tokens) = 0;
 
-    // Row i is from now on what row rows[i] was; there may be fewer rows then or more. Beams are reordered and
-    // rows that have ended leave in this way.
+    // Row i is from now on what row rows[i] was; there may be fewer rows then or more. Beams are reordered
+    // and rows that have ended leave in this way.
     virtual void select(const std::vector<std::int64_t>& rows) = 0;
 
     // Takes the last counts[i] tokens of row i away again.

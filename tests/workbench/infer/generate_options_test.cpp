@@ -131,6 +131,25 @@ TEST_CASE("what is streamed is what is written otherwise, and stop texts and tok
     CHECK(told(job, "run", json)["samples"][0]["ended"] == true);
 }
 
+TEST_CASE("a cache changes nothing but the time") {
+    const LanguageJob job;
+    for (const std::string name : {"gpt", "t5"}) {
+        INFO(name);
+        job.trained(name, name, {"train.steps=40"});
+        job.files().write("gpt.txt", "C\nCC(\nc1cc\n");
+        job.files().write("t5.txt", "dog\nbird\na\n");
+        for (const Words& how :
+             {Words{"--temperature", "0"}, Words{"--seed", "4", "--num-return", "2"}, Words{"--beam", "2"}}) {
+            Words asked{"--prompts", job.file(name + ".txt"), "--max-tokens", "12"};
+            asked.insert(asked.end(), how.begin(), how.end());
+            auto whole = asked;
+            whole.emplace_back("--no-cache");
+            CHECK(job.written(name, asked) == job.written(name, whole));
+            CHECK_THAT(generated(job, name, asked).err, !contains("without a cache"));
+        }
+    }
+}
+
 TEST_CASE("a prompt may be a file, and two signs stand for one") {
     const LanguageJob job;
     job.trained("t5", "run", {"train.steps=2"});

@@ -98,7 +98,7 @@ int evaluate(const EvaluateOptions& options) {
             guess_columns(options.data.files, task_of_folder(run.folder), !options.data.targets.empty());
         imply(columns, job);
     }
-    const auto planned = plan_job(job);
+    const auto planned = plan_job(job, {.purpose = Purpose::inference});
     const auto& config = planned->config;
     std::cerr << told(columns, config.data);
     if (options.bleu && config.task.kind != config::TaskKind::seq2seq)

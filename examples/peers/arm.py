@@ -34,8 +34,9 @@ def time_turn(count, one, now=time.perf_counter):
     return report
 
 
-def serve(prepare, run):
-    """Answers requests until the end. prepare(message) returns the arm and a report, run(arm, count) a report."""
+def serve(prepare, run, whole_message=False):
+    """Answers requests until the end. prepare(message) returns the arm and a report, run(arm, count) a report; where it needs more
+    than the count of steps, run(arm, message)."""
     arm = None
     for line in sys.stdin:
         message = json.loads(line)
@@ -45,7 +46,7 @@ def serve(prepare, run):
             if message["type"] == "prepare":
                 arm, report = prepare(message)
             else:
-                report = run(arm, message["steps"])
+                report = run(arm, message if whole_message else message["steps"])
         except Exception as error:  # the coordinator shows it in this arm's row
             report = {"type": "error", "text": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(report, allow_nan=False) + "\n")

@@ -91,4 +91,16 @@ Verdict AmpBf16Pure::supports(const PrecisionRequest& request, const HostInfo& h
     return verdict;
 }
 
+Verdict AmpFp16Pure::supports(const PrecisionRequest& request, const HostInfo& host, const Options&) {
+    Verdict verdict;
+    require_parameters(verdict, request, DType::float16);
+    require_no_scaling(verdict, request);
+    REQUIRE(verdict, request.phase != Phase::train, Code::Phase, "phase",
+            "no training (steps of an optimizer are often smaller than float16 can add)", name(request.phase),
+            "train with fp16 or bf16_pure: its weights can be used in any precision");
+    require_device(verdict, request, host);
+    require_capability(verdict, request, host, 70, "for float16");
+    return verdict;
+}
+
 }  // namespace switchyard

@@ -7,6 +7,7 @@
 //                arXiv:1905.12322); parameters, normalization in float32
 //     fp16       the same in float16, with dynamic loss scaling (Micikevicius et al. 2018, arXiv:1710.03740)
 //     bf16_pure  parameters and everything else in bfloat16; the optimizer keeps float32 masters
+//     fp16_pure  likewise in float16, for phases without training
 //
 // The loss reads the logits as the last layer made them: every Loss computes in float32 inside, and float32
 // copies would tell it nothing more.
@@ -102,6 +103,14 @@ public:
     static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
     DType storage(OpClass, const std::string&) const override { return DType::bfloat16; }
     DType compute(OpClass, const std::string&) const override { return DType::bfloat16; }
+};
+
+class AmpFp16Pure final : public AmpPolicy {
+public:
+    using AmpPolicy::AmpPolicy;
+    static Verdict supports(const PrecisionRequest& request, const HostInfo& host, const Options& options);
+    DType storage(OpClass, const std::string&) const override { return DType::float16; }
+    DType compute(OpClass, const std::string&) const override { return DType::float16; }
 };
 
 }  // namespace switchyard

@@ -1,5 +1,4 @@
-// Linear layers on the CPU, in tiles or streamed where that is faster than LibTorch's products
-// (products.h).
+// Linear layers on the CPU, in tiles where those are faster than LibTorch's products (products.h).
 #pragma once
 
 #include <string_view>
@@ -8,8 +7,6 @@
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/verdict.h>
-
-#include "products.h"
 
 namespace switchyard {
 
@@ -26,14 +23,14 @@ public:
     void* query(std::string_view id) override {
         return component_property(
             id,
-            {{computes_in_property, ran_.computed_in},
+            {{computes_in_property, computed_in_},
              {thread_counts_property,
               fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512"}});
     }
 
 private:
-    bool fixed_order_;  // products.h
-    Ran ran_;           // how the last product was made
+    bool fixed_order_;                   // products.h
+    const char* computed_in_ = nullptr;  // by the last call in tiles; nullptr: LibTorch multiplied
 };
 
 }  // namespace switchyard

@@ -24,6 +24,7 @@ using base::Json;
 struct Prepared {
     std::unique_ptr<PlannedJob> job;
     std::unique_ptr<compare::ArmServer> arm;
+    bool generates = false;
 };
 
 Prepared prepare(const Json& message) {
@@ -33,11 +34,12 @@ Prepared prepare(const Json& message) {
     for (const auto& one : base::needed_list(message, "overrides"))
         options.overrides.push_back(base::shown(one));
     options.trust = message.contains("trust") && base::needed_flag(message, "trust");
-    prepared.job = plan_job(options, {.restart = Restart::refused});
+    options.of_run = message.contains("of_run") && base::needed_flag(message, "of_run");
     compare::ArmServerOptions arm;
     const auto operation = parse<compare::Operation>(base::needed_text(message, "operation"));
     if (!operation) throw Failure("\"operation\" is " + base::text_of(message, "operation"));
     arm.operation = *operation;
+    prepared.generates = arm.operation == compare::Operation::generate;
     arm.samples = base::needed_integer(message, "samples");
     arm.first_step_file = base::needed_text(message, "first_step_file");
     arm.export_folder = base::text_of(message, "export_folder");
@@ -47,6 +49,15 @@ Prepared prepare(const Json& message) {
         if (const auto error = bench::read_lengths(lengths, arm.lengths); !error.empty())
             throw Failure(error);
     }
+    if (message.contains("workloads")) {
+        for (const auto& one : base::needed_list(message, "workloads"))
+            arm.workloads.push_back(compare::read_workload(one));
+        arm.cached = base::needed_flag(message, "cached");
+    }
+    const auto purpose = !arm.inference()                   ? Purpose::as_configured
+                         : prepared.generates && arm.cached ? Purpose::generation
+                                                            : Purpose::inference;
+    prepared.job = plan_job(options, {.purpose = purpose, .restart = Restart::refused});
     auto& job = *prepared.job;
     prepared.arm = compare::make_arm_server(job.config, job.plan, *job.registry, job.host, arm);
     return prepared;
@@ -66,7 +77,12 @@ Json answer(const Json& message, Prepared& prepared) {
         return compare::to_message(prepared.arm->prepare());
     }
     if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
-    return compare::to_message(prepared.arm->run(base::needed_integer(message, "steps")));
+    const auto steps = base::needed_integer(message, "steps");
+    prepared.arm->choose(message.contains("workload")
+                             ? static_cast<std::size_t>(base::needed_integer(message, "workload"))
+                             : 0);
+    if (prepared.generates) return compare::to_message(prepared.arm->generate(steps));
+    return compare::to_message(prepared.arm->run(steps));
 }
 
 int serve() {

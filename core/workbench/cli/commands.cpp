@@ -102,6 +102,17 @@ std::vector<Command> all_commands() {
         {"bench",
          "time components against each other and show their numerical errors",
          {"switchyard bench attention --backends naive,torch", "switchyard bench overhead"}},
+        {"bench inference",
+         "time a model that is used: latency, first and each token, throughput, memory",
+         {"switchyard bench inference runs/first --batch 1,8 --length 128",
+          "switchyard bench inference configs/presets/gpt2.toml --set task.kind=causal_lm --batch 1 --tokens "
+          "64 --vary "
+          "precision.backend=amp/fp32,amp/bf16_pure",
+          "switchyard bench inference runs/first --batch 8 --length 8-128 --vary batch.layout=padded,packed",
+          "switchyard bench inference runs/wikitext --html latency.html --arm \"PyTorch: python3 "
+          "examples/peers/transformers_peer.py\"",
+          "switchyard bench inference configs/presets/gpt2.toml --set task.kind=causal_lm --cache-table "
+          "--blocks 1"}},
         {"compare",
          "compare training runs: speed, memory, loss, and what differs",
          {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",

@@ -31,10 +31,11 @@ std::string indented(std::string text) {
 }
 
 // The configuration of an arm, planned on this machine; or nothing, and why.
-std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host,
+std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
                                        std::string& problem) {
     try {
         auto job = load_job(options, host);
+        set_phases(job.config, purpose);
         runtime::Registry registry(std::move(job.records));
         // Before any arm runs: all arms then choose by the same times.
         machine::install_cpu_allocator(job.config.runtime.allocator);
@@ -66,7 +67,7 @@ public:
         tables.read_model_folder = model::read_model_folder;
         const auto named = config::load_arms(tables);
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
-        auto list = compare::list_arms(request_.written, named);
+        auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
         checked_.arms = std::move(list.arms);
         std::string problems;
@@ -86,7 +87,7 @@ private:
         auto options = request_.job;
         options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
         std::string problem;
-        auto config = plan_arm(options, host_, problem);
+        auto config = plan_arm(options, host_, request_.purpose, problem);
         if (!config) return problem;
         arm.environment = spin_environment(config->runtime.spin);
         if (!first_) {

@@ -6,6 +6,7 @@
 
 #include <switchyard/interfaces/host_info.h>
 #include "core/workbench/cli/job.h"
+#include "core/workbench/cli/planned_job.h"
 #include "core/workbench/compare/experiment/arm_list.h"
 
 namespace switchyard::cli {
@@ -15,6 +16,8 @@ struct ArmsRequest {
     compare::WrittenArms written;
     compare::Operation operation = compare::Operation::step;
     bool force = false;  // compare arms that are no fair comparison too, and mark them
+    Purpose purpose = Purpose::as_configured;
+    std::size_t least = 2;  // arms; where there are fewer, the configuration as it stands comes first
 };
 
 struct CheckedArms {

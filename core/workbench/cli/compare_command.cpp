@@ -1,16 +1,13 @@
 // switchyard compare: whole training runs against each other, each in a process of its own.
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "core/kernel/base/child_process.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/host_info.h"
-#include "core/kernel/machine/program_paths.h"
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/bench/bench_settings.h"
 #include "core/workbench/bench/measure/text_table.h"
@@ -20,7 +17,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
-#include "core/workbench/compare/arms/arm_process.h"
+#include "core/workbench/cli/started_arms.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -47,28 +44,6 @@ struct CompareOptions {
     JsonOption json;
     std::string html;
     std::string fastest;
-};
-
-// A folder of this comparison's own, gone with it.
-class Folder {
-public:
-    Folder() {
-        auto pattern = (std::filesystem::temp_directory_path() / "switchyard-compare-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr)
-            throw Failure("cannot create a folder in " + std::filesystem::temp_directory_path().string(),
-                          Exit::run_failed);
-        path_ = pattern;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
 };
 
 constexpr std::int64_t default_samples = 1024;
@@ -125,7 +100,8 @@ public:
     int run() {
         stop_.note();  // what is timed by then is shown
         compare::ExperimentSettings settings = read_settings();
-        auto comparison = compare::run_experiment(start_arms(), settings);
+        auto comparison = compare::run_experiment(
+            start_arms(checked_.arms, guard_, [this] { return static_cast<bool>(stop_); }), settings);
         const int stopped = stop_.exit_code();
         stop_.end_at_once();
         show_progress("");
@@ -183,23 +159,6 @@ private:
         return settings;
     }
 
-    std::vector<compare::StartedArm> start_arms() {
-        const auto runner = machine::belonging_path("libexec/switchyard/switchyard-run");
-        std::vector<compare::StartedArm> started;
-        for (const auto& arm : checked_.arms) {
-            compare::StartedArm one{arm, nullptr, ""};
-            // An arm of this program loads the configuration by the path given here, so it runs here.
-            base::Program program = arm.external()
-                                        ? base::Program{arm.program, arm.folder}
-                                        : base::Program{std::vector<std::string>{runner, "arm"}, ""};
-            program.environment = arm.environment;
-            one.client = compare::ArmProcess::start(
-                program, guard_, [this] { return static_cast<bool>(stop_); }, one.error);
-            started.push_back(std::move(one));
-        }
-        return started;
-    }
-
     nlohmann::ordered_json report_json(const compare::Comparison& comparison) const {
         auto json = compare::to_json(comparison);
         json["title"] = describe(options_, checked_);
@@ -235,7 +194,7 @@ private:
     train::StopSignal stop_;
     HostInfo host_;
     CheckedArms checked_;
-    Folder folder_;
+    ArmFolder folder_;
     compare::ArmGuard guard_;
     std::unique_ptr<ArmMessages> messages_;
 };
@@ -294,8 +253,8 @@ Action setup_compare(CLI::App& command) {
             "--operation", options->operation,
             "step: training steps; forward: passes over the same samples without gradients, in batches of "
             "each arm's own")
-        ->check(CLI::IsMember(
-            std::vector<std::string>(names<compare::Operation>.begin(), names<compare::Operation>.end())))
+        ->check(CLI::IsMember(std::vector<std::string>{std::string(name(compare::Operation::step)),
+                                                       std::string(name(compare::Operation::forward))}))
         ->type_name("NAME")
         ->capture_default_str();
     add_number(

@@ -1,4 +1,5 @@
-// switchyard compare, and the hidden command that runs one of its arms. With LibTorch.
+// switchyard compare, switchyard bench inference, and the hidden command that runs one of their arms. With
+// LibTorch.
 #pragma once
 
 #include "core/workbench/cli/command.h"
@@ -6,6 +7,7 @@
 namespace switchyard::cli {
 
 Action setup_compare(CLI::App& command);
+Action setup_bench_inference(CLI::App& command);
 Command arm_command();
 
 }  // namespace switchyard::cli

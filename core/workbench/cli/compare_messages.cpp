@@ -13,26 +13,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t kept_steps = 64;   // of batches in a file, for a timed run
 constexpr std::int64_t most_kept = 2000;  // for a run to the end
 
-Json model_json(const config::Config& config) {
-    const auto& m = config.model;
-    return {{"type", name(m.type)},
-            {"layers", m.layers},
-            {"hidden_size", m.hidden_size},
-            {"heads", m.heads},
-            {"intermediate_size", m.intermediate_size},
-            {"vocab_size", m.vocab_size},
-            {"max_positions", m.max_positions},
-            {"dropout", m.dropout},
-            {"attention_dropout", m.attention_dropout}};
-}
-
-Json task_json(const config::Config& config) {
-    return {{"kind", name(config.task.kind)},
-            {"classes", config.task.classes(config.model.vocab_size)},
-            {"ignore_index", config.loss.ignore_index},
-            {"label_smoothing", config.loss.label_smoothing}};
-}
-
 Json optimizer_json(const config::Config& config) {
     const auto& o = config.optimizer;
     return {{"algorithm", name(o.algorithm)},
@@ -55,6 +35,26 @@ Json schedule_json(const config::Config& config, std::int64_t steps) {
 }
 
 }  // namespace
+
+Json arm_model_json(const config::Config& config) {
+    const auto& m = config.model;
+    return {{"type", name(m.type)},
+            {"layers", m.layers},
+            {"hidden_size", m.hidden_size},
+            {"heads", m.heads},
+            {"intermediate_size", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_positions", m.max_positions},
+            {"dropout", m.dropout},
+            {"attention_dropout", m.attention_dropout}};
+}
+
+Json arm_task_json(const config::Config& config) {
+    return {{"kind", name(config.task.kind)},
+            {"classes", config.task.classes(config.model.vocab_size)},
+            {"ignore_index", config.loss.ignore_index},
+            {"label_smoothing", config.loss.label_smoothing}};
+}
 
 ArmMessages::ArmMessages(const CheckedArms& arms, MessageOptions options)
     : arms_(arms), options_(std::move(options)) {
@@ -95,8 +95,8 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     if (arm.external()) {
         message["device"] = name(config.run.device);
         message["threads"] = config.runtime.threads;
-        message["model"] = model_json(config);
-        message["task"] = task_json(config);
+        message["model"] = arm_model_json(config);
+        message["task"] = arm_task_json(config);
         message["optimizer"] = optimizer_json(config);
         message["schedule"] = schedule_json(config, steps);
         message["weights"] = shared_folder(what.seed) + "/weights";

@@ -11,6 +11,10 @@
 
 namespace switchyard::cli {
 
+// Model and task as external arms are told of them.
+nlohmann::ordered_json arm_model_json(const config::Config& config);
+nlohmann::ordered_json arm_task_json(const config::Config& config);
+
 struct MessageOptions {
     JobOptions job;
     std::string folder;  // for files between arms

@@ -7,19 +7,19 @@
 
 namespace switchyard::cli {
 
-std::unique_ptr<PlannedJob> plan_generation(const JobOptions& options, bool cached, const PlanOptions& plan) {
-    if (!cached) return plan_job(options, plan);
-    auto job = options;
-    job.implied.push_back({"generating", R"(run.phases=["train", "eval", "prefill", "decode"])"});
+std::unique_ptr<PlannedJob> plan_generation(const JobOptions& options, bool cached, PlanOptions plan) {
     std::string why;
-    try {
-        return plan_job(job, plan);
-    } catch (const Failure& failure) {
-        why = failure.what();
+    if (cached) {
+        plan.purpose = Purpose::generation;
+        try {
+            return plan_job(options, plan);
+        } catch (const Failure& failure) {
+            why = failure.what();
+        }
     }
-    auto planned = plan_job(options, plan);  // throws where that was not the reason
-    const bool decodes = planned->config.model.type != config::ModelType::bert;
-    if (decodes)
+    plan.purpose = Purpose::inference;
+    auto planned = plan_job(options, plan);  // throws where the cache was not the reason
+    if (!why.empty())
         std::cerr << "note: generating without a cache, which takes longer: " +
                          why.substr(0, why.find('\n')) + "\n";
     return planned;

@@ -1,5 +1,4 @@
-// A job that is going to generate text: with the phases of decoding over a cache, where its components serve
-// them.
+// A job that is going to generate text, over a cache where its components serve that.
 #pragma once
 
 #include <memory>
@@ -8,9 +7,8 @@
 
 namespace switchyard::cli {
 
-// As plan_job, with the phases prefill and decode beside those of training. `cached` false: without them.
-// Where they cannot be planned a note says why, and the whole text goes through the model for every token.
-std::unique_ptr<PlannedJob> plan_generation(const JobOptions& options, bool cached,
-                                            const PlanOptions& plan = {});
+// As plan_job, for Purpose::generation. `cached` false: for Purpose::inference. So it is, too, where prefill and
+// decode cannot be planned: a note says why, and the whole text goes through the model for every token.
+std::unique_ptr<PlannedJob> plan_generation(const JobOptions& options, bool cached, PlanOptions plan = {});
 
 }  // namespace switchyard::cli

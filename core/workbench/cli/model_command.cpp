@@ -1,15 +1,21 @@
 // switchyard model CONFIG
 #include <iomanip>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/machine/host_info.h"
+#include "core/workbench/cli/command.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/planned_job.h"
+#include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/outline.h"
+#include "core/workbench/model/planning.h"
 #include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::cli {
@@ -56,9 +62,28 @@ int show_parameters(const ModelOptions& options, const config::Config& config) {
     return Exit::fine;
 }
 
+// In which dtype parameters are stored, which the precision policy says; nothing where no policy may be asked.
+std::optional<DType> stored_dtype(const JobOptions& options, const config::Config& written) {
+    if (written.precision.parameter_dtype) return written.precision.parameter_dtype;
+    try {
+        const auto host = machine::this_host(machine::Look::cpu_only);
+        auto job = load_job(options, host);
+        set_phases(job.config, Purpose::inference);  // in which it may be stored in the fewest bits
+        runtime::Registry registry(std::move(job.records));
+        const auto row = model::resolve_precision(job.config, model::candidates(registry), host, {});
+        return model::with_precision_of(std::move(job.config), row).precision.parameter_dtype;
+    } catch (const Failure&) {
+        return std::nullopt;
+    }
+}
+
 int show_model(const ModelOptions& options) {
     const auto job = load_job_by_manifests(options.job);
     if (options.parameters) return show_parameters(options, job.config);
+    const auto stored = stored_dtype(options.job, job.config);
+    const auto bytes_in = [](std::int64_t count, DType dtype) {
+        return count * static_cast<std::int64_t>(size_of(dtype));
+    };
     const auto parts = model::describe(job.config);
     model::ModelPart sum;
     auto json = nlohmann::ordered_json::array();
@@ -84,11 +109,17 @@ int show_model(const ModelOptions& options) {
         options.json,
         {{"parts", json},
          {"parameters", sum.parameters},
+         {"parameter_dtype", stored ? nlohmann::ordered_json(name(*stored)) : nullptr},
+         {"parameter_bytes", stored ? nlohmann::ordered_json(bytes_in(sum.parameters, *stored)) : nullptr},
          {"forward_flops", sum.forward_flops},
          {"activation_bytes", sum.activation_bytes},
          {"batch", {{"size", batch.size}, {"length", batch.max_length}, {"tokens", batch.most_tokens()}}}});
     if (options.json.on_stdout()) return Exit::fine;
-    std::cout << table.render() << "\nforward and kept: for one batch of "
+    std::cout << table.render() << "\n";
+    if (stored)
+        std::cout << "parameters: " << scaled(static_cast<double>(bytes_in(sum.parameters, *stored)), "B")
+                  << " in " << name(*stored) << "\n";
+    std::cout << "forward and kept: for one batch of "
               << (batch.tokens > 0 ? std::to_string(batch.most_tokens())
                                    : std::to_string(batch.size) + " x " + std::to_string(batch.max_length))
               << " tokens; kept: for backward, without fusion, in "

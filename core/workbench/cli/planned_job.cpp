@@ -14,6 +14,13 @@
 
 namespace switchyard::cli {
 
+void set_phases(config::Config& config, Purpose purpose) {
+    if (purpose == Purpose::as_configured) return;
+    config.run.phases = {Phase::eval};
+    if (purpose == Purpose::generation && config.model.type != config::ModelType::bert)
+        config.run.phases.insert(config.run.phases.end(), {Phase::prefill, Phase::decode});
+}
+
 std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan) {
     auto planned = std::make_unique<PlannedJob>();
     planned->host = machine::this_host(machine::Look::with_devices);
@@ -32,6 +39,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
     const auto layout =
         decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);
+    set_phases(planned->config, plan.purpose);
     if (plan.before_timing) plan.before_timing(planned->config);
     auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));

@@ -23,9 +23,16 @@ struct PlannedJob {
     resolver::Plan plan;
 };
 
+// What is planned: the phases of run.phases; or eval alone, where nothing is trained and parameters may be
+// stored in few bits; or with it prefill and decode, where the model has them.
+enum class Purpose { as_configured, inference, generation };
+
+void set_phases(config::Config& config, Purpose purpose);
+
 struct PlanOptions {
     Missing missing = Missing::leave;  // of what `auto` goes by
     std::string recorded = {};         // plan.json of a run that goes on: its choices stay; empty: none
+    Purpose purpose = Purpose::as_configured;
     // Called before components are timed, which may take a minute: what can be wrong is to be told first.
     std::function<void(const config::Config&)> before_timing = {};
     Restart restart = Restart::allowed;

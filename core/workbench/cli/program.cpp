@@ -137,7 +137,10 @@ int dispatch(const std::vector<Command>& commands, Words words, const HandOver& 
     if (words.empty()) throw Failure("expected a command\n\n" + help(commands, ""));
     if (words.front() == "--version") words.front() = "version";
     if (is_help(words.front())) return std::cout << help(commands, ""), Exit::fine;
-    const bool grouped = is_group(commands, words.front());
+    // "bench" is a command, and so is "bench inference".
+    const bool both = find(commands, words.front()) != nullptr;
+    const bool grouped = both ? words.size() > 1 && find(commands, words[0] + " " + words[1]) != nullptr
+                              : is_group(commands, words.front());
     if (grouped && words.size() == 1)
         throw Failure("expected one of its commands\n\n" + help(commands, words.front()));
     if (grouped && is_help(words[1])) return std::cout << help(commands, words[0]), Exit::fine;

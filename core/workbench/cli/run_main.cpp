@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     attach(commands, "tune", cli::setup_tune);
     attach(commands, "plugins verify", cli::setup_plugins_verify);
     attach(commands, "bench", cli::setup_bench);
+    attach(commands, "bench inference", cli::setup_bench_inference);
     attach(commands, "compare", cli::setup_compare);
     attach(commands, "train", cli::setup_train);
     attach(commands, "evaluate", cli::setup_evaluate);

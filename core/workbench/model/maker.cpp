@@ -44,12 +44,10 @@ runtime::Operation Maker::operation(const SlotPlace& place, Phase phase, const M
     return plan_.find(place.slot, phase, place.layers, place.layer ? &*place.layer : nullptr);
 }
 
-std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan, Parameters& parameters,
-                                  std::vector<Linear>* linears) {
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
+                                  Parameters& parameters) {
     Maker maker(config, plan, parameters);
-    auto model = make_model(maker);
-    if (linears != nullptr) *linears = std::move(maker).linears();
-    return model;
+    return make_model(maker);
 }
 
 }  // namespace switchyard::model

@@ -26,7 +26,7 @@ std::size_t longest(const std::vector<std::string>& labels) {
 }
 
 Frame frame_of(const LinePlot& plot, const Canvas& canvas) {
-    double last = 1.0, low = std::numeric_limits<double>::infinity(), high = -low;
+    double last = plot.steps ? 1.0 : 0.0, low = std::numeric_limits<double>::infinity(), high = -low;
     for (const auto& curve : plot.curves) {
         for (const auto& point : curve.points) {
             last = std::max(last, point.x);
@@ -37,7 +37,8 @@ Frame frame_of(const LinePlot& plot, const Canvas& canvas) {
     if (!(low <= high)) low = 0.0, high = 1.0;
     if (plot.from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
     Frame frame{};
-    frame.x = axis_of_steps(last, canvas.width > 500.0 ? 8 : 4);
+    const int ticks = canvas.width > 500.0 ? 8 : 4;
+    frame.x = plot.steps ? axis_of_steps(last, ticks) : axis_around(0.0, last, ticks);
     frame.y = axis_around(low, high, canvas.height > 250.0 ? 6 : 4);
     frame.left = 12.0 + digit_width * static_cast<double>(longest(tick_labels(frame.y)));
     frame.right =
@@ -73,20 +74,26 @@ std::string axes_of(const LinePlot& plot, const Frame& frame) {
 
 std::string dashes(const Curve& curve) { return curve.dashed ? " stroke-dasharray=\"7 4\"" : ""; }
 
+// What one x is called, and how many digits of it are told.
+struct Unit {
+    std::string name;
+    int digits;
+};
+
 std::string dots_of(const Curve& curve, const Points& points, const Frame& frame, double radius,
-                    const std::string& unit) {
+                    const Unit& unit) {
     std::string svg;
     for (const auto& point : points) {
         svg += "<circle cx=\"" + px(frame.at_x(point.x)) + "\" cy=\"" + px(frame.at_y(point.y)) + "\" r=\"" +
                px(radius) + "\" class=\"dot fill-" + static_cast<char>(curve.hue) + "\"><title>" +
-               escape(curve.name + ", " + unit + " " + page_number(point.x, 1) + ": " +
+               escape(curve.name + ", " + unit.name + " " + page_number(point.x, unit.digits) + ": " +
                       page_number(point.y, 4)) +
                "</title></circle>\n";
     }
     return svg;
 }
 
-std::string curve_of(const Curve& curve, const Frame& frame, std::size_t limit, const std::string& unit) {
+std::string curve_of(const Curve& curve, const Frame& frame, std::size_t limit, const Unit& unit) {
     const bool dots = curve.look == Curve::Look::dots;
     if (curve.look == Curve::Look::points)
         return dots_of(curve, thinned(curve.points, limit / 4), frame, 4.0, unit);
@@ -134,7 +141,7 @@ std::string line_plot(const LinePlot& plot, const Canvas& canvas) {
     svg += axes_of(plot, frame);
     const auto limit =
         static_cast<std::size_t>(canvas.width * 2.0);  // two to a column show all that can be seen
-    const auto unit = plot.x_label == "optimizer step" ? "step" : plot.x_label;
+    const Unit unit{plot.x_label == "optimizer step" ? "step" : plot.x_label, plot.steps ? 1 : 3};
     for (const auto& curve : plot.curves) svg += curve_of(curve, frame, limit, unit);
     return svg + "</svg>\n";
 }

@@ -31,6 +31,7 @@ struct LinePlot {
     std::vector<Curve> curves;
     bool from_zero = false;
     std::string x_label = "optimizer step";
+    bool steps = true;  // x counts; else it is a measure, of at least 0
 };
 
 struct BarPlot {

@@ -11,9 +11,8 @@
 #include "core/kernel/runtime/operations/bind.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
-#include "core/workbench/model/settled_weights.h"
 #include "core/workbench/model/weights/adapter_files.h"
-#include "core/workbench/model/weights/model_description.h"
+#include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/graph/capture_refusals.h"
 #include "core/workbench/train/graph/cuda_graphs.h"
@@ -39,6 +38,23 @@ const resolver::PlanRow& row_of(const resolver::Plan& plan, std::string_view slo
     if (const auto* row = plan.find(slot, phase)) return *row;
     throw InputError({"run.phases: the plan has no " + std::string(slot) + " for " +
                       std::string(name(phase)) + "; training needs both train and eval"});
+}
+
+// Nothing where the job does not train.
+template <class Op>
+std::optional<Op> bind_for_training(const config::Config& config, const resolver::Plan& plan,
+                                    std::string_view slot, runtime::Registry& registry,
+                                    const HostInfo& host) {
+    if (std::ranges::count(config.run.phases, Phase::train) == 0) return std::nullopt;
+    return runtime::bind<Op>(row_of(plan, slot, Phase::train), registry, host);
+}
+
+template <class Op>
+const Op& needed(const std::optional<Op>& op) {
+    if (op) return *op;
+    throw InputError(
+        {"run.phases: has no train, and only training has an optimizer and a loader of batches "
+         "to train on"});
 }
 
 std::string describe_plan(const config::Config& config, const resolver::Plan& plan) {
@@ -75,11 +91,9 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
     : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
-      model_(model::make_model(config_, plan_, parameters_, &linears_)),
-      optimizer_(
-          runtime::bind<runtime::OptimizerOp>(row_of(plan, "optimizer", Phase::train), registry, host)),
-      train_loader_(
-          runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::train), registry, host)),
+      model_(model::make_model(config_, plan_, parameters_)),
+      optimizer_(bind_for_training<runtime::OptimizerOp>(config_, plan, "optimizer", registry, host)),
+      train_loader_(bind_for_training<runtime::DataLoaderOp>(config_, plan, "data_loader", registry, host)),
       eval_loader_(
           runtime::bind<runtime::DataLoaderOp>(row_of(plan, "data_loader", Phase::eval), registry, host)) {
     freeze(config_, parameters_);
@@ -108,25 +122,25 @@ void check_labels(const config::Config& config, const std::vector<std::string>& 
 void Session::load_initial_weights() {
     const auto& path = config_.train.weights;
     if (path.empty()) return;
-    auto described = model::describe_weights(path);
-    if (!described.error.empty())
-        throw InputError(
-            {(described.file == path ? config::told_at(config_, "train.weights") : "") + described.error});
-    if (auto problems = model::differences(config_.model, described); !problems.empty())
-        throw InputError(std::move(problems));
+    std::error_code ignored;
+    std::vector<std::string> notes, labels;
+    const auto description = path + "/config.json";
+    if (std::filesystem::exists(description, ignored)) {
+        const auto theirs = model::read_huggingface_config(description);
+        if (!theirs.error.empty()) throw InputError({theirs.error});
+        notes = theirs.notes;
+        labels = theirs.labels;
+        auto problems = model::differences(config_.model, theirs.model);
+        for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
+        if (!problems.empty()) throw InputError(problems);
+    }
     if (const auto place = model::find_weights(path); !place.problem.empty())
         throw InputError({config::told_at(config_, "train.weights") + place.problem});
     weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
-    weights_.notes = std::move(described.notes);
-    check_labels(config_, described.labels, weights_);
+    weights_.notes = std::move(notes);
+    check_labels(config_, labels, weights_);
     load_adapter();
-    settle_weights();
-}
-
-std::int64_t Session::settle_weights() {
-    if (std::ranges::count(config_.run.phases, Phase::train) > 0) return 0;
-    return model::settle_weights(linears_);
 }
 
 void Session::load_adapter() {
@@ -161,9 +175,13 @@ LoaderParams Session::params(bool training) const {
 const runtime::DataLoaderOp& Session::start_train_loader(const SampleSource& samples) {
     auto all = params(true);
     all.drop_last = false;
-    train_loader_.start(samples, all);
-    return train_loader_;
+    train_loader().start(samples, all);
+    return train_loader();
 }
+
+const runtime::DataLoaderOp& Session::train_loader() const { return needed(train_loader_); }
+
+const runtime::OptimizerOp& Session::optimizer() const { return needed(optimizer_); }
 
 const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samples) {
     eval_loader_.start(samples, params(false));
@@ -173,7 +191,7 @@ const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samp
 // nullptr: steps are not captured.
 GraphMaker* Session::graphs() {
     if (!config_.train.cuda_graph || graphs_ != nullptr) return graphs_.get();
-    const auto problems = capture_refusals(plan_, optimizer_);
+    const auto problems = capture_refusals(plan_, optimizer());
     if (!problems.empty()) throw InputError(problems);
     auto loaded = load_cuda_graphs();
     if (loaded.maker == nullptr) throw InputError({loaded.error});
@@ -182,33 +200,40 @@ GraphMaker* Session::graphs() {
 }
 
 Trainer Session::make_trainer() {
-    train_loader_.start(*data_.train, params(true));
-    if (train_loader_.batches(0) == 0) {
+    train_loader().start(*data_.train, params(true));
+    if (train_loader().batches(0) == 0) {
         throw InputError({config::told_at(config_, "batch.size") +
                           "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
                           " samples; expected a batch.size of at most that"});
     }
-    return Trainer({config_, plan_, *model_, parameters_, optimizer_, train_loader_,
+    return Trainer({config_, plan_, *model_, parameters_, optimizer(), train_loader(),
                     data_.eval->size() > 0 ? &start_eval_loader(*data_.eval) : nullptr, plan_text_, graphs(),
                     data_.scale});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
-    train_loader_.start(samples, params(true));
-    return Trainer(
-        {config_, plan_, *model_, parameters_, optimizer_, train_loader_, nullptr, plan_text_, graphs(), {}});
+    train_loader().start(samples, params(true));
+    return Trainer({config_,
+                    plan_,
+                    *model_,
+                    parameters_,
+                    optimizer(),
+                    train_loader(),
+                    nullptr,
+                    plan_text_,
+                    graphs(),
+                    {}});
 }
 
 std::vector<model::Executed> Session::executed() const {
     auto all = plan_.executed();
-    all.push_back({"optimizer", "model", Phase::train, optimizer_.binding().plugin(),
-                   optimizer_.binding().component(), optimizer_.binding().executed().calls()});
-    for (const auto& [phase, loader] :
-         {std::pair(Phase::train, &train_loader_), std::pair(Phase::eval, &eval_loader_)}) {
-        const auto& binding = loader->binding();
-        all.push_back({"data_loader", "model", phase, binding.plugin(), binding.component(),
-                       binding.executed().calls()});
-    }
+    const auto add = [&](const char* slot, Phase phase, const runtime::BindingBase& binding) {
+        all.push_back(
+            {slot, "model", phase, binding.plugin(), binding.component(), binding.executed().calls()});
+    };
+    if (optimizer_) add("optimizer", Phase::train, optimizer_->binding());
+    if (train_loader_) add("data_loader", Phase::train, train_loader_->binding());
+    add("data_loader", Phase::eval, eval_loader_.binding());
     return all;
 }
 

@@ -38,11 +38,8 @@ public:
     Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
             const HostInfo& host);
 
-    // Sets the parameters from [train] weights if there are any, and settles them. Throws InputError.
+    // Sets the parameters from [train] weights if there are any. Throws InputError.
     void load_initial_weights();
-    // In a job without the phase train: components make their forms of the weights, which do not change any
-    // more, and weights that these replace are let go. Returns the bytes of those. Elsewhere nothing happens.
-    std::int64_t settle_weights();
     // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError
     // with all problems.
     void load_tokenizer();
@@ -68,11 +65,12 @@ public:
     const model::BoundPlan& plan() const { return plan_; }
     const model::Model& model() const { return *model_; }
     model::Parameters& parameters() { return parameters_; }
-    const runtime::DataLoaderOp& train_loader() const { return train_loader_; }
+    // These two throw InputError where run.phases has no train: then nothing of training is made.
+    const runtime::DataLoaderOp& train_loader() const;
+    const runtime::OptimizerOp& optimizer() const;
     const data::Tokenizer& tokenizer() const { return *tokenizer_; }
     const data::Splits& data() const { return data_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
-    const runtime::OptimizerOp& optimizer() const { return optimizer_; }
     // What must not change between a checkpoint and its resumption, a line for each fact; whole after
     // load_data.
     const std::string& plan_text() const { return plan_text_; }
@@ -88,10 +86,10 @@ private:
     std::string plan_text_;
     model::BoundPlan plan_;
     model::Parameters parameters_;
-    std::vector<model::Linear> linears_;
     std::unique_ptr<model::Model> model_;
-    runtime::OptimizerOp optimizer_;
-    runtime::DataLoaderOp train_loader_, eval_loader_;
+    std::optional<runtime::OptimizerOp> optimizer_;
+    std::optional<runtime::DataLoaderOp> train_loader_;
+    runtime::DataLoaderOp eval_loader_;
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;

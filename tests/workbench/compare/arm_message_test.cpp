@@ -20,7 +20,78 @@ std::string protocol_error_of(const TurnAnswer& answer) {
     return found == nullptr ? "none" : found->text;
 }
 
+// Two passes over one row, three tokens of a vocabulary of ten.
+constexpr GenerationAsked three_tokens{2, 1, 3, 10};
+
+std::string generation_line(const std::string& member, const std::string& value) {
+    nlohmann::ordered_json line{{"type", "report"},
+                                {"step_ms", {9.0, 9.5}},
+                                {"prefill_ms", {5.0, 5.5}},
+                                {"token_ms", {{2.0, 2.0}, {2.0, 2.0}}},
+                                {"generated", {{1, 2, 3}}}};
+    auto text = line.dump();
+    if (member.empty()) return text;
+    const auto at = text.find("\"" + member + "\":");
+    if (at == std::string::npos) return text.insert(text.size() - 1, ",\"" + member + "\":" + value);
+    const auto begin = at + member.size() + 3;
+    auto end = text.find(",\"", begin);
+    if (end == std::string::npos) end = text.size() - 1;
+    return text.replace(begin, end - begin, value);
+}
+
+std::string generation_fault(const std::string& member, const std::string& value) {
+    const auto answer = read_generation(generation_line(member, value), three_tokens);
+    const auto* const found = std::get_if<ProtocolError>(&answer);
+    return found == nullptr ? "none" : found->text;
+}
+
 }  // namespace
+
+TEST_CASE("a generation goes through its message and back") {
+    Generation generation;
+    generation.step_ms = {9.0};
+    generation.prefill_ms = {5.0};
+    generation.token_ms = {{2.0, 1.5}};
+    generation.generated = {{4, 0, 9}, {1, 1, 1}};
+    generation.prompt_tokens = 20;
+    generation.read_bytes = 1000;
+    generation.cache_bytes = 64;
+    generation.executed = {{"linear", {{{"component", "torch"}}}}};
+    const auto answer = read_generation(to_message(generation).dump(), {1, 2, 3, 10});
+    REQUIRE(std::holds_alternative<Generation>(answer));
+    const auto& read = std::get<Generation>(answer);
+    CHECK(read.step_ms == generation.step_ms);
+    CHECK(read.prefill_ms == generation.prefill_ms);
+    CHECK(read.token_ms == generation.token_ms);
+    CHECK(read.generated == generation.generated);
+    CHECK(read.prompt_tokens == 20);
+    CHECK(read.read_bytes == 1000);
+    CHECK(read.cache_bytes == 64);
+    CHECK(read.peak_memory_bytes == -1);
+    CHECK(read.executed == generation.executed);
+}
+
+TEST_CASE("a generation that is not what was asked for is a protocol error") {
+    CHECK(generation_fault("", "") == "none");
+    CHECK_THAT(generation_fault("prefill_ms", "[5.0]"),
+               contains("\"prefill_ms\" is not a list of 2 numbers, one for each step"));
+    CHECK_THAT(generation_fault("prefill_ms", "[-5.0,1.0]"), contains("has a value that is not a time"));
+    CHECK_THAT(generation_fault("token_ms", "[[2.0],[2.0]]"),
+               contains("\"token_ms\" is not a list of 2 numbers, one for each token after the first"));
+    CHECK_THAT(generation_fault("token_ms", "[[2.0,2.0]]"),
+               contains("\"token_ms\" is not a list of 2 lists, one for each step"));
+    CHECK_THAT(generation_fault("step_ms", "[9.0,5.0]"),
+               contains("\"prefill_ms\" and \"token_ms\" are more than \"step_ms\" together"));
+    CHECK_THAT(generation_fault("generated", "[[1,2,3],[1,2,3]]"),
+               contains("\"generated\" is not a list of 1 lists, one for each row"));
+    CHECK_THAT(generation_fault("generated", "[[1,2]]"),
+               contains("a row that is not a list of 3 tokens, as many as were asked for"));
+    CHECK_THAT(generation_fault("generated", "[[1,2,10]]"),
+               contains("has a value that is no token; expected 0 to 9"));
+    CHECK_THAT(generation_fault("generated", "[[1,2,-1]]"), contains("has a value that is no token"));
+    CHECK_THAT(generation_fault("generated", "[[1,2,1.5]]"), contains("has a value that is no token"));
+    CHECK_THAT(generation_fault("cache_bytes", "-2"), contains("has a value that is not a count"));
+}
 
 TEST_CASE("a turn goes through its message and back") {
     Turn turn;

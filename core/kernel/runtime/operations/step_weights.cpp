@@ -39,7 +39,7 @@ StepWeights::Weight StepWeights::quantized(const std::shared_ptr<const Quantized
                                            const void* user, const PrepareQuantized& prepare) {
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& lasting = lasting_[{weight.get(), user}];
-    if (lasting.weight.prepared.form == nullptr) lasting = {weight, {{}, prepare(*weight)}};
+    if (lasting.weight.prepared.form == nullptr) lasting = {weight, {{}, prepare(*weight)}, true};
     return lasting.weight;
 }
 
@@ -48,9 +48,31 @@ bool StepWeights::settle(const at::Tensor& parameter, at::ScalarType dtype, cons
     const auto made = weight(parameter, dtype, user, prepare);
     if (made.prepared.form == nullptr || !made.prepared.replaces_weight) return false;
     const std::lock_guard<std::mutex> lock(mutex_);
-    lasting_[{parameter.unsafeGetTensorImpl(), user}] = {std::make_shared<const at::Tensor>(parameter), made};
+    lasting_[{parameter.unsafeGetTensorImpl(), user}] = {std::make_shared<const at::Tensor>(parameter), made,
+                                                         false};
     held_.erase({parameter.const_data_ptr(), user});
     return true;
+}
+
+std::int64_t StepWeights::read_bytes(const at::Tensor& parameter) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, lasting] : lasting_) {
+        if (key.first == parameter.unsafeGetTensorImpl()) return lasting.weight.prepared.bytes;
+    }
+    for (const auto& [key, held] : held_) {
+        if (key.first != parameter.const_data_ptr()) continue;
+        if (held.weight.prepared.form != nullptr) return held.weight.prepared.bytes;
+        return static_cast<std::int64_t>(held.weight.values.nbytes());
+    }
+    return static_cast<std::int64_t>(parameter.nbytes());
+}
+
+std::int64_t StepWeights::quantized_bytes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::int64_t bytes = 0;
+    for (const auto& [key, lasting] : lasting_)
+        bytes += lasting.quantized ? lasting.weight.prepared.bytes : 0;
+    return bytes;
 }
 
 void StepWeights::forget() {

@@ -41,6 +41,11 @@ public:
     // values are not read again then by this user, and may go.
     bool settle(const at::Tensor& parameter, at::ScalarType dtype, const void* user, const Prepare& prepare);
 
+    // Bytes that a product with this parameter reads: of a form, or of a cast, or else of the parameter.
+    std::int64_t read_bytes(const at::Tensor& parameter) const;
+    // Bytes of the forms of quantized weights.
+    std::int64_t quantized_bytes() const;
+
     // Forgets all of parameters that were not settled: they may change now in ways that no version counter
     // shows.
     void forget();
@@ -56,10 +61,11 @@ private:
     struct Lasting {
         std::shared_ptr<const void> source;  // keeps the object from being somebody else's
         Weight weight;
+        bool quantized = false;  // a QuantizedWeight, and no parameter
     };
     using Key = std::pair<const void*, const void*>;
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::map<Key, Held> held_;        // by memory and user
     std::map<Key, Lasting> lasting_;  // by tensor or quantized weight, and user
 };

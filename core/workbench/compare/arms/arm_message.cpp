@@ -48,14 +48,85 @@ std::string text(const Json& object, const char* key) {
     return object[key].get<std::string>();
 }
 
-std::vector<double> numbers(const Json& object, const char* key, std::int64_t steps) {
-    const Json& list = member(object, key);
-    if (!list.is_array() || static_cast<std::int64_t>(list.size()) != steps)
-        throw InvalidMessage(std::string("\"") + key + "\" is not a list of " + std::to_string(steps) +
-                             " numbers, one for each step");
+std::vector<double> numbers_in(const Json& list, const char* key, std::int64_t count, const char* of_each) {
+    if (!list.is_array() || static_cast<std::int64_t>(list.size()) != count)
+        throw InvalidMessage(std::string("\"") + key + "\" is not a list of " + std::to_string(count) +
+                             " numbers, one for each " + of_each);
     std::vector<double> values;
     for (const auto& value : list) values.push_back(number(value, key));
     return values;
+}
+
+std::vector<double> numbers(const Json& object, const char* key, std::int64_t steps) {
+    return numbers_in(member(object, key), key, steps, "step");
+}
+
+std::vector<double> checked_times(std::vector<double> times, const char* key) {
+    for (const double ms : times) {
+        if (!std::isfinite(ms) || ms < 0.0)
+            throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a time");
+    }
+    return times;
+}
+
+Json object_or_empty(const Json& object, const char* key) {
+    return object.contains(key) && object[key].is_object() ? object[key] : Json::object();
+}
+
+bool flag(const Json& object, const char* key) {
+    if (!object.contains(key)) return false;
+    if (!object[key].is_boolean())
+        throw InvalidMessage(std::string("\"") + key + "\" is neither true nor false");
+    return object[key].get<bool>();
+}
+
+// [passes][tokens - 1]
+std::vector<std::vector<double>> token_times(const Json& object, const GenerationAsked& asked) {
+    const Json& list = member(object, "token_ms");
+    if (!list.is_array() || static_cast<std::int64_t>(list.size()) != asked.passes)
+        throw InvalidMessage("\"token_ms\" is not a list of " + std::to_string(asked.passes) +
+                             " lists, one for each step");
+    std::vector<std::vector<double>> times;
+    for (const auto& pass : list) {
+        auto of_pass = numbers_in(pass, "token_ms", asked.tokens - 1, "token after the first");
+        times.push_back(checked_times(std::move(of_pass), "token_ms"));
+    }
+    return times;
+}
+
+std::int64_t token_id(const Json& value, std::int64_t vocabulary) {
+    const auto id = base::integer_of(value);
+    if (!id || *id < 0 || *id >= vocabulary)
+        throw InvalidMessage("\"generated\" has a value that is no token; expected 0 to " +
+                             std::to_string(vocabulary - 1));
+    return *id;
+}
+
+// [rows][tokens]
+std::vector<std::vector<std::int64_t>> token_ids(const Json& object, const GenerationAsked& asked) {
+    const Json& list = member(object, "generated");
+    if (!list.is_array() || static_cast<std::int64_t>(list.size()) != asked.rows)
+        throw InvalidMessage("\"generated\" is not a list of " + std::to_string(asked.rows) +
+                             " lists, one for each row");
+    std::vector<std::vector<std::int64_t>> rows;
+    for (const auto& ids : list) {
+        if (!ids.is_array() || static_cast<std::int64_t>(ids.size()) != asked.tokens)
+            throw InvalidMessage("\"generated\" has a row that is not a list of " +
+                                 std::to_string(asked.tokens) + " tokens, as many as were asked for");
+        auto& row = rows.emplace_back();
+        for (const auto& value : ids) row.push_back(token_id(value, asked.vocabulary));
+    }
+    return rows;
+}
+
+// The first token and those after it are parts of a pass.
+void check_parts(const Generation& generation) {
+    for (std::size_t pass = 0; pass < generation.step_ms.size(); ++pass) {
+        const auto& tokens = generation.token_ms[pass];
+        const double parts = std::accumulate(tokens.begin(), tokens.end(), generation.prefill_ms[pass]);
+        if (parts > generation.step_ms[pass] * 1.01 + 1.0)
+            throw InvalidMessage("\"prefill_ms\" and \"token_ms\" are more than \"step_ms\" together");
+    }
 }
 
 std::vector<std::int64_t> counts(const Json& object, const char* key, std::int64_t steps) {
@@ -113,11 +184,9 @@ ReadyAnswer read_ready(const std::string& line) {
         ready.description = text(object, "description");
         ready.dtype = text(object, "dtype");
         ready.loss = number(member(object, "loss"), "loss");
-        if (object.contains("first_step_written")) {
-            if (!object["first_step_written"].is_boolean())
-                throw InvalidMessage("\"first_step_written\" is neither true nor false");
-            ready.first_step_written = object["first_step_written"].get<bool>();
-        }
+        ready.first_step_written = flag(object, "first_step_written");
+        ready.weight_bytes = count(object, "weight_bytes", false);
+        ready.reduced = flag(object, "reduced");
         if (object.contains("amplification") && object["amplification"].is_object()) {
             const Json& by = object["amplification"];
             ready.amplification =
@@ -131,11 +200,7 @@ ReadyAnswer read_ready(const std::string& line) {
 TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
     return answer<TurnAnswer>(line, [steps](const Json& object) {
         Turn turn;
-        turn.step_ms = numbers(object, "step_ms", steps);
-        for (const double ms : turn.step_ms) {
-            if (!std::isfinite(ms) || ms < 0.0)
-                throw InvalidMessage("\"step_ms\" has a value that is not a time");
-        }
+        turn.step_ms = checked_times(numbers(object, "step_ms", steps), "step_ms");
         turn.loss = numbers(object, "loss", steps);
         turn.skipped = std::max<std::int64_t>(0, count(object, "skipped", false));
         turn.step_samples = counts(object, "step_samples", steps);
@@ -148,9 +213,26 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
         check_sum("step_tokens", turn.step_tokens, turn.tokens);
         turn.peak_memory_bytes = count(object, "peak_memory_bytes", false);
         turn.involuntary_switches = count(object, "involuntary_switches", false);
-        turn.executed = object.contains("executed") && object["executed"].is_object() ? object["executed"]
-                                                                                      : Json::object();
+        turn.executed = object_or_empty(object, "executed");
         return turn;
+    });
+}
+
+GenerationAnswer read_generation(const std::string& line, const GenerationAsked& asked) {
+    return answer<GenerationAnswer>(line, [&asked](const Json& object) {
+        Generation generation;
+        generation.step_ms = checked_times(numbers(object, "step_ms", asked.passes), "step_ms");
+        generation.prefill_ms = checked_times(numbers(object, "prefill_ms", asked.passes), "prefill_ms");
+        generation.token_ms = token_times(object, asked);
+        check_parts(generation);
+        generation.generated = token_ids(object, asked);
+        generation.prompt_tokens = count(object, "prompt_tokens", false);
+        generation.read_bytes = count(object, "read_bytes", false);
+        generation.cache_bytes = count(object, "cache_bytes", false);
+        generation.peak_memory_bytes = count(object, "peak_memory_bytes", false);
+        generation.involuntary_switches = count(object, "involuntary_switches", false);
+        generation.executed = object_or_empty(object, "executed");
+        return generation;
     });
 }
 
@@ -160,7 +242,9 @@ Json to_message(const Ready& ready) {
               {"description", ready.description},
               {"dtype", ready.dtype},
               {"loss", base::number_or_null(ready.loss)},
-              {"first_step_written", ready.first_step_written}};
+              {"first_step_written", ready.first_step_written},
+              {"weight_bytes", ready.weight_bytes},
+              {"reduced", ready.reduced}};
     if (ready.amplification) {
         json["amplification"] = {{"loss", base::number_or_null(ready.amplification->loss)},
                                  {"output", base::number_or_null(ready.amplification->output)},
@@ -184,6 +268,20 @@ Json to_message(const Turn& turn) {
             {"peak_memory_bytes", turn.peak_memory_bytes},
             {"involuntary_switches", turn.involuntary_switches},
             {"executed", turn.executed}};
+}
+
+Json to_message(const Generation& generation) {
+    return {{"type", "report"},
+            {"step_ms", generation.step_ms},
+            {"prefill_ms", generation.prefill_ms},
+            {"token_ms", generation.token_ms},
+            {"generated", generation.generated},
+            {"prompt_tokens", generation.prompt_tokens},
+            {"read_bytes", generation.read_bytes},
+            {"cache_bytes", generation.cache_bytes},
+            {"peak_memory_bytes", generation.peak_memory_bytes},
+            {"involuntary_switches", generation.involuntary_switches},
+            {"executed", generation.executed}};
 }
 
 }  // namespace switchyard::compare

@@ -4,7 +4,7 @@
 //     to the arm     {"type": "prepare", ...}      make a model with these weights, answer when ready; may
 //                    come again
 //                    {"type": "run", "steps": 5}   do that many steps (or passes), answer with their times
-//                    and losses
+//                    and losses; of a generation with its times by token and the tokens
 //                    {"type": "quit"}              end
 //     from the arm   {"type": "report", ...}       the answer to prepare and to run
 //                    {"type": "error", "text": ""} it cannot go on
@@ -45,6 +45,8 @@ struct Ready {
     double loss = std::numeric_limits<double>::quiet_NaN();  // of the first step's batches, dropout off
     bool first_step_written = false;     // logits and gradients of that are in the file that prepare named
     std::optional<Drift> amplification;  // by how much a relative change of all weights is magnified
+    std::int64_t weight_bytes = -1;      // that are held before any sequence comes; -1: not known
+    bool reduced = false;  // some component is of reduced accuracy: rounding does not bound its drift
 };
 
 // The answer to run.
@@ -61,6 +63,27 @@ struct Turn {
     nlohmann::ordered_json executed;         // object, by slot
 };
 
+// The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last token of
+// every row.
+struct Generation {
+    std::vector<double> step_ms;     // of each pass
+    std::vector<double> prefill_ms;  // of it, until the first new token of every row is known
+    std::vector<std::vector<double>>
+        token_ms;  // of it, each further token of all rows: one fewer than tokens
+    std::vector<std::vector<std::int64_t>> generated;  // the tokens of each row, of the last pass
+    std::int64_t prompt_tokens = -1;                   // of a pass, padding not counted; -1: not known
+    std::int64_t read_bytes = -1;   // of weights, that a token after the first reads; -1: not known
+    std::int64_t cache_bytes = -1;  // that are kept for the rows at the end of a pass; -1: not known
+    std::int64_t peak_memory_bytes = -1;
+    std::int64_t involuntary_switches = -1;
+    nlohmann::ordered_json executed;
+};
+
+// What a generation was asked for.
+struct GenerationAsked {
+    std::int64_t passes = 0, rows = 0, tokens = 0, vocabulary = 0;
+};
+
 struct ArmError {
     std::string text;
 };
@@ -71,12 +94,15 @@ struct ProtocolError {
 
 using ReadyAnswer = std::variant<Ready, ArmError, ProtocolError>;
 using TurnAnswer = std::variant<Turn, ArmError, ProtocolError>;
+using GenerationAnswer = std::variant<Generation, ArmError, ProtocolError>;
 
 ReadyAnswer read_ready(const std::string& line);
 // `steps`: how many were asked for.
 TurnAnswer read_turn(const std::string& line, std::int64_t steps);
+GenerationAnswer read_generation(const std::string& line, const GenerationAsked& asked);
 
 nlohmann::ordered_json to_message(const Ready& ready);
 nlohmann::ordered_json to_message(const Turn& turn);
+nlohmann::ordered_json to_message(const Generation& generation);
 
 }  // namespace switchyard::compare

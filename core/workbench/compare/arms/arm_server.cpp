@@ -3,11 +3,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/relative_distance.h"
 #include "core/workbench/compare/arms/executed_json.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/forward_arm.h"
+#include "core/workbench/compare/arms/inference_arm.h"
 #include "core/workbench/compare/arms/moved_weights.h"
 #include "core/workbench/compare/arms/shared_batches.h"
 #include "core/workbench/compare/arms/training_arm.h"
@@ -28,11 +30,13 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
       session_(config, plan, registry, host),
       device_(device_of(config)),
       clock_([device = device_] { bench::synchronize(device); }) {
-    if (config.data.given()) {
+    if (config.data.given() && !options.inference()) {
         session_.load_tokenizer();
         session_.load_data();
     }
     session_.load_initial_weights();
+    for (const auto& row : plan.rows)
+        reduced_ = reduced_ || (row.chosen && row.chosen->accuracy == Accuracy::reduced);
 }
 
 void ArmServer::export_inputs() {
@@ -66,31 +70,50 @@ Ready ArmServer::prepare() {
         ready.first_step_written = true;
     }
     if (options_.amplification) ready.amplification = amplification(exact);
+    ready.reduced = reduced_;
+    if (options_.inference() && device_.is_cpu())
+        ready.weight_bytes = machine::cpu_memory_stats().live_bytes - row_bytes() -
+                             static_cast<std::int64_t>(exact.logits.nbytes());
     before_ = session_.executed();
     return ready;
 }
 
-Turn ArmServer::run(std::int64_t steps) {
-    Turn turn;
+template <class Report>
+void ArmServer::measure(Report& report, const std::function<void()>& work) {
     bench::reset_peak_memory(device_);
     const auto switches_before = clock_.involuntary_switches();
-    for (std::int64_t step = 0; step < steps; ++step) {
-        const double start = clock_.now_ms();
-        run_one(turn);
-        turn.step_ms.push_back(clock_.now_ms() - start);
-        turn.samples += turn.step_samples.back();
-        turn.tokens += turn.step_tokens.back();
-    }
+    work();
     const auto switches = clock_.involuntary_switches();
-    turn.involuntary_switches = switches < 0 ? -1 : switches - switches_before;
-    turn.peak_memory_bytes = bench::peak_memory(device_);
-    turn.executed = executed_json(session_.executed(), before_);
+    report.involuntary_switches = switches < 0 ? -1 : switches - switches_before;
+    report.peak_memory_bytes = bench::peak_memory(device_);
+    report.executed = executed_json(session_.executed(), before_);
+}
+template void ArmServer::measure(Generation&, const std::function<void()>&);
+
+Turn ArmServer::run(std::int64_t steps) {
+    Turn turn;
+    measure(turn, [&] {
+        for (std::int64_t step = 0; step < steps; ++step) {
+            const double start = clock_.now_ms();
+            run_one(turn);
+            turn.step_ms.push_back(clock_.now_ms() - start);
+            turn.samples += turn.step_samples.back();
+            turn.tokens += turn.step_tokens.back();
+        }
+    });
     return turn;
 }
+
+void ArmServer::choose(std::size_t workload) {
+    if (workload != 0) throw std::runtime_error("\"workload\": there is one only");
+}
+
+Generation ArmServer::generate(std::int64_t) { throw std::logic_error("this arm generates nothing"); }
 
 std::unique_ptr<ArmServer> make_arm_server(const config::Config& config, const resolver::Plan& plan,
                                            runtime::Registry& registry, const HostInfo& host,
                                            const ArmServerOptions& options) {
+    if (options.inference()) return std::make_unique<InferenceArm>(config, plan, registry, host, options);
     if (options.operation == Operation::forward)
         return std::make_unique<ForwardArm>(config, plan, registry, host, options);
     return std::make_unique<TrainingArm>(config, plan, registry, host, options);

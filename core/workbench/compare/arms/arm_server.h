@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "core/workbench/bench/bench_settings.h"
 #include "core/workbench/bench/measure/stopwatch.h"
 #include "core/workbench/compare/arms/arm_message.h"
+#include "core/workbench/compare/arms/workload.h"
 #include "core/workbench/train/session.h"
 
 namespace switchyard::compare {
@@ -28,6 +30,11 @@ struct ArmServerOptions {
     std::int64_t samples = 0;
     bool amplification = false;
     std::optional<bench::LengthRange> lengths;  // of random samples
+    // Inference alone: what it is timed on, without any data of the job (inference_arm.h). Empty: not that.
+    std::vector<Workload> workloads;
+    bool cached = true;  // of Operation::generate: earlier tokens are kept, not computed again
+
+    bool inference() const { return !workloads.empty(); }
 };
 
 class ArmServer {
@@ -38,6 +45,10 @@ public:
     Ready prepare();
     // So many steps, or passes.
     Turn run(std::int64_t steps);
+    // Which of the workloads passes are over from now on.
+    virtual void choose(std::size_t workload);
+    // So many passes of Operation::generate.
+    virtual Generation generate(std::int64_t passes);
 
 protected:
     using Group = std::vector<Batch>;
@@ -55,16 +66,23 @@ protected:
     virtual First first() = 0;
     // Adds what one step or pass took and gave, but for its time.
     virtual void run_one(Turn& turn) = 0;
+    // That are kept for sequences, and are none of the weights'.
+    virtual std::int64_t row_bytes() const { return 0; }
+
+    // Calls `work`, and fills in what it took but for its times.
+    template <class Report>
+    void measure(Report& report, const std::function<void()>& work);
 
     ArmServerOptions options_;
     train::Session session_;
+    c10::Device device_;
+    bench::HostStopwatch clock_;
 
 private:
     void export_inputs();
     Drift amplification(const First& exact);
 
-    c10::Device device_;
-    bench::HostStopwatch clock_;
+    bool reduced_ = false;                 // some component that was chosen is of reduced accuracy
     std::vector<model::Executed> before_;  // calls that were made before the first turn
 };
 

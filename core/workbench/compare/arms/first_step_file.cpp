@@ -8,8 +8,8 @@
 
 #include "core/workbench/bench/measure/relative_distance.h"
 #include "core/workbench/model/weights/huggingface_family.h"
-#include "core/workbench/model/weights/their_form.h"
 #include "core/workbench/model/weights/tensors.h"
+#include "core/workbench/model/weights/their_form.h"
 
 namespace switchyard::compare {
 

@@ -13,7 +13,8 @@ namespace switchyard::compare {
 
 // step: training steps, each on the same batch in all arms.
 // forward: passes over the same samples, without gradients. How they are put into batches is the arm's.
-enum class Operation : std::uint8_t { step, forward };
+// generate: passes that write so many tokens after the same prompts, the likeliest each time.
+enum class Operation : std::uint8_t { step, forward, generate };
 
 // What is counted: "step" or "pass".
 constexpr std::string_view unit_of(Operation operation) {
@@ -27,5 +28,5 @@ constexpr std::string_view units_of(Operation operation) {
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 2> names<compare::Operation>{"step", "forward"};
+inline constexpr std::array<std::string_view, 3> names<compare::Operation>{"step", "forward", "generate"};
 }  // namespace switchyard

@@ -38,6 +38,12 @@ std::vector<std::string> split_outside(const std::string& text, char separator) 
     return parts;
 }
 
+std::string unquoted(const std::string& word) {
+    const bool quoted =
+        word.size() > 1 && (word.front() == '"' || word.front() == '\'') && word.back() == word.front();
+    return quoted ? word.substr(1, word.size() - 2) : word;
+}
+
 // "attention.backend=naive" as "attention=naive": what a slot's main choice is goes without saying.
 std::string short_name(const std::string& override) {
     const auto equals = override.find('=');
@@ -95,6 +101,18 @@ public:
         add(std::move(arm));
     }
 
+    void add_program(const std::string& text) {
+        const auto colon = text.find(':');
+        ArmSpec arm;
+        arm.name = trimmed(text.substr(0, colon));
+        for (const auto& word : split_outside(text.substr(colon + 1), ' ')) {
+            if (!word.empty()) arm.program.push_back(unquoted(word));
+        }
+        if (arm.name.empty())
+            return complain("--arm '" + base::quoted(text) + "'", "expected \"NAME: COMMAND\"");
+        add(std::move(arm));
+    }
+
     void add_table(const config::ArmConfig& table) {
         ArmSpec arm;
         arm.name = table.name;
@@ -112,11 +130,16 @@ public:
         add(std::move(arm));
     }
 
-    ArmList finish() {
-        if (list_.problems.empty() && list_.arms.size() == 1)
+    // `least`: see list_arms.
+    ArmList finish(std::size_t least) {
+        const bool only_programs =
+            std::ranges::all_of(list_.arms, [](const ArmSpec& arm) { return arm.external(); });
+        const bool lone = least > 1 ? list_.arms.size() == 1 : only_programs;
+        if (list_.problems.empty() && lone)
             list_.arms.insert(
                 list_.arms.begin(),
-                ArmSpec{names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}, {}});
+                ArmSpec{
+                    names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}, {}, true});
         if (list_.problems.empty() && list_.arms.empty())
             complain("there is nothing to compare",
                      "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
@@ -173,6 +196,8 @@ private:
 // samples may be put into any batches, but for what is cut off them.
 bool should_be_equal(const std::string& key, Operation operation) {
     if (key == "batch.layout") return false;
+    if (operation == Operation::generate && (key.starts_with("batch.") || key.starts_with("data.")))
+        return false;
     if (operation == Operation::forward && key.starts_with("batch.")) return key == "batch.max_length";
     for (const char* section : {"model.", "data.", "batch.", "task."}) {
         if (key.starts_with(section)) return true;
@@ -182,13 +207,15 @@ bool should_be_equal(const std::string& key, Operation operation) {
 
 }  // namespace
 
-ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables) {
+ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables,
+                  std::size_t least) {
     Lister lister;
     lister.add_product(written.vary);
     for (const auto& text : written.stacks) lister.add_stack(text);
     for (const auto& text : written.arms) lister.add_written(text);
+    for (const auto& text : written.programs) lister.add_program(text);
     for (const auto& table : tables) lister.add_table(table);
-    return lister.finish();
+    return lister.finish(least);
 }
 
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,

@@ -22,17 +22,19 @@ struct WrittenArms {
     std::vector<std::string>
         vary;  // "attention.backend=naive,torch"; a comma within brackets or quotes divides
                // nothing
-    std::vector<std::string> stacks;  // "torch+precision=torch/bf16": stack_arm.h
-    std::vector<std::string> arms;    // "name: KEY=VALUE KEY=VALUE"
+    std::vector<std::string> stacks;         // "torch+precision=torch/bf16": stack_arm.h
+    std::vector<std::string> arms;           // "name: KEY=VALUE KEY=VALUE"
+    std::vector<std::string> programs = {};  // "name: COMMAND WORD WORD"
 };
 
-// First the product of all `vary`, then the stacks, then the arms, then the [[arm]] tables of the
-// configuration.
-// Where that is one arm only, the configuration as it stands comes before it.
-ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables);
+// First the product of all `vary`, then the stacks, the arms, the programs, then the [[arm]] tables of the
+// configuration. Where that is fewer than `least`, or only programs, the configuration as it stands comes before
+// them; `least` of 2 wants one arm of it to be written at least.
+ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables,
+                  std::size_t least = 2);
 
 // In which keys that should be equal two configurations differ: [model], [data], [batch] but its layout,
-// [task], run.seed, train.weights.
+// [task], run.seed, train.weights. Of generation, which is timed on random tokens, not [data].
 // "model.layers: 6, the base has 12".
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
                                             Operation operation = Operation::step);

@@ -30,6 +30,7 @@ struct ArmSpec {
     std::vector<std::string> environment = {};  // of its process, beside this one's: "NAME=VALUE"
     // With --force: what makes the comparison unfair, "model.layers: 6, the base has 12".
     std::vector<std::string> differs;
+    bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }
 };
@@ -47,11 +48,17 @@ struct ArmBlock {
     std::int64_t samples = 0, tokens = 0;  // of all its timed steps
 };
 
-struct ArmResult {
+// What became of an arm, whatever it was asked for.
+struct ArmOutcome {
     ArmSpec spec;
     ArmStatus status = ArmStatus::ok;
-    std::string reason;  // why it is not ok
-    std::string description, dtype;
+    std::string reason;              // why it is not ok
+    std::string description, dtype;  // what it says of itself
+
+    bool ok() const { return status == ArmStatus::ok; }
+};
+
+struct ArmResult : ArmOutcome {
     base::Interval step_ms;
     double samples_per_second = 0.0;
     double tokens_per_second = 0.0;
@@ -68,8 +75,6 @@ struct ArmResult {
     Stability stability;             // of the timed run
     // Its own clock leaves out much of the time that its turns took: they were timed by the coordinator's.
     bool by_coordinator = false;
-
-    bool ok() const { return status == ArmStatus::ok; }
 };
 
 struct PairResult {

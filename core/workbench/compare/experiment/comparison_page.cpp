@@ -9,6 +9,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/compare/experiment/page_parts.h"
 #include "core/workbench/report/html_table.h"
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/svg_forest.h"
@@ -22,7 +23,6 @@ using report::BarPlot;
 using report::Curve;
 using report::escape;
 using report::HtmlTable;
-using report::Hue;
 using report::in_words;
 using report::LinePlot;
 using report::page_interval;
@@ -33,21 +33,6 @@ using report::shortened;
 constexpr std::size_t shown_arms = 12;
 constexpr std::size_t curve_points = 240;
 
-constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
-
-Hue hue_of(std::size_t arm) { return hues[arm % std::size(hues)]; }
-
-std::string number(double value, int significant = 3) {
-    return std::isfinite(value) ? page_number(value, significant) : "–";
-}
-
-// The bounds of a single sample are not known: then it stands alone.
-std::optional<base::Interval> known(const base::Interval& interval) {
-    if (!std::isfinite(interval.median)) return std::nullopt;
-    const auto bound = [&](double value) { return std::isfinite(value) ? value : interval.median; };
-    return base::Interval{interval.median, bound(interval.low), bound(interval.high)};
-}
-
 Points over_steps(const std::vector<double>& values) {
     Points points;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -55,16 +40,6 @@ Points over_steps(const std::vector<double>& values) {
     }
     return points;
 }
-
-std::string why(const std::string& reason) {
-    return reason.empty() ? "" : " <span class=\"why\">" + escape(shortened(reason, 400)) + "</span>";
-}
-
-std::string section(const std::string& title, const std::string& body) {
-    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
-}
-
-std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
 
 // The name of the base: what all pairs are over.
 std::string base_of(const Comparison& comparison) {
@@ -168,8 +143,6 @@ std::string what_differs(const Comparison& comparison) {
     return "<p>" + base::counted(comparison.arms.size(), "arm") + ", which differ in " + text + ".</p>\n";
 }
 
-std::string status_text(const ArmResult& arm) { return std::string(name(arm.status)) + ": " + arm.reason; }
-
 std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>& keys, bool is_base) {
     std::string html = escape(shortened(arm.spec.name, 100));
     if (is_base) html += " <strong>(base)</strong>";
@@ -180,20 +153,14 @@ std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>
     return html;
 }
 
-std::string notice(const std::string& text) { return "<p class=\"notice\">" + escape(text) + "</p>\n"; }
-
 std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
     std::string html = "<h1>" + escape(headline(comparison)) + "</h1>\n";
     if (!facts.title.empty()) html += "<p class=\"lead\">" + escape(facts.title) + "</p>\n";
     html += what_differs(comparison);
     if (comparison.stopped) html += notice("Stopped before its end: the numbers are of what was done.");
-    for (const auto& arm : comparison.arms) {
-        for (const auto& key : arm.spec.differs)
-            html += notice("No fair comparison, it was forced: " + arm.spec.name + " differs in " + key);
-    }
-    for (const auto& arm : comparison.arms) {
-        if (!arm.ok()) html += notice(shortened(arm.spec.name + ": " + status_text(arm), 1500));
-    }
+    std::vector<const ArmOutcome*> arms;
+    for (const auto& arm : comparison.arms) arms.push_back(&arm);
+    html += arm_notices(arms);
     std::string list;
     for (const auto arm : by_speed(comparison)) {
         const auto* const found = pair_of(comparison, arm);
@@ -251,7 +218,7 @@ std::string speeds(const Comparison& comparison) {
         const auto if_ok = [&](const std::string& text) { return arm.ok() ? text : "–"; };
         table.row({name_with_notes(arm, keys, comparison.arms.size() > 1 && at == base_at(comparison)),
                    escape(arm.dtype), if_ok(step_ms ? page_interval(*step_ms) : "–"),
-                   if_ok(number(arm.samples_per_second)), if_ok(number(arm.tokens_per_second)),
+                   if_ok(page_value(arm.samples_per_second)), if_ok(page_value(arm.tokens_per_second)),
                    arm.peak_memory_bytes >= 0 ? bytes_text(peak_bytes(arm)) : "–"});
     }
     return table.html();
@@ -348,7 +315,7 @@ std::string stability(const Comparison& comparison) {
         const std::string sign = loss_drift > 0.0 ? "+" : "";
         table.row({escape(arm.spec.name),
                    std::isfinite(loss_drift) ? sign + page_number(100.0 * loss_drift, 2) + " %" : "–",
-                   number(static_cast<double>(arm.skipped_steps), 1), answer + why(reason)});
+                   page_value(static_cast<double>(arm.skipped_steps), 1), answer + why(reason)});
     }
     return table.html() + note("Loss drift: of the mean loss over the last tenth of the steps from that of " +
                                base_of(comparison) + " over the same steps.");
@@ -416,9 +383,9 @@ std::string drift(const Comparison& comparison) {
         const auto& arm = comparison.arms[at];
         if (!std::isfinite(arm.drift.loss) && !std::isfinite(arm.drift.output)) continue;
         any = true;
-        table.row({escape(arm.spec.name), number(arm.drift.loss, 2), number(arm.drift.output, 2),
-                   number(arm.drift.gradient, 2),
-                   number(arm.allowed.output, 2) + ", " + number(arm.allowed.gradient, 2)});
+        table.row({escape(arm.spec.name), page_value(arm.drift.loss, 2), page_value(arm.drift.output, 2),
+                   page_value(arm.drift.gradient, 2),
+                   page_value(arm.allowed.output, 2) + ", " + page_value(arm.allowed.gradient, 2)});
     }
     const bool steps = comparison.operation == Operation::step;
     return any ? note("Relative distance of the " +
@@ -443,25 +410,18 @@ std::string what_ran(const Comparison& comparison) {
 }
 
 std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
-    std::string rows;
-    const auto add = [&](const std::string& fact, const std::string& value) {
-        if (!value.empty())
-            rows += "<tr><th>" + escape(fact) + "</th><td>" + escape(shortened(value, 300)) + "</td></tr>\n";
-    };
-    add("Configuration", facts.config);
-    add("Its fingerprint", facts.config_fingerprint);
-    add("Blocks", std::to_string(comparison.blocks));
     const std::string units(units_of(comparison.operation));
-    add("Operation", std::string(name(comparison.operation)));
-    add("Timed " + units + " in a block", std::to_string(comparison.steps_per_block));
-    add("Of these " + units + " before, not timed", std::to_string(comparison.lead_in));
-    add("Of these " + units + " to warm up", std::to_string(comparison.warm_up_steps));
-    add("Seed of the order", std::to_string(comparison.seed));
-    for (const auto& [fact, value] : facts.host) add(fact, value);
-    if (!facts.command.empty())
-        rows +=
-            "<tr><th>Command</th><td><code>" + escape(shortened(facts.command, 1500)) + "</code></td></tr>\n";
-    return "<table class=\"facts\">\n" + rows + "</table>\n";
+    std::vector<report::Fact> list{
+        {"Configuration", facts.config},
+        {"Its fingerprint", facts.config_fingerprint},
+        {"Blocks", std::to_string(comparison.blocks)},
+        {"Operation", std::string(name(comparison.operation))},
+        {"Timed " + units + " in a block", std::to_string(comparison.steps_per_block)},
+        {"Of these " + units + " before, not timed", std::to_string(comparison.lead_in)},
+        {"Of these " + units + " to warm up", std::to_string(comparison.warm_up_steps)},
+        {"Seed of the order", std::to_string(comparison.seed)}};
+    list.insert(list.end(), facts.host.begin(), facts.host.end());
+    return facts_table(list, facts.command);
 }
 
 }  // namespace

@@ -18,18 +18,13 @@ constexpr std::int64_t steps_of_a_chunk = 50;  // of a run to the end
 class Experiment {
 public:
     Experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings)
-        : arms_(std::move(arms)), settings_(settings), random_(settings.seed) {
-        result_.operation = settings.operation;
-        result_.seed = settings.seed;
-        result_.seeds = settings.seeds;
-        result_.loss_steps = settings.loss_steps;
-        result_.margin = settings.loss_margin;
-        for (auto& started : arms_) {
-            ArmResult arm;
-            arm.spec = started.spec;
-            if (started.client == nullptr) fail(arm, ArmStatus::failed, started.error);
-            result_.arms.push_back(std::move(arm));
-        }
+        : settings_(settings),
+          random_(settings.seed),
+          result_(begun(arms, settings)),
+          arms_(
+              std::move(arms), settings.timeout_ms,
+              [this](std::size_t at) -> ArmOutcome& { return result_.arms[at]; },
+              [this](const std::string& text) { tell(text); }) {
         amplification_.resize(arms_.size());
         first_step_written_.resize(arms_.size(), false);
         first_loss_.resize(arms_.size(), std::numeric_limits<double>::quiet_NaN());
@@ -45,67 +40,34 @@ public:
         if (going()) run_blocks();
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
-        for (std::size_t at = 0; at < arms_.size(); ++at) {
-            if (!arms_[at].client) continue;
-            if (result_.arms[at].ok() && !result_.stopped)
-                arms_[at].client->quit();
-            else
-                arms_[at].client->kill();
-        }
+        arms_.quit();
+        result_.stopped = arms_.stopped();
         judge_pairs(result_, settings_.margin);
         judge_stabilities(result_);
-        result_.elapsed_ms = elapsed_ms_;
+        result_.elapsed_ms = arms_.elapsed_ms();
         return std::move(result_);
     }
 
 private:
-    bool going() const {
-        return !result_.stopped && std::any_of(result_.arms.begin(), result_.arms.end(),
-                                               [](const ArmResult& arm) { return arm.ok(); });
+    static Comparison begun(const std::vector<StartedArm>& arms, const ExperimentSettings& settings) {
+        Comparison result;
+        result.operation = settings.operation;
+        result.seed = settings.seed;
+        result.seeds = settings.seeds;
+        result.loss_steps = settings.loss_steps;
+        result.margin = settings.loss_margin;
+        for (const auto& started : arms) result.arms.emplace_back().spec = started.spec;
+        return result;
     }
+
+    bool going() const { return arms_.going(); }
     // `left_ms`: of something that has taken `spent_ms` so far; both 0: nobody knows.
     void tell(const std::string& text, double spent_ms = 0.0, double left_ms = 0.0) const {
         if (!settings_.progress) return;
         const double all = spent_ms + left_ms;
         settings_.progress({text, all > 0.0 ? spent_ms / all : -1.0, left_ms / 1e3});
     }
-    static void fail(ArmResult& arm, ArmStatus status, const std::string& reason) {
-        arm.status = status;
-        arm.reason = reason;
-    }
-    void end(std::size_t at, ArmStatus status, const std::string& reason) {
-        fail(result_.arms[at], status, reason);
-        arms_[at].client->kill();
-        tell(result_.arms[at].spec.name + ": " + std::string(name(status)) + ": " + reason);
-    }
-
-    // The line that came, or nothing: then the arm has failed, or the comparison is stopped. `phase`: for the
-    // reason.
-    std::optional<std::string> request(std::size_t at, const Json& message, const std::string& phase,
-                                       double* wall_ms = nullptr) {
-        auto exchange = arms_[at].client->request(
-            message.dump(-1, ' ', false, Json::error_handler_t::replace), settings_.timeout_ms);
-        elapsed_ms_ += exchange.wall_ms;
-        if (wall_ms != nullptr) *wall_ms = exchange.wall_ms;
-        const auto words = arms_[at].client->stderr_tail();
-        const std::string last = words.empty() ? "" : "\n" + words;
-        switch (exchange.end) {
-            case Exchange::End::answered:
-                return std::move(exchange.text);
-            case Exchange::End::timed_out:
-                end(at, ArmStatus::timed_out, exchange.text + " " + phase + last);
-                break;
-            case Exchange::End::exited:
-                end(at, ArmStatus::crashed, exchange.text + " " + phase + last);
-                break;
-            case Exchange::End::unsolicited:
-                end(at, ArmStatus::protocol_error, exchange.text);
-                break;
-            case Exchange::End::stopped:
-                result_.stopped = true;
-        }
-        return std::nullopt;
-    }
+    void end(std::size_t at, ArmStatus status, const std::string& reason) { arms_.end(at, status, reason); }
 
     void prepare_all(int seed) {
         std::vector<std::size_t> order(arms_.size());
@@ -113,7 +75,7 @@ private:
         std::stable_partition(order.begin(), order.end(),
                               [&](std::size_t at) { return at == settings_.reference_arm; });
         for (const std::size_t at : order) {
-            if (result_.stopped) return;
+            if (arms_.stopped()) return;
             if (result_.arms[at].ok()) prepare(at, seed);
             if (at != settings_.reference_arm) continue;
             if (!result_.arms[at].ok()) return fail_external_arms(seed);
@@ -130,7 +92,7 @@ private:
                         result_.arms[settings_.reference_arm].spec.name + ", which failed");
         }
         for (std::size_t at = 0; at < arms_.size(); ++at) {
-            if (result_.arms[at].ok() && !result_.stopped) prepare(at, seed);
+            if (result_.arms[at].ok() && !arms_.stopped()) prepare(at, seed);
         }
     }
 
@@ -138,28 +100,13 @@ private:
         tell(result_.arms[at].spec.name + ": prepares" +
              (seed < 0 ? "" : " for seed " + std::to_string(seed + 1)));
         done_[at] = 0;
-        const auto line = request(at, settings_.prepare({at, seed}), "while it prepared");
-        if (!line) return;
-        const auto answer = read_ready(*line);
-        if (const auto* protocol_error = std::get_if<ProtocolError>(&answer))
-            return end(at, ArmStatus::protocol_error, protocol_error->text);
-        if (const auto* error = std::get_if<ArmError>(&answer))
-            return end(at, ArmStatus::failed, error->text);
-        const auto& ready = std::get<Ready>(answer);
-        if (ready.operation != settings_.operation)
-            return end(at, ArmStatus::failed,
-                       "does not do the operation " + std::string(name(settings_.operation)) +
-                           ": its answer to prepare has no \"operation\": \"" +
-                           std::string(name(settings_.operation)) + "\"");
-        auto& arm = result_.arms[at];
-        arm.description = ready.description;
-        arm.dtype = ready.dtype;
-        if (seed >= 0) return;
-        if (!std::isfinite(ready.loss) && !arm.spec.external())
+        const auto ready = arms_.prepared(at, settings_.prepare({at, seed}), settings_.operation);
+        if (!ready || seed >= 0) return;
+        if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external())
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
-        amplification_[at] = ready.amplification;
-        first_step_written_[at] = ready.first_step_written;
-        first_loss_[at] = ready.loss;
+        amplification_[at] = ready->amplification;
+        first_step_written_[at] = ready->first_step_written;
+        first_loss_[at] = ready->loss;
     }
 
     // Against the first arm that works.
@@ -201,27 +148,15 @@ private:
     // Steps of one arm, their losses kept; nothing where it failed.
     std::optional<Turn> take_turn(std::size_t at, std::int64_t steps, const std::string& phase,
                                   double& wall_ms, std::vector<double>& losses) {
-        const auto line = request(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
+        const auto line = arms_.request(at, {{"type", "run"}, {"steps", steps}}, phase, &wall_ms);
         if (!line) return std::nullopt;
-        auto answer = read_turn(*line, steps);
-        if (const auto* protocol_error = std::get_if<ProtocolError>(&answer)) {
-            end(at, ArmStatus::protocol_error, protocol_error->text);
-            return std::nullopt;
-        }
-        if (const auto* error = std::get_if<ArmError>(&answer)) {
-            end(at, ArmStatus::failed, error->text);
-            return std::nullopt;
-        }
-        auto& turn = std::get<Turn>(answer);
+        auto taken = arms_.taken<Turn>(at, read_turn(*line, steps));
+        if (!taken) return std::nullopt;
+        auto& turn = *taken;
         used_ms_ += wall_ms;
         const double claimed = std::accumulate(turn.step_ms.begin(), turn.step_ms.end(), 0.0);
-        if (claimed > wall_ms * 1.01 + 2.0) {
-            end(at, ArmStatus::protocol_error,
-                "it reports " + std::to_string(std::lround(claimed)) + " ms for " + std::to_string(steps) +
-                    (steps == 1 ? " step" : " steps") + "; its turn took " +
-                    std::to_string(std::lround(wall_ms)) + " ms");
-            return std::nullopt;
-        }
+        const auto of_what = std::to_string(steps) + (steps == 1 ? " step" : " steps");
+        if (!arms_.accounted(at, claimed, wall_ms, of_what)) return std::nullopt;
         if (const auto wrong = wrong_counts(shared_steps_, done_[at], steps, turn.samples, turn.tokens);
             !wrong.empty()) {
             end(at, ArmStatus::protocol_error, wrong);
@@ -270,7 +205,7 @@ private:
         std::int64_t steps = 1;
         for (int turn = 0; going(); ++turn) {
             double fastest = 1e300;
-            for (std::size_t at = 0; at < arms_.size() && !result_.stopped; ++at) {
+            for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
                 if (!result_.arms[at].ok()) continue;
                 double wall = 0.0;
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
@@ -343,10 +278,10 @@ private:
         for (auto& arm : result_.arms) arm.blocks.emplace_back();
         int position = 0;
         for (const std::size_t at : order) {
-            if (!result_.arms[at].ok() || result_.stopped) continue;
+            if (!result_.arms[at].ok() || arms_.stopped()) continue;
             if (auto block = time_turn(at, position++)) result_.arms[at].blocks.back() = std::move(block);
         }
-        if (!result_.stopped) ++result_.blocks;
+        if (!arms_.stopped()) ++result_.blocks;
     }
 
     std::optional<ArmBlock> time_turn(std::size_t at, int position) {
@@ -386,7 +321,7 @@ private:
             auto& arm = result_.arms[at];
             if (!arm.ok()) continue;
             arm.seed_losses.emplace_back();
-            for (std::int64_t done = 0; done < settings_.loss_steps && arm.ok() && !result_.stopped;) {
+            for (std::int64_t done = 0; done < settings_.loss_steps && arm.ok() && !arms_.stopped();) {
                 const auto steps = std::min(steps_of_a_chunk, settings_.loss_steps - done);
                 double wall = 0.0;
                 tell_seed(arm.spec.name, seed, done);
@@ -396,7 +331,7 @@ private:
                 seed_steps_ += steps;
                 seeds_ms_ += wall;
             }
-            if (arm.ok() && !result_.stopped) arm.final_losses.push_back(final_loss(arm.seed_losses.back()));
+            if (arm.ok() && !arms_.stopped()) arm.final_losses.push_back(final_loss(arm.seed_losses.back()));
         }
     }
 
@@ -411,10 +346,10 @@ private:
              seeds_ms_, step_ms * static_cast<double>(left));
     }
 
-    std::vector<StartedArm> arms_;
     const ExperimentSettings& settings_;
     bench::PhiloxStream random_;
     Comparison result_;
+    ArmRequests arms_;
     std::vector<std::optional<Drift>> amplification_;
     std::vector<bool> first_step_written_;
     std::vector<double> first_loss_;
@@ -423,8 +358,7 @@ private:
     std::int64_t pass_samples_ = 0;   // of Operation::forward, by the first turn
     std::vector<std::int64_t> done_;  // steps since each arm prepared
     int planned_blocks_ = 0;
-    double block_ms_ = 0.0;  // that a block is planned to take
-    double elapsed_ms_ = 0.0;
+    double block_ms_ = 0.0;        // that a block is planned to take
     double used_ms_ = 0.0;         // of it, for turns that were taken
     std::int64_t seed_steps_ = 0;  // of all arms and seeds so far
     double seeds_ms_ = 0.0;        // that these took

@@ -15,15 +15,14 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "core/workbench/compare/arms/arm_client.h"
 #include "core/workbench/compare/arms/step_counts.h"
+#include "core/workbench/compare/experiment/arm_requests.h"
 #include "core/workbench/compare/experiment/comparison.h"
 
 namespace switchyard::compare {
@@ -32,12 +31,6 @@ namespace switchyard::compare {
 struct Preparation {
     std::size_t arm = 0;
     int seed = -1;
-};
-
-struct StartedArm {
-    ArmSpec spec;
-    std::unique_ptr<ArmClient> client;  // nullptr: could not be started; `error` says why
-    std::string error;
 };
 
 // What is being done.

@@ -271,6 +271,8 @@ TEST_CASE("model counts every parameter") {
     const TinyJob job;
     const auto model = run_json({"model", job.file("job.toml")});
     CHECK(model["parameters"] == all);
+    CHECK(model["parameter_dtype"] == "float32");
+    CHECK(model["parameter_bytes"] == 4 * all);
     std::map<std::string, std::int64_t> parts;
     for (const auto& part : model["parts"]) parts[part["name"]] = part["parameters"];
     CHECK(parts ==

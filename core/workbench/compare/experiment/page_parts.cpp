@@ -1,0 +1,66 @@
+#include "core/workbench/compare/experiment/page_parts.h"
+
+#include <cmath>
+
+#include "core/workbench/report/html_text.h"
+#include "core/workbench/report/number_text.h"
+
+namespace switchyard::compare {
+
+using report::escape;
+using report::Hue;
+using report::shortened;
+
+Hue hue_of(std::size_t arm) {
+    constexpr Hue hues[] = {Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
+    return hues[arm % std::size(hues)];
+}
+
+std::string page_value(double value, int significant) {
+    return std::isfinite(value) ? report::page_number(value, significant) : "–";
+}
+
+std::optional<base::Interval> known(const base::Interval& interval) {
+    if (!std::isfinite(interval.median)) return std::nullopt;
+    const auto bound = [&](double value) { return std::isfinite(value) ? value : interval.median; };
+    return base::Interval{interval.median, bound(interval.low), bound(interval.high)};
+}
+
+std::string why(const std::string& reason) {
+    return reason.empty() ? "" : " <span class=\"why\">" + escape(shortened(reason, 400)) + "</span>";
+}
+
+std::string section(const std::string& title, const std::string& body) {
+    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
+}
+
+std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
+
+std::string notice(const std::string& text) { return "<p class=\"notice\">" + escape(text) + "</p>\n"; }
+
+std::string status_text(const ArmOutcome& arm) { return std::string(name(arm.status)) + ": " + arm.reason; }
+
+std::string arm_notices(const std::vector<const ArmOutcome*>& arms) {
+    std::string html;
+    for (const auto* arm : arms) {
+        for (const auto& key : arm->spec.differs)
+            html += notice("No fair comparison, it was forced: " + arm->spec.name + " differs in " + key);
+    }
+    for (const auto* arm : arms) {
+        if (!arm->ok()) html += notice(shortened(arm->spec.name + ": " + status_text(*arm), 1500));
+    }
+    return html;
+}
+
+std::string facts_table(const std::vector<report::Fact>& facts, const std::string& command) {
+    std::string rows;
+    for (const auto& [fact, value] : facts) {
+        if (!value.empty())
+            rows += "<tr><th>" + escape(fact) + "</th><td>" + escape(shortened(value, 300)) + "</td></tr>\n";
+    }
+    if (!command.empty())
+        rows += "<tr><th>Command</th><td><code>" + escape(shortened(command, 1500)) + "</code></td></tr>\n";
+    return "<table class=\"facts\">\n" + rows + "</table>\n";
+}
+
+}  // namespace switchyard::compare

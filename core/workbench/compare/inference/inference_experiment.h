@@ -1,0 +1,47 @@
+// The coordinator of a bench of inference: arms take turns, one awake at a time, in randomised interleaved
+// blocks, workload after workload.
+//
+//     prepare   once: every arm makes its model from the same weights, and tells the first workload's outputs
+//     warm up   of each workload: two passes of each arm, the second of which says how many passes a block has
+//     blocks    in every block every arm passes over the same sequences, in an order drawn anew
+//
+// The numbers of blocks and passes are fixed before the first block of a workload, never by the results.
+//
+// No LibTorch here: the coordinator knows only clients, and tests put in fake ones.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/compare/experiment/arm_requests.h"
+#include "core/workbench/compare/experiment/experiment.h"
+#include "core/workbench/compare/inference/inference_result.h"
+
+namespace switchyard::compare {
+
+struct InferenceSettings {
+    Operation operation = Operation::forward;  // or generate
+    std::vector<Workload> workloads;
+    std::int64_t vocabulary = 0;
+    int blocks = 0;  // of a workload; 0: as many as fit the time, within the bounds
+    int min_blocks = 6;
+    int max_blocks = 60;
+    double time_ms = 60'000.0;      // for all workloads, roughly
+    double min_turn_ms = 50.0;      // of the fastest arm
+    double timeout_ms = 300'000.0;  // for one answer
+    double margin = 0.02;           // within which arms are the SAME
+    std::uint64_t seed = 0;         // of the order and of the bootstrap
+    std::size_t reference_arm = 0;  // that weights and sequences come from: it prepares first
+
+    std::function<nlohmann::ordered_json(std::size_t arm)> prepare;  // the message
+    std::function<double(std::size_t arm, std::size_t base)> drift;  // of the first outputs
+    std::function<void()> sample_machine;                            // while all arms sleep
+    std::function<bench::Peaks()> peaks;                             // of all samples
+    std::function<void(const ExperimentProgress&)> progress;
+};
+
+InferenceResult run_inference(std::vector<StartedArm> arms, const InferenceSettings& settings);
+
+}  // namespace switchyard::compare

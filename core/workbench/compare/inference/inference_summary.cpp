@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/workbench/bench/measure/signed_rank.h"
+#include "core/workbench/compare/inference/inference_result.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Values = std::vector<double>;
+
+// `of_block`: the medians within blocks, which the interval is over.
+Latency latency(const Values& all, const Values& of_block, std::uint64_t seed) {
+    Latency made;
+    made.count = all.size();
+    if (all.empty()) return made;
+    made.ms = bench::median_interval(of_block, {.seed = seed});
+    made.ms.median = bench::median(all);
+    made.p95 = bench::quantile(all, 0.95);
+    made.p99 = bench::quantile(all, 0.99);
+    return made;
+}
+
+template <class Pick>
+Values of_blocks(const WorkloadResult& result, const Pick& pick) {
+    Values values;
+    for (const auto& block : result.blocks) {
+        if (block && !block->sample.outlier && std::isfinite(pick(*block))) values.push_back(pick(*block));
+    }
+    return values;
+}
+
+double pass_of(const InferenceBlock& block) { return block.sample.ms; }
+double prefill_of(const InferenceBlock& block) { return block.prefill_ms; }
+double token_of(const InferenceBlock& block) { return block.token_ms; }
+
+void mark_outlier_blocks(WorkloadResult& result) {
+    std::vector<bench::TimedSample> samples;
+    for (const auto& block : result.blocks) {
+        if (block) samples.push_back(block->sample);
+    }
+    bench::mark_outliers(samples);
+    std::size_t next = 0;
+    for (auto& block : result.blocks) {
+        if (block) block->sample.outlier = samples[next++].outlier;
+    }
+    result.outliers = static_cast<int>(
+        std::count_if(samples.begin(), samples.end(), [](const auto& sample) { return sample.outlier; }));
+}
+
+// Of the cache a token reads, on average, what the tokens before it left there.
+double cache_read(const Workload& workload, std::int64_t cache_bytes) {
+    const auto begin = static_cast<double>(workload.lengths.max),
+               end = static_cast<double>(workload.longest());
+    return static_cast<double>(std::max<std::int64_t>(0, cache_bytes)) * (begin + end) / 2.0 / end;
+}
+
+void fill_rates(WorkloadResult& result, const Workload& workload, const ArmOutcome& arm,
+                const bench::Peaks& peaks) {
+    const double rows = static_cast<double>(workload.batch), pass_s = result.pass.ms.median / 1e3;
+    const double token_s = result.next_token.ms.median / 1e3;
+    result.samples_per_second = rows / pass_s;
+    if (workload.tokens == 0) {
+        if (result.prompt_tokens >= 0)
+            result.tokens_per_second = static_cast<double>(result.prompt_tokens) / pass_s;
+        return;
+    }
+    result.tokens_per_second = rows * static_cast<double>(workload.tokens) / pass_s;
+    result.decode_tokens_per_second = rows / token_s;
+    if (result.prompt_tokens >= 0)
+        result.prefill_tokens_per_second =
+            static_cast<double>(result.prompt_tokens) / (result.first_token.ms.median / 1e3);
+    if (result.read_bytes < 0 || !arm.spec.cached || !std::isfinite(token_s)) return;
+    const double bytes = static_cast<double>(result.read_bytes) + cache_read(workload, result.cache_bytes);
+    result.read_gbytes_per_second = bytes / token_s / 1e9;
+    if (peaks.read_gbytes_per_second > 0.0)
+        result.read_share = result.read_gbytes_per_second / peaks.read_gbytes_per_second;
+}
+
+void summarise(WorkloadResult& result, const Workload& workload, const ArmOutcome& arm,
+               const InferenceResult& all) {
+    mark_outlier_blocks(result);
+    result.pass = latency(result.pass_ms, of_blocks(result, pass_of), all.seed);
+    result.first_token = latency(result.prefill_ms, of_blocks(result, prefill_of), all.seed);
+    result.next_token = latency(result.token_ms, of_blocks(result, token_of), all.seed);
+    if (result.pass.known()) fill_rates(result, workload, arm, all.peaks);
+}
+
+double same_tokens(const WorkloadResult& arm, const WorkloadResult& base) {
+    std::size_t same = 0, all = 0;
+    for (std::size_t row = 0; row < std::min(arm.generated.size(), base.generated.size()); ++row) {
+        const auto &ours = arm.generated[row], &theirs = base.generated[row];
+        const auto end = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end()).first;
+        same += static_cast<std::size_t>(end - ours.begin());
+        all += ours.size();
+    }
+    return all == 0 ? not_known : static_cast<double>(same) / static_cast<double>(all);
+}
+
+using Costs = std::vector<std::optional<double>>;
+
+template <class Pick>
+Costs costs(const WorkloadResult& result, const Pick& pick) {
+    Costs list;
+    for (const auto& block : result.blocks) {
+        const bool good = block && !block->sample.outlier && std::isfinite(pick(*block));
+        list.push_back(good ? std::optional(pick(*block)) : std::nullopt);
+    }
+    return list;
+}
+
+struct Ratio {
+    base::Interval speedup;
+    Values logs;  // of each block in which both were timed
+};
+
+template <class Pick>
+Ratio ratio(const WorkloadResult& base, const WorkloadResult& arm, const Pick& pick, std::uint64_t seed) {
+    const auto ours = costs(arm, pick), theirs = costs(base, pick);
+    Ratio made{bench::speedup(theirs, ours, {.seed = seed}), {}};
+    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+        if (ours[i] && theirs[i]) made.logs.push_back(std::log(*theirs[i] / *ours[i]));
+    }
+    return made;
+}
+
+InferencePair judge(const InferenceResult& all, std::size_t workload, std::size_t base_at, std::size_t arm_at,
+                    double margin) {
+    const auto &base = all.arms[base_at], &arm = all.arms[arm_at];
+    const auto &theirs = base.results[workload], &ours = arm.results[workload];
+    InferencePair pair{workload, base_at, arm_at, {}, {}, {}, bench::SpeedVerdict::cannot_tell, 1.0, ""};
+    auto judged = ratio(theirs, ours, pass_of, all.seed);
+    pair.speedup = judged.speedup;
+    if (all.workloads[workload].tokens > 0) pair.prefill = ratio(theirs, ours, prefill_of, all.seed).speedup;
+    if (all.workloads[workload].tokens > 1) {
+        judged = ratio(theirs, ours, token_of, all.seed);
+        pair.decode = judged.speedup;
+    }
+    pair.p = bench::signed_rank_p(judged.logs);
+    // The bootstrap of fewer than six blocks is their range: too narrow to conclude anything from.
+    if (judged.logs.size() < 6)
+        pair.reason = "at least six blocks are needed; there are " + std::to_string(judged.logs.size());
+    else
+        pair.verdict = bench::judge(judged.speedup, margin);
+    Drift drift, allowed;
+    drift.output = arm.drift;
+    allowed.output = arm.allowed;
+    if (const auto far = too_far(drift, allowed); !far.empty()) {
+        pair.verdict = bench::SpeedVerdict::wrong;
+        pair.reason = far;
+    }
+    return pair;
+}
+
+}  // namespace
+
+bool InferenceResult::forced() const {
+    return std::any_of(arms.begin(), arms.end(), [](const auto& arm) { return !arm.spec.differs.empty(); });
+}
+
+std::size_t InferenceResult::base() const {
+    const auto found = std::find_if(arms.begin(), arms.end(), [](const auto& arm) { return arm.ok(); });
+    return static_cast<std::size_t>(found - arms.begin());
+}
+
+int InferenceResult::exit_code() const {
+    if (stopped || std::any_of(arms.begin(), arms.end(), [](const auto& arm) { return !arm.ok(); })) return 1;
+    const bool wrong = std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+        return pair.verdict == bench::SpeedVerdict::wrong;
+    });
+    return wrong ? 5 : 0;
+}
+
+void summarise_inference(InferenceResult& result, double margin) {
+    for (auto& arm : result.arms) {
+        for (std::size_t i = 0; i < arm.results.size(); ++i)
+            summarise(arm.results[i], result.workloads[i], arm, result);
+    }
+    const auto base = result.base();
+    for (std::size_t workload = 0; workload < result.workloads.size(); ++workload) {
+        for (std::size_t at = base + 1; at < result.arms.size(); ++at) {
+            auto& arm = result.arms[at];
+            if (!arm.ok() || !arm.results[workload].pass.known()) continue;
+            arm.results[workload].same_tokens =
+                same_tokens(arm.results[workload], result.arms[base].results[workload]);
+            result.pairs.push_back(judge(result, workload, base, at, margin));
+        }
+    }
+}
+
+}  // namespace switchyard::compare

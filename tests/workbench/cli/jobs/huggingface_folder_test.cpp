@@ -126,8 +126,8 @@ TEST_CASE("generate takes the folder of a language model") {
     const Words greedy{"--prompt", "the film", "--temperature", "0", "--max-tokens", "5"};
     Words of_run{"generate", job.run_folder("run")}, of_folder{"generate", copied(job, "run")};
     for (auto* words : {&of_run, &of_folder}) words->insert(words->end(), greedy.begin(), greedy.end());
-    const auto expected = run_json(with_sets(of_run));
-    CHECK(run_json(with_sets(of_folder)) == expected);
+    const auto expected = run_json(with_sets(of_run))["samples"];
+    CHECK(run_json(with_sets(of_folder))["samples"] == expected);
     check_refused(run({"predict", job.file("somebody's@model"), "a"}), {"was trained for causal_lm"});
 }
 

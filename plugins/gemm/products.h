@@ -1,9 +1,9 @@
 // The three products of a linear layer: of few rows streamed (few_rows.h), in tiles where those are faster
 // (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype and any strides.
 //
-// Tiles and streamed sums are functions of the sizes alone, LibTorch's products are none: with `fixed_order` all else that the
-// CPU multiplies is in tiles, also where those are slower, so that the bits do not depend on the number of
-// threads.
+// Tiles and streamed sums are functions of the sizes alone, LibTorch's products are none: with `fixed_order`
+// all else that the CPU multiplies is in tiles, also where those are slower, so that the bits do not depend
+// on the number of threads.
 //
 // Legend:  R rows  I in  O out
 #pragma once

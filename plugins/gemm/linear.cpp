@@ -18,25 +18,25 @@ Verdict GemmLinear::supports(const LinearRequest& request, const HostInfo&, cons
             name(request.dtype));
     require_dense(verdict, request);
     REQUIRE(verdict, variant.empty(), Code::Variant, "variant",
-            "none: whether a product goes in tiles is decided by its sizes", variant);
+            "none: how a product is made is decided by its sizes", variant);
     return verdict;
 }
 
 at::Tensor GemmLinear::forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) {
-    computed_in_ = nullptr;
-    at::Tensor y = linear_product(x.values, weight.operand.values, bias, fixed_order_, computed_in_);
-    executed(computed_in_ == nullptr ? "libtorch" : "tiles");
+    ran_ = {};
+    at::Tensor y = linear_product(x.values, weight.operand.values, bias, fixed_order_, ran_);
+    executed(ran_.variant);
     return y;
 }
 
 at::Tensor GemmLinear::input_gradient(const LinearOperand& grad, const LinearWeight& weight) {
-    computed_in_ = nullptr;
-    return switchyard::input_gradient(grad.values, weight.operand.values, fixed_order_, computed_in_);
+    ran_ = {};
+    return switchyard::input_gradient(grad.values, weight.operand.values, fixed_order_, ran_);
 }
 
 at::Tensor GemmLinear::weight_gradient(const LinearOperand& grad, const LinearOperand& x) {
-    computed_in_ = nullptr;
-    return switchyard::weight_gradient(grad.values, x.values, fixed_order_, computed_in_);
+    ran_ = {};
+    return switchyard::weight_gradient(grad.values, x.values, fixed_order_, ran_);
 }
 
 }  // namespace switchyard

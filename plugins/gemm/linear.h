@@ -1,4 +1,5 @@
-// Linear layers on the CPU, in tiles where those are faster than LibTorch's products (products.h).
+// Linear layers on the CPU, in tiles or streamed where that is faster than LibTorch's products
+// (products.h).
 #pragma once
 
 #include <string_view>
@@ -7,6 +8,8 @@
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/linear.h>
 #include <switchyard/interfaces/verdict.h>
+
+#include "products.h"
 
 namespace switchyard {
 
@@ -23,14 +26,14 @@ public:
     void* query(std::string_view id) override {
         return component_property(
             id,
-            {{computes_in_property, computed_in_},
+            {{computes_in_property, ran_.computed_in},
              {thread_counts_property,
               fixed_order_ ? "" : "linear layers are LibTorch's products on a processor without AVX-512"}});
     }
 
 private:
-    bool fixed_order_;                   // products.h
-    const char* computed_in_ = nullptr;  // by the last call in tiles; nullptr: LibTorch multiplied
+    bool fixed_order_;  // products.h
+    Ran ran_;           // how the last product was made
 };
 
 }  // namespace switchyard

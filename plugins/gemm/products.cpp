@@ -27,6 +27,8 @@ HWY_AFTER_NAMESPACE();
 
 #include <switchyard/sdk/cpu/tile_product.h>
 
+#include "few_rows.h"
+
 namespace switchyard::gemm {
 
 HWY_EXPORT(panels);
@@ -55,10 +57,10 @@ bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64
 at::Tensor wide(const at::Tensor& x) { return x.defined() ? x.to(at::kFloat) : x; }
 
 bool in_tiles(const at::Tensor& a, std::int64_t rows, std::int64_t inner, std::int64_t columns,
-              bool fixed_order, const char*& computed_in) {
+              bool fixed_order, Ran& ran) {
     const bool can = fixed_order && tiles::multiplies(a.scalar_type()) && inner > 0;
     if (!can && !tiles::pays(a.scalar_type(), rows, inner, columns)) return false;
-    computed_in = tiles::multiplied_in(a.scalar_type());
+    ran = {"tiles", tiles::multiplied_in(a.scalar_type())};
     return true;
 }
 
@@ -87,12 +89,16 @@ void with_number(const at::Tensor& x, const Body& body) {
 bool has_fixed_order() { return tiles::multiplies(at::kFloat); }
 
 at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
-                          bool fixed_order, const char*& computed_in) {
+                          bool fixed_order, Ran& ran) {
     const std::int64_t rows = x_RI.size(0), in = weight_OI.size(1), out = weight_OI.size(0);
+    if (gemm::streams(x_RI, weight_OI)) {
+        ran = {"stream", "fp32"};
+        return gemm::streamed_product(x_RI, weight_OI, bias_O);
+    }
     if (widens(x_RI, fixed_order, rows, in, out))
-        return linear_product(wide(x_RI), wide(weight_OI), wide(bias_O), fixed_order, computed_in)
+        return linear_product(wide(x_RI), wide(weight_OI), wide(bias_O), fixed_order, ran)
             .to(x_RI.scalar_type());
-    if (!in_tiles(x_RI, rows, in, out, fixed_order, computed_in))
+    if (!in_tiles(x_RI, rows, in, out, fixed_order, ran))
         return at::linear(x_RI, weight_OI, bias_O.defined() ? std::optional(bias_O) : std::nullopt);
     const at::Tensor x = x_RI.contiguous(), weight = weight_OI.contiguous();
     const at::Tensor bias = bias_O.defined() ? bias_O.to(at::kFloat).contiguous() : bias_O;
@@ -106,12 +112,11 @@ at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, c
 }
 
 at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
-                          const char*& computed_in) {
+                          Ran& ran) {
     const std::int64_t rows = grad_RO.size(0), out = weight_OI.size(0), in = weight_OI.size(1);
     if (widens(grad_RO, fixed_order, rows, out, in))
-        return input_gradient(wide(grad_RO), wide(weight_OI), fixed_order, computed_in)
-            .to(grad_RO.scalar_type());
-    if (!in_tiles(grad_RO, rows, out, in, fixed_order, computed_in)) return at::mm(grad_RO, weight_OI);
+        return input_gradient(wide(grad_RO), wide(weight_OI), fixed_order, ran).to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, rows, out, in, fixed_order, ran)) return at::mm(grad_RO, weight_OI);
     const at::Tensor grad = grad_RO.contiguous(), weight = weight_OI.contiguous();
     at::Tensor x_RI = at::empty({grad.size(0), weight.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {
@@ -121,12 +126,11 @@ at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI
     return x_RI;
 }
 
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order,
-                           const char*& computed_in) {
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order, Ran& ran) {
     const std::int64_t rows = grad_RO.size(0), out = grad_RO.size(1), in = x_RI.size(1);
     if (widens(grad_RO, fixed_order, out, rows, in))
-        return weight_gradient(wide(grad_RO), wide(x_RI), fixed_order, computed_in).to(grad_RO.scalar_type());
-    if (!in_tiles(grad_RO, out, rows, in, fixed_order, computed_in)) return at::mm(grad_RO.t(), x_RI);
+        return weight_gradient(wide(grad_RO), wide(x_RI), fixed_order, ran).to(grad_RO.scalar_type());
+    if (!in_tiles(grad_RO, out, rows, in, fixed_order, ran)) return at::mm(grad_RO.t(), x_RI);
     const at::Tensor grad = grad_RO.contiguous(), x = x_RI.contiguous();
     at::Tensor weight_OI = at::empty({grad.size(1), x.size(1)}, grad.options());
     with_number(grad, [&]<class Number>(Number) {

@@ -1,10 +1,9 @@
-// The three products of a linear layer, in tiles where those are faster
+// The three products of a linear layer: of few rows streamed (few_rows.h), in tiles where those are faster
 // (<switchyard/sdk/cpu/tile_product.h>), else by LibTorch. Operands have one dtype and any strides.
-// `computed_in` is set where tiles were taken (tiles::multiplied_in), and left as it is where not.
 //
-// Tiles are a function of the sizes alone, LibTorch's products are none: with `fixed_order` all that the CPU
-// multiplies is in tiles, also where those are slower, so that the bits do not depend on the number of
-// threads.
+// Tiles and streamed sums are functions of the sizes alone, LibTorch's products are none: with `fixed_order`
+// all else that the CPU multiplies is in tiles, also where those are slower, so that the bits do not depend
+// on the number of threads.
 //
 // Legend:  R rows  I in  O out
 #pragma once
@@ -13,19 +12,24 @@
 
 namespace switchyard {
 
+// How a product was multiplied: a variant of the component, and in which numbers (nullptr: LibTorch's own).
+// A product leaves it as it is where LibTorch multiplied.
+struct Ran {
+    const char* variant = "libtorch";
+    const char* computed_in = nullptr;
+};
+
 // Whether this processor has what fixed_order takes.
 bool has_fixed_order();
 
 // [R, O] = x [R, I] weight [O, I]^T + bias [O] (or undefined)
 at::Tensor linear_product(const at::Tensor& x_RI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
-                          bool fixed_order, const char*& computed_in);
+                          bool fixed_order, Ran& ran);
 
 // [R, I] = grad [R, O] weight [O, I]
-at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order,
-                          const char*& computed_in);
+at::Tensor input_gradient(const at::Tensor& grad_RO, const at::Tensor& weight_OI, bool fixed_order, Ran& ran);
 
 // [O, I] = grad [R, O]^T x [R, I]
-at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order,
-                           const char*& computed_in);
+at::Tensor weight_gradient(const at::Tensor& grad_RO, const at::Tensor& x_RI, bool fixed_order, Ran& ran);
 
 }  // namespace switchyard

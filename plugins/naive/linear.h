@@ -1,5 +1,5 @@
-// The plain reference of linear layers: products as linear.h writes them, of scaled operands and quantized weights in
-// float32.
+// The plain reference of linear layers: products as linear.h writes them, of scaled operands and quantized
+// weights in float32.
 #pragma once
 
 #include <switchyard/interfaces/host_info.h>
@@ -11,7 +11,7 @@ namespace switchyard {
 class NaiveLinear final : public Linear {
 public:
     explicit NaiveLinear(const CreateInfo& info)
-        : Linear(info), input_(static_cast<const LinearRequest*>(info.request)->input_quantization) {}
+        : Linear(info), input_(KindTraits<Kind::linear>::request(*info.request).input_quantization) {}
 
     static Verdict supports(const LinearRequest& request, const HostInfo& host, const Options& options);
     at::Tensor forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) override;

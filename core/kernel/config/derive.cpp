@@ -115,6 +115,19 @@ private:
                 {"model.head_dim", "model.positions", "model.heads"},
                 "rotary positions turn pairs of channels, head_dim is " + text(m.head_dim),
                 "an even head_dim");
+        check_rotary();
+    }
+
+    void check_rotary() {
+        const ModelConfig& m = config_.model;
+        require(m.rotary_scaling == RotaryScaling::none || m.positions == Positions::rotary,
+                {"model.rotary_scaling", "model.positions"},
+                "only rotary positions are scaled, not " + std::string(name(m.positions)),
+                "model.positions = \"rotary\", or this key left out");
+        require(
+            m.rotary_scaling != RotaryScaling::llama3 || m.rotary_low_freq_factor < m.rotary_high_freq_factor,
+            {"model.rotary_high_freq_factor", "model.rotary_low_freq_factor"},
+            "is not above rotary_low_freq_factor", "rotary_low_freq_factor < rotary_high_freq_factor");
     }
 
     void check_lengths() {

@@ -29,7 +29,7 @@ struct Implied {
     std::string text;   // as an override
 };
 
-// What the folder of a trained model says of itself.
+// What the folder or file of a trained model says of itself.
 struct ModelFolder {
     std::string file;   // that says so
     std::string text;   // as TOML

@@ -28,6 +28,12 @@ enum class Positions : std::uint8_t { learned, sinusoidal, rotary, alibi, t5 };
 // Between the two linear layers of a classifier of texts: tanh (BERT, RoBERTa) or relu (DistilBERT).
 enum class Pooler : std::uint8_t { tanh, relu };
 
+// What slows the rotations of rotary positions for longer sequences than a model was first trained on.
+// linear: all by rotary_factor (Chen et al. 2023, arXiv:2306.15595); llama3: those with wavelengths above
+// rotary_original_positions / rotary_low_freq_factor by it, those below .../ rotary_high_freq_factor not
+// at all, those between in part (Llama 3.1's published code, apply_scaling).
+enum class RotaryScaling : std::uint8_t { none, linear, llama3 };
+
 // A stack of layers. gpt has a decoder only, bert an encoder only.
 enum class Stack : std::uint8_t { encoder, decoder };
 
@@ -58,6 +64,11 @@ struct ModelConfig {
     std::int64_t prefix = 0;        // first tokens of a sequence that all its tokens see; gpt only; 0: none
     double soft_cap = 0.0;          // of attention scores; 0: none
     double rotary_theta = 10000.0;  // base of the wavelengths of rotary positions
+    RotaryScaling rotary_scaling = RotaryScaling::none;
+    double rotary_factor = 1.0;
+    double rotary_low_freq_factor = 1.0;
+    double rotary_high_freq_factor = 4.0;
+    std::int64_t rotary_original_positions = 8192;
 
     bool operator==(const ModelConfig&) const = default;
 
@@ -84,6 +95,8 @@ inline constexpr std::array<std::string_view, 2> names<config::NormPosition>{"pr
 template <>
 inline constexpr std::array<std::string_view, 5> names<config::Positions>{"learned", "sinusoidal", "rotary",
                                                                           "alibi", "t5"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::RotaryScaling>{"none", "linear", "llama3"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Pooler>{"tanh", "relu"};
 template <>

@@ -102,7 +102,7 @@ A configuration is a TOML file. Every key has a default; a key that is not liste
 
 ## Where values come from
 
-Later wins: defaults, the preset, included files in their order, the folder of a model that `[model] from` names, the file itself,
+Later wins: defaults, the preset, included files in their order, the folder or file of a model that `[model] from` names, the file itself,
 `--set`.
 
 ```toml
@@ -110,7 +110,7 @@ preset = "gpt2"                 # sizes of a known model: a file of configs/pres
 include = ["base.toml"]         # other files, relative to this one
 
 [model]
-from = "MiniLM-L6"              # a Hugging Face folder: sizes, formulas and, as train.weights, its weights and tokenizer
+from = "MiniLM-L6"              # a Hugging Face folder or a GGUF file: sizes, formulas and, as train.weights, its weights and tokenizer
 
 [attention]
 backend = "mine"                # [plugin/]component[@variant], a list in order of preference, or "auto"

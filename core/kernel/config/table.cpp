@@ -109,6 +109,24 @@ Section model_section() {
         {.usual = {"learned", "learned", "t5"}, .also = "position_embedding_type position_embeddings"});
     rows.add<&M::rotary_theta>("rotary_theta", "base of the wavelengths of rotary positions", above(0),
                                {.also = "rope_theta rotary_base"});
+    rows.add<&M::rotary_scaling>("rotary_scaling",
+                                 "what slows the rotations for longer sequences: linear: rotary_factor slows "
+                                 "all; llama3: it slows long "
+                                 "wavelengths",
+                                 {}, {.also = "rope_scaling rope_type"});
+    rows.add<&M::rotary_factor>("rotary_factor", "how many times slower rotary_scaling makes rotations",
+                                {.min = 1}, {.also = "rope_scaling_factor"});
+    rows.add<&M::rotary_low_freq_factor>(
+        "rotary_low_freq_factor",
+        "of llama3: wavelengths above rotary_original_positions / this are slowed by the whole factor",
+        above(0), {.also = "low_freq_factor"});
+    rows.add<&M::rotary_high_freq_factor>(
+        "rotary_high_freq_factor",
+        "of llama3: wavelengths below rotary_original_positions / this are not slowed", above(0),
+        {.also = "high_freq_factor"});
+    rows.add<&M::rotary_original_positions>(
+        "rotary_original_positions", "of llama3: tokens of the longest sequence before it was lengthened",
+        within(1, longest), {.also = "original_max_position_embeddings"});
     rows.add<&M::segments>("segments",
                            "rows of a bert's table of segments: 2 for the two texts of a pair (BERT); 1: the "
                            "same for all tokens (RoBERTa); 0: no table (DistilBERT)",

@@ -88,9 +88,10 @@ Section data_section() {
         "vocab.json with merges.txt beside it; sentencepiece: a .model");
     rows.add<&D::vocabulary>(
         "vocabulary",
-        "file of the tokenizer, or a folder with it, relative to the file that names it; if it is empty, "
-        "bytes needs none, smiles makes one from data.train, the others look into the folder of "
-        "train.weights",
+        "file of the tokenizer (or a GGUF file, which has one), or a folder with it, relative to the file "
+        "that "
+        "names it; if it is empty, "
+        "bytes needs none, smiles makes one from data.train, the others look into train.weights",
         {}, {.also = "vocab vocab_file tokenizer_file", .path = true});
     rows.add<&D::lower_case>("lower_case",
                              "a vocab.txt that is uncased: lower case, no accents; do_lower_case of a "
@@ -140,10 +141,11 @@ Section train_section() {
                       "is ema times itself and 1 - ema times the weights; it is what is evaluated, kept as "
                       "the best and left in model; 0: the weights themselves",
                       {.min = 0, .max = 1, .below_max = true}, {.also = "ema_decay weight_averaging polyak"});
-    rows.add<&T::weights>("weights",
-                          "initial weights: a Hugging Face folder or a safetensors file, relative to the "
-                          "file that names it; empty: the paper's initialisation",
-                          {}, {.also = "pretrained init_from", .path = true});
+    rows.add<&T::weights>(
+        "weights",
+        "initial weights: a Hugging Face folder, a safetensors file or a GGUF file, relative to "
+        "the file that names it; empty: the paper's initialisation",
+        {}, {.also = "pretrained init_from", .path = true});
     rows.add<&T::recompute>(
         "recompute",
         "what backward computes again instead of keeping it: less memory for more time, the same gradients",

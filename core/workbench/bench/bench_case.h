@@ -57,6 +57,9 @@ public:
     // Bytes that the backend keeps from call to call, each read and written by every call: the state of an
     // optimizer, in the form that it has. Work::bytes leaves them out.
     virtual std::int64_t state_bytes() { return 0; }
+    // Bytes of Work::bytes that its calls do not read, where it has a smaller form of an argument: a weight
+    // in 8 bits. Negative where the form is larger.
+    virtual std::int64_t spared_bytes() { return 0; }
 };
 
 class BenchCase {

@@ -40,6 +40,22 @@ TensorFunction reference_function() {
     };
 }
 
+// An operation that may read a form of the weight in its place.
+class LinearContender final : public Contender {
+public:
+    LinearContender(std::unique_ptr<Contender> operation, std::function<std::int64_t()> spared)
+        : operation_(std::move(operation)), spared_(std::move(spared)) {}
+
+    void run() override { operation_->run(); }
+    CheckedTensors results(bool dropout) override { return operation_->results(dropout); }
+    const runtime::BindingBase& binding() const override { return operation_->binding(); }
+    std::int64_t spared_bytes() override { return spared_(); }
+
+private:
+    std::unique_ptr<Contender> operation_;
+    std::function<std::int64_t()> spared_;
+};
+
 class LinearCase final : public BenchCase {
 public:
     LinearCase(const BenchSettings& settings, const BenchShape& shape, DType dtype)
@@ -84,9 +100,9 @@ public:
     std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass pass) override {
         using runtime::LinearOp;
-        const auto make = [this, pass](const LinearOp& operation, bool /*dropout*/) {
-            const runtime::LinearContext context{std::make_shared<LinearSite>(LinearSite{"bench", 0, 1}),
-                                                 std::make_shared<runtime::StepWeights>(), nullptr};
+        const runtime::LinearContext context{std::make_shared<LinearSite>(LinearSite{"bench", 0, 1}),
+                                             std::make_shared<runtime::StepWeights>(), nullptr};
+        const auto make = [this, pass, context](const LinearOp& operation, bool /*dropout*/) {
             return TensorCall(
                 [operation, context, steps = pass != Pass::forward](const std::vector<at::Tensor>& in) {
                     if (steps) context.weights->forget();
@@ -101,8 +117,14 @@ public:
             }
             return all;
         };
-        return std::make_unique<OperationContender<LinearOp>>(runtime::bind<LinearOp>(row, registry, host),
-                                                              make, output_names, select);
+        const auto operation = runtime::bind<LinearOp>(row, registry, host);
+        const auto weight_bytes = in_ * out_ * size_of(dtype_);
+        return std::make_unique<LinearContender>(
+            std::make_unique<OperationContender<LinearOp>>(operation, make, output_names, select),
+            [operation, context, weight = weight_OI_, weight_bytes] {
+                const auto form = operation.form_bytes(weight, context);
+                return form == 0 ? 0 : weight_bytes - form;
+            });
     }
 
     // Some rows of y and of the gradient of x, and the parameters' gradients for some of the outputs.

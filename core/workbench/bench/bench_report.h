@@ -69,7 +69,9 @@ struct BenchRow {
     bool reads_only = false;       // see Work
     double footprint_bytes = 0.0;  // that one call reads and writes
     std::int64_t extra_memory_bytes = -1;
-    std::int64_t state_bytes = 0;  // that the backend keeps from call to call
+    std::int64_t state_bytes = 0;   // that the backend keeps from call to call
+    std::int64_t spared_bytes = 0;  // of the arguments, which it reads in a smaller form
+    bool reduced = false;           // of Accuracy::reduced: it may be faster than the products of its dtype
     ErrorReport error;
 
     bool timed() const { return status == RowStatus::ok || status == RowStatus::wrong; }

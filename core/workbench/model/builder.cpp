@@ -47,6 +47,8 @@ Linear Builder::linear(const LinearPlace& place, std::int64_t in, std::int64_t o
     result.weight =
         parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
     if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros});
+    // A loss that projects reads the head's weight itself.
+    result.owns_weight = place.role != LinearRole::head || !config_.loss.projection;
     attach(result, place, in, out, bias);
     if (place.layer && config_.lora.rank > 0 && config::any_matches(config_.lora.targets, place.name))
         result.low_rank = low_rank(place, in, out);
@@ -107,6 +109,7 @@ void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, 
             r.bias = bias;
             return r;
         });
+    made(linear);
 }
 
 Norm Builder::norm(const std::string& name) {

@@ -138,6 +138,8 @@ protected:
     using MakeRequest = std::function<std::shared_ptr<const Request>(const Requests&)>;
     virtual runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
     virtual void note_linear(const LinearPlace&, std::int64_t, std::int64_t) {}
+    // Told each linear layer with its operations.
+    virtual void made(const Linear&) {}
 
 private:
     std::shared_ptr<const LowRank> low_rank(const LinearPlace& place, std::int64_t in, std::int64_t out);

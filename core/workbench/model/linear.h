@@ -18,6 +18,7 @@ struct Linear {
     runtime::LinearContext context;
     Slot<runtime::LinearOp> operation;
     std::shared_ptr<const LowRank> low_rank;  // what is added to it; nullptr: nothing
+    bool owns_weight = false;                 // nothing but `operation` reads the weight's values
 
     at::Tensor operator()(Phase phase, const at::Tensor& x) const { return product(phase, x, bias); }
     // Leaves the bias to whoever comes next.

@@ -44,10 +44,12 @@ runtime::Operation Maker::operation(const SlotPlace& place, Phase phase, const M
     return plan_.find(place.slot, phase, place.layers, place.layer ? &*place.layer : nullptr);
 }
 
-std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
-                                  Parameters& parameters) {
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan, Parameters& parameters,
+                                  std::vector<Linear>* linears) {
     Maker maker(config, plan, parameters);
-    return make_model(maker);
+    auto model = make_model(maker);
+    if (linears != nullptr) *linears = std::move(maker).linears();
+    return model;
 }
 
 }  // namespace switchyard::model

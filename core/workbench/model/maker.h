@@ -4,6 +4,9 @@
 // CPU whatever the dtype and device, so that a seed means the same model everywhere.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include <ATen/core/Generator.h>
 
 #include "core/workbench/model/bound_plan.h"
@@ -25,18 +28,23 @@ public:
     }
     std::size_t count() const override { return parameters_.all().size(); }
     std::vector<at::Tensor> made_since(std::size_t count) const override;
+    // All linear layers, for settle_weights (settled_weights.h).
+    std::vector<Linear> linears() && { return std::move(linears_); }
 
 private:
+    void made(const Linear& linear) override { linears_.push_back(linear); }
     runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest&) override;
 
     const BoundPlan& plan_;
     Parameters& parameters_;
     at::TensorOptions options_;
     at::Generator generator_;
+    std::vector<Linear> linears_;
 };
 
-// The model of `config`, which shares the operations of `plan`; its parameters go into `parameters`.
-std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan,
-                                  Parameters& parameters);
+// The model of `config`, which shares the operations of `plan`; its parameters go into `parameters`, and its
+// linear layers into `linears` where that is given.
+std::unique_ptr<Model> make_model(const config::Config& config, const BoundPlan& plan, Parameters& parameters,
+                                  std::vector<Linear>* linears = nullptr);
 
 }  // namespace switchyard::model

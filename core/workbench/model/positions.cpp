@@ -13,17 +13,30 @@
 namespace switchyard::model {
 namespace {
 
-// [positions, width / 2]: position * theta^(-2 i / width)
-at::Tensor angles(std::int64_t positions, std::int64_t width, double theta) {
-    const auto options = at::TensorOptions().dtype(at::kDouble);
-    const auto exponents = at::arange(0, width, 2, options).div(static_cast<double>(width));
-    return at::outer(at::arange(positions, options), exponents.mul(-std::log(theta)).exp());
+const at::TensorOptions in_double = at::TensorOptions().dtype(at::kDouble);
+
+// [width / 2]: theta^(-2 i / width)
+at::Tensor frequencies(std::int64_t width, double theta) {
+    const auto exponents = at::arange(0, width, 2, in_double).div(static_cast<double>(width));
+    return exponents.mul(-std::log(theta)).exp();
+}
+
+// [positions, width / 2]
+at::Tensor angles(std::int64_t positions, const at::Tensor& frequencies) {
+    return at::outer(at::arange(positions, in_double), frequencies);
+}
+
+// How much of each frequency stays as it is, 0 to 1, by the number of turns in the original length.
+at::Tensor kept_share(const config::ModelConfig& model, const at::Tensor& frequencies) {
+    const auto turns = frequencies.mul(static_cast<double>(model.rotary_original_positions) / (2.0 * M_PI));
+    const double low = model.rotary_low_freq_factor, high = model.rotary_high_freq_factor;
+    return turns.sub(low).div(high - low).clamp(0.0, 1.0);
 }
 
 }  // namespace
 
 at::Tensor sinusoidal_table(std::int64_t positions, std::int64_t width) {
-    const auto angle = angles(positions, width, 10000.0);
+    const auto angle = angles(positions, frequencies(width, 10000.0));
     return at::stack({angle.sin(), angle.cos()}, -1)
         .reshape({positions, -1})
         .narrow(1, 0, width)
@@ -42,8 +55,17 @@ at::Tensor alibi_slopes(std::int64_t heads) {
     return at::tensor(slopes, at::TensorOptions().dtype(at::kDouble)).to(at::kFloat);
 }
 
-Rotary rotary_table(std::int64_t positions, std::int64_t head_dim, double theta) {
-    const auto half = angles(positions, head_dim, theta);
+at::Tensor rotary_frequencies(const config::ModelConfig& model) {
+    using config::RotaryScaling;
+    const auto plain = frequencies(model.head_dim, model.rotary_theta);
+    if (model.rotary_scaling == RotaryScaling::none) return plain;
+    const auto slow = plain.div(model.rotary_factor);
+    if (model.rotary_scaling == RotaryScaling::linear) return slow;
+    return slow.lerp(plain, kept_share(model, plain));
+}
+
+Rotary rotary_table(const config::ModelConfig& model) {
+    const auto half = angles(model.max_positions, rotary_frequencies(model));
     const auto angle = at::cat({half, half}, -1);
     return {angle.cos().to(at::kFloat), angle.sin().to(at::kFloat)};
 }

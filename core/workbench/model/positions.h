@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/kernel/config/model_config.h"
+
 namespace switchyard::model {
 
 // Fixed sines and cosines, float32 [positions, width], sine and cosine alternating (Vaswani et al. 2017,
@@ -21,7 +23,10 @@ struct Rotary {
     at::Tensor cos;  // float32 [positions, head_dim]
     at::Tensor sin;
 };
-Rotary rotary_table(std::int64_t positions, std::int64_t head_dim, double theta = 10000.0);
+// Radians a position, float64 [head_dim / 2], scaled as the model says.
+at::Tensor rotary_frequencies(const config::ModelConfig& model);
+// Of all positions that the model has.
+Rotary rotary_table(const config::ModelConfig& model);
 
 // x [..., tokens, head_dim] with the positions' rows of the table, broadcast over leading dimensions.
 // Computed in float32, returned in x's dtype.

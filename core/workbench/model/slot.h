@@ -25,6 +25,8 @@ public:
             return *op;
         throw std::logic_error(name_ + " was not made for the phase " + std::string(name(phase)));
     }
+    // nullptr for such a phase.
+    const Op* find(Phase phase) const { return ops_[index(phase)].get(); }
     // What the operation takes its inputs in: what the precision policy answered when the plan was made.
     DType dtype(Phase phase) const { return (*this)[phase].binding().request().dtype; }
 

@@ -41,7 +41,7 @@ Stack::Stack(Builder& builder, config::Stack which)
     if (model_.positions == config::Positions::rotary) {
         auto& rotary = tables_.rotary;
         rotary.cos = builder.constant([&] {
-            rotary = rotary_table(model_.max_positions, model_.head_dim, model_.rotary_theta);
+            rotary = rotary_table(model_);
             return rotary.cos;
         });
         rotary.sin = builder.constant([&] { return rotary.sin; });

@@ -11,8 +11,9 @@
 #include "core/kernel/runtime/operations/bind.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
+#include "core/workbench/model/settled_weights.h"
 #include "core/workbench/model/weights/adapter_files.h"
-#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/model/weights/model_description.h"
 #include "core/workbench/model/weights/weights_place.h"
 #include "core/workbench/train/graph/capture_refusals.h"
 #include "core/workbench/train/graph/cuda_graphs.h"
@@ -91,7 +92,7 @@ Session::Session(config::Config config, const resolver::Plan& plan, runtime::Reg
     : config_(checked(model::with_precision_of(std::move(config), plan))),
       plan_text_(describe_plan(config_, plan)),
       plan_(plan, registry, host),
-      model_(model::make_model(config_, plan_, parameters_)),
+      model_(model::make_model(config_, plan_, parameters_, &linears_)),
       optimizer_(bind_for_training<runtime::OptimizerOp>(config_, plan, "optimizer", registry, host)),
       train_loader_(bind_for_training<runtime::DataLoaderOp>(config_, plan, "data_loader", registry, host)),
       eval_loader_(
@@ -122,25 +123,25 @@ void check_labels(const config::Config& config, const std::vector<std::string>& 
 void Session::load_initial_weights() {
     const auto& path = config_.train.weights;
     if (path.empty()) return;
-    std::error_code ignored;
-    std::vector<std::string> notes, labels;
-    const auto description = path + "/config.json";
-    if (std::filesystem::exists(description, ignored)) {
-        const auto theirs = model::read_huggingface_config(description);
-        if (!theirs.error.empty()) throw InputError({theirs.error});
-        notes = theirs.notes;
-        labels = theirs.labels;
-        auto problems = model::differences(config_.model, theirs.model);
-        for (auto& problem : problems) problem = description + ": not the configured model: model." + problem;
-        if (!problems.empty()) throw InputError(problems);
-    }
+    auto described = model::describe_weights(path);
+    if (!described.error.empty())
+        throw InputError(
+            {(described.file == path ? config::told_at(config_, "train.weights") : "") + described.error});
+    if (auto problems = model::differences(config_.model, described); !problems.empty())
+        throw InputError(std::move(problems));
     if (const auto place = model::find_weights(path); !place.problem.empty())
         throw InputError({config::told_at(config_, "train.weights") + place.problem});
     weights_ = model::load_weights(path, config_, parameters_);
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
-    weights_.notes = std::move(notes);
-    check_labels(config_, labels, weights_);
+    weights_.notes = std::move(described.notes);
+    check_labels(config_, described.labels, weights_);
     load_adapter();
+    settle_weights();
+}
+
+std::int64_t Session::settle_weights() {
+    if (std::ranges::count(config_.run.phases, Phase::train) > 0) return 0;
+    return model::settle_weights(linears_);
 }
 
 void Session::load_adapter() {

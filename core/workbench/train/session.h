@@ -38,8 +38,11 @@ public:
     Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
             const HostInfo& host);
 
-    // Sets the parameters from [train] weights if there are any. Throws InputError.
+    // Sets the parameters from [train] weights if there are any, and settles them. Throws InputError.
     void load_initial_weights();
+    // In a job without the phase train: components make their forms of the weights, which do not change any
+    // more, and weights that these replace are let go. Returns the bytes of those. Elsewhere nothing happens.
+    std::int64_t settle_weights();
     // Reads or makes the vocabulary, and with it the data that the task is learnt from. Throws InputError
     // with all problems.
     void load_tokenizer();
@@ -86,6 +89,7 @@ private:
     std::string plan_text_;
     model::BoundPlan plan_;
     model::Parameters parameters_;
+    std::vector<model::Linear> linears_;
     std::unique_ptr<model::Model> model_;
     std::optional<runtime::OptimizerOp> optimizer_;
     std::optional<runtime::DataLoaderOp> train_loader_;

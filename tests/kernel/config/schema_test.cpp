@@ -66,6 +66,9 @@ TEST_CASE("every default passes the check of its own key") {
 TEST_CASE("a number without an upper limit is one that never becomes a whole number") {
     const std::set<std::string> stay{"model.norm_eps",
                                      "model.rotary_theta",
+                                     "model.rotary_factor",
+                                     "model.rotary_low_freq_factor",
+                                     "model.rotary_high_freq_factor",
                                      "model.soft_cap",
                                      "loss.z_loss",
                                      "optimizer.lr",

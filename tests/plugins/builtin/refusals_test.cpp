@@ -97,7 +97,7 @@ TEST_CASE("linear layers are dense, in one dtype, and on the CPU where tiles are
     on_device.device = Device::cuda;
     CHECK(of("naive", on_device, h100()) == "device: expected cpu with scaled operands, got cuda");
     CHECK(refusals(component(Kind::linear, "gemm", "gemm"), LinearRequest(), laptop(), "tiles") ==
-          "variant: expected none: whether a product goes in tiles is decided by its sizes, got tiles");
+          "variant: expected none: how a product is made is decided by its sizes, got tiles");
 }
 
 TEST_CASE("flash's kernels for a device must be asked for until a device has run them") {

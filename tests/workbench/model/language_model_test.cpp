@@ -60,3 +60,27 @@ TEST_CASE("language models give the same loss and gradients however the output i
         compare(test::run(*load(model, "naive", layout, {option}), fixture), fixture);
     }
 }
+
+TEST_CASE("scaled rotary positions give the logits that transformers gives") {
+    for (const auto& fixture : test::load_fixture("transformers_llama_scaled")) {
+        INFO(fixture.name);
+        const auto& numbers = fixture.numbers;
+        std::vector<std::string> more{"model.rotary_scaling=" + fixture.name,
+                                      "model.rotary_factor=" + numbers["factor"].dump()};
+        if (fixture.name == "llama3") {
+            more.push_back("model.rotary_low_freq_factor=" + numbers["low_freq_factor"].dump());
+            more.push_back("model.rotary_high_freq_factor=" + numbers["high_freq_factor"].dump());
+            more.push_back("model.rotary_original_positions=" +
+                           numbers["original_max_position_embeddings"].dump());
+        }
+        auto overrides = test::language_model("llama");
+        overrides.insert(overrides.end(), more.begin(), more.end());
+        for (const auto layout : {Layout::padded, Layout::packed}) {
+            test::Model made(test::configured("torch", layout, overrides));
+            REQUIRE(model::load_weights(test::language_folder("llama"), made.config, made.parameters)
+                        .problems.empty());
+            CHECK(difference(test::logits_of(made, fixture),
+                             test::real_outputs(fixture["logits"], fixture)) == "");
+        }
+    }
+}

@@ -195,18 +195,24 @@ Outputs run(Model& model, const FixtureCase& fixture) {
     outputs.loss = result.loss.loss.detach();
     outputs.gradients = gradients_of(model);
 
+    outputs.logits = logits_of(model, fixture);
     const at::NoGradGuard no_grad;
     context = {};
-    outputs.logits = model.model->logits(context, batch);
-    if (model.config.task.label_per_token() && layout == Layout::padded) {
-        const auto& ids = model.model->output_side(batch).ids;
-        outputs.logits = real_outputs(outputs.logits.unflatten(0, {ids.size(0), ids.size(1)}), fixture);
-    }
     if (model.parameters.find("pooler.weight") != nullptr) {
         const auto& bert = dynamic_cast<const model::Bert&>(*model.model);
         outputs.pooled = bert.pool(context.phase, bert.hidden(context, batch), batch.source.tokens);
     }
     return outputs;
+}
+
+at::Tensor logits_of(const Model& model, const FixtureCase& fixture) {
+    const at::NoGradGuard no_grad;
+    const auto layout = model.config.batch.planned_layout();
+    const auto batch = batch_of(fixture, layout);
+    const auto logits = model.model->logits({}, batch);
+    if (!model.config.task.label_per_token() || layout == Layout::packed) return logits;
+    const auto& ids = model.model->output_side(batch).ids;
+    return real_outputs(logits.unflatten(0, {ids.size(0), ids.size(1)}), fixture);
 }
 
 at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture) {

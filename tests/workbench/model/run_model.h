@@ -57,6 +57,9 @@ Batch batch_of(const FixtureCase& fixture, Layout layout);
 // One step's forward and backward over it.
 Outputs run(Model& model, const FixtureCase& fixture);
 
+// Its logits alone: a row for each sequence, or each real token.
+at::Tensor logits_of(const Model& model, const FixtureCase& fixture);
+
 // Rows of the real tokens of a [B, N, ...] tensor: of the source, or of the side that has the labels.
 at::Tensor real_tokens(const at::Tensor& x, const FixtureCase& fixture);
 at::Tensor real_outputs(const at::Tensor& x, const FixtureCase& fixture);

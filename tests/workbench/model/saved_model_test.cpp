@@ -146,6 +146,49 @@ TEST_CASE("a tensor that the index names and its file does not have") {
                                                   "/model.safetensors.index.json says is there"));
 }
 
+TEST_CASE("an index that says another file than the tensor's, and files that have a tensor twice") {
+    test::Model made(test::configured("naive", Layout::padded, sized({"model.type=gpt"})));
+    const auto folder = test::temporary_dir("elsewhere").string();
+    const auto first = folder + "/model-00001-of-00002.safetensors",
+               second = folder + "/model-00002-of-00002.safetensors",
+               index = folder + "/model.safetensors.index.json";
+    REQUIRE_FALSE(model::save_weights(folder, made.config, made.parameters));
+    divide(folder);
+    nlohmann::json said;
+    std::ifstream(index) >> said;
+    const std::string tensor = "transformer.ln_f.bias";
+    const bool in_first = said["weight_map"][tensor] == "model-00001-of-00002.safetensors";
+    const auto its = in_first ? first : second, other = in_first ? second : first;
+
+    auto wrong = said;
+    wrong["weight_map"][tensor] = std::filesystem::path(other).filename();
+    std::ofstream(index) << wrong.dump();
+    auto loaded = model::load_weights(folder, made.config, made.parameters);
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK(loaded.problems[0] ==
+          other + ": has no tensor '" + tensor + "', which " + index + " says is there");
+
+    std::ofstream(index) << said.dump();
+    std::vector<model::NamedTensor> both;
+    for (const auto& path : {its, other}) {
+        const auto file = model::SafetensorsFile::open(path).file;
+        for (const auto& stored : file->tensors()) {
+            if (path == other || stored.name == tensor)
+                both.push_back({stored.name, model::view_stored(file, stored).clone()});
+        }
+    }
+    REQUIRE_FALSE(model::write_safetensors(other, both, {}));
+    loaded = model::load_weights(folder, made.config, made.parameters);
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(loaded.problems[0], test::contains("'" + tensor + "' and '" + tensor + "' are both "));
+
+    std::filesystem::resize_file(second, std::filesystem::file_size(second) - 8);
+    loaded = model::load_weights(folder, made.config, made.parameters);
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(loaded.problems[0], test::contains(second + ": tensor '"));
+    CHECK_THAT(loaded.problems[0], test::contains("it is truncated or its header is wrong"));
+}
+
 TEST_CASE("saved models come back as they were") {
     for (const auto& [name, shape] : saved_shapes()) {
         INFO(name);

@@ -34,8 +34,8 @@ inline constexpr std::string_view computes_in_property = "computes_in.1";
 inline constexpr std::string_view thread_counts_property = "thread_counts.1";
 
 // Of a linear component: what its prepared weights depend on besides the weight and for_gradient, in words.
-// Bindings of one component that answer alike are given each other's forms, so that phases share one. nullptr:
-// a form is its binding's alone.
+// Bindings of one component that answer alike are given each other's forms, so that phases share one.
+// nullptr: a form is its binding's alone.
 inline constexpr std::string_view weight_form_property = "weight_form.1";
 
 struct ComponentProperty {

@@ -20,8 +20,8 @@ struct WeightQuantization {
 
 // Each value to the nearest, ties to even. Of a group without zero points the value of the largest magnitude
 // becomes 127 or -127 and, of 4 bits, -8 (so a scale may be negative); with them the smallest, or 0, becomes
-// the lowest integer and the largest, or 0, the highest. A group of zeros has the scale 1. Throws std::invalid_argument
-// for values that are not finite, and for other bits or groups.
+// the lowest integer and the largest, or 0, the highest. A group of zeros has the scale 1. Throws
+// std::invalid_argument for values that are not finite, and for other bits or groups.
 QuantizedWeight quantized(const at::Tensor& weight_OI, const WeightQuantization& how);
 
 // float32 [out, in].

@@ -9,6 +9,7 @@
 #include "core/kernel/base/read_text.h"
 #include "core/workbench/data/splits.h"
 #include "core/workbench/data/tokenizers/byte_tokenizer.h"
+#include "core/workbench/data/tokenizers/gguf_tokenizer.h"
 #include "core/workbench/data/tokenizers/gpt2_files.h"
 #include "core/workbench/data/tokenizers/model_settings.h"
 #include "core/workbench/data/tokenizers/pipeline/tokenizer_json.h"
@@ -75,8 +76,17 @@ OpenedTokenizer words_of_folder(const TokenizerFile& vocabulary, const ModelSett
     return opened(std::move(made));
 }
 
+OpenedTokenizer read_gguf(const std::string& path) {
+    const auto opened = gguf::File::open(path);
+    if (!opened.file) return {nullptr, {opened.error}};
+    const auto read = read_gguf_tokenizer(*opened.file);
+    std::vector<TokenizerFile> kept{{"tokenizer.json", read.json}, {"tokenizer_config.json", read.settings}};
+    return {read_tokenizer_json(read.json, path, read.names, std::move(kept)), {}};
+}
+
 OpenedTokenizer read_files(const config::DataConfig& data, const TokenizerSource& source) {
     using Kind = config::TokenizerKind;
+    if (gguf::is_gguf_file(source.files.front())) return read_gguf(source.files.front());
     if (source.kind == Kind::smiles) return opened(SmilesTokenizer::open(source.files.front()));
     if (source.kind == Kind::wordpiece && source.settings.empty())
         return opened(WordPiece::open(source.files.front(), {.lower_case = data.lower_case}));

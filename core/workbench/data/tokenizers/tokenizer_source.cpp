@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/workbench/data/tokenizers/model_settings.h"
+#include "core/workbench/gguf/gguf_file.h"
 
 namespace switchyard::data {
 namespace {
@@ -77,7 +78,7 @@ void look_in_folder(const std::string& folder, TokenizerSource& source) {
 
 Kind kind_of_name(const std::string& name) {
     if (name == "vocab.json" || name == "merges.txt") return Kind::gpt2;
-    if (name.ends_with(".json")) return Kind::huggingface;
+    if (name.ends_with(".json") || name.ends_with(".gguf")) return Kind::huggingface;
     return name.ends_with(".model") ? Kind::sentencepiece : Kind::wordpiece;
 }
 
@@ -90,8 +91,18 @@ void take_file(const std::string& path, TokenizerSource& source) {
         const auto vocabulary = merges ? file.parent_path() / "vocab.json" : file;
         source.files = {vocabulary.string(), (file.parent_path() / "merges.txt").string()};
     }
-    const bool own = source.kind == Kind::wordpiece || source.kind == Kind::smiles;
+    const bool own =
+        source.kind == Kind::wordpiece || source.kind == Kind::smiles || gguf::is_gguf_file(path);
     if (!own) add_settings(file.parent_path().string(), source);
+}
+
+// What it holds is what a tokenizer.json holds.
+void take_gguf(const std::string& path, TokenizerSource& source) {
+    if (source.kind == Kind::automatic) source.kind = Kind::huggingface;
+    source.files = {path};
+    if (source.kind != Kind::huggingface)
+        source.error = path + ": is a GGUF file; expected " + listed(source.kind) +
+                       ", or data.tokenizer = \"huggingface\" for the tokenizer in it";
 }
 
 }  // namespace
@@ -113,6 +124,8 @@ TokenizerSource find_tokenizer(const config::DataConfig& data, const std::string
         source.error = "expected the path of " + listed(source.kind) + ", or of a folder with it";
     else if (is_folder(weights))
         look_in_folder(weights, source);
+    else if (gguf::is_gguf_file(weights))
+        take_gguf(weights, source);
     else
         source.error = weights + ": is no folder, and so has no tokenizer; name one in data.vocabulary";
     return source;

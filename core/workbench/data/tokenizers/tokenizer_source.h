@@ -18,7 +18,8 @@ struct TokenizerSource {
     std::string error;                  // what is wrong with `key`; empty: it is found, or needs nothing
 };
 
-// Looks at names only. `weights`: train.weights; a file there has no tokenizer.
+// Looks at names only, and at whether a file is one of GGUF, which holds its tokenizer. `weights`:
+// train.weights; another file there has no tokenizer.
 TokenizerSource find_tokenizer(const config::DataConfig& data, const std::string& weights);
 
 // "MODEL/tokenizer.json, as train.weights brings it"; empty where no file is read.

@@ -10,9 +10,9 @@
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/read_text.h"
-#include "core/kernel/config/table.h"
-#include "core/kernel/config/value.h"
+#include "core/workbench/model/weights/gguf_model.h"
 #include "core/workbench/model/weights/huggingface_keys.h"
+#include "core/workbench/model/weights/model_toml.h"
 
 namespace switchyard::model {
 namespace {
@@ -53,34 +53,47 @@ HuggingFaceConfig read_huggingface_config(const std::string& path) {
 
 config::ModelFolder read_model_folder(const std::string& folder) {
     namespace fs = std::filesystem;
+    if (gguf::is_gguf_file(folder)) return read_gguf_config(folder);
     const auto file = folder + "/config.json";
     std::error_code ignored;
     if (!fs::is_directory(folder, ignored))
         return {file, "",
                 folder + (fs::exists(folder, ignored) ? " is not a folder" : " is not there") +
-                    "; expected a folder of Hugging Face's, with config.json and model.safetensors"};
+                    "; expected a folder of Hugging Face's, with config.json and model.safetensors, or a "
+                    "GGUF file"};
     if (!fs::exists(file, ignored))
         return {file, "", folder + " has no config.json; expected a folder of Hugging Face's"};
     const auto read = read_huggingface_config(file);
     if (!read.error.empty()) return {file, "", read.error};
-    std::string text = "[model]\n";
-    const auto section = keys_of(read.model, Family::own).front();
-    for (const auto& [key, value] : section.items()) {
-        const bool known = key != "max_positions" || read.model.max_positions > 0;
-        if (known) text += key + " = " + value.dump() + "\n";
-    }
-    std::error_code error;
-    const auto here = fs::absolute(folder, error);
-    text += "[train]\nweights = " + config::toml_string(error ? folder : here.string()) + "\n";
-    return {file, text, ""};
+    return {file, model_toml(read.model, folder), ""};
 }
 
-std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs) {
+namespace {
+
+template <class Compare>
+void compare_rotary(const config::ModelConfig& ours, const config::ModelConfig& theirs,
+                    const Compare& compare) {
+    using config::RotaryScaling;
+    compare("rotary_theta", ours.rotary_theta, theirs.rotary_theta);
+    compare("rotary_scaling", std::string(name(ours.rotary_scaling)),
+            std::string(name(theirs.rotary_scaling)));
+    if (ours.rotary_scaling == RotaryScaling::none || ours.rotary_scaling != theirs.rotary_scaling) return;
+    compare("rotary_factor", ours.rotary_factor, theirs.rotary_factor);
+    if (ours.rotary_scaling == RotaryScaling::linear) return;
+    compare("rotary_low_freq_factor", ours.rotary_low_freq_factor, theirs.rotary_low_freq_factor);
+    compare("rotary_high_freq_factor", ours.rotary_high_freq_factor, theirs.rotary_high_freq_factor);
+    compare("rotary_original_positions", ours.rotary_original_positions, theirs.rotary_original_positions);
+}
+
+}  // namespace
+
+std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs,
+                                     const std::string& there) {
     std::vector<std::string> result;
-    const auto compare = [&](const char* key, auto here, auto there) {
-        if (here == there) return;
-        result.push_back(std::string(key) + ": " + json(here).dump() + " configured, " + json(there).dump() +
-                         " in config.json");
+    const auto compare = [&](const char* key, auto here, auto theirs_is) {
+        if (here == theirs_is) return;
+        result.push_back(std::string(key) + ": " + json(here).dump() + " configured, " +
+                         json(theirs_is).dump() + " in " + there);
     };
     const auto names = [&](const char* key, auto here, auto there) {
         compare(key, std::string(name(here)), std::string(name(there)));
@@ -102,8 +115,7 @@ std::vector<std::string> differences(const config::ModelConfig& ours, const conf
     names("positions", ours.positions, theirs.positions);
     compare("segments", ours.segments, theirs.segments);
     names("pooler", ours.pooler, theirs.pooler);
-    if (ours.positions == config::Positions::rotary)
-        compare("rotary_theta", ours.rotary_theta, theirs.rotary_theta);
+    if (ours.positions == config::Positions::rotary) compare_rotary(ours, theirs, compare);
     compare("bias", ours.bias, theirs.bias);
     // A bert's table of words may serve tasks that project no words.
     if (ours.type != config::ModelType::bert)

@@ -22,13 +22,15 @@ struct HuggingFaceConfig {
 // positions) are errors; huggingface_reader.h.
 HuggingFaceConfig read_huggingface_config(const std::string& path);
 
-// What a Hugging Face folder says of its model, as a configuration: [model], and the folder itself as
-// train.weights, which the tokenizer is found by too. Nothing but its config.json is read.
+// What a Hugging Face folder or a GGUF file says of its model, as a configuration: [model], and the folder or
+// file itself as train.weights, which the tokenizer is found by too. Of a folder nothing but its config.json
+// is read.
 config::ModelFolder read_model_folder(const std::string& folder);
 
 // What differs between two models that must be the same, as "hidden_size: 384 configured, 768 in
-// config.json"; dropout does not count.
-std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs);
+// config.json"; dropout does not count. `there`: where `theirs` stands.
+std::vector<std::string> differences(const config::ModelConfig& ours, const config::ModelConfig& theirs,
+                                     const std::string& there = "config.json");
 
 // What config.json says besides the model.
 struct HuggingFaceFacts {

@@ -9,6 +9,7 @@
 #include "core/kernel/config/load.h"
 #include "core/kernel/config/table.h"
 #include "core/workbench/model/weights/huggingface_reader.h"
+#include "core/workbench/model/weights/huggingface_rotary.h"
 
 namespace switchyard::model {
 namespace {
@@ -116,32 +117,6 @@ ModelConfig gpt2_from(const Keys& keys) {
     return model;
 }
 
-// Of rotary positions that nothing scales, as both releases write them: rope_type is called "type" in older
-// files.
-void expect_plain_rotary(const Keys& rope) {
-    for (const char* key : {"rope_type", "type"}) {
-        if (const auto type = rope.text(key, "default"); type != "default")
-            rope.refuse(key, "expected 'default': scaled rotary positions are not computed here");
-    }
-    rope.expect("partial_rotary_factor", 1.0);
-    const auto others = rope.refuse_the_rest();
-    if (!others.empty())
-        throw std::invalid_argument(others.front() + ": not known of rotary positions of the type 'default'");
-}
-
-// transformers 5 has all of it in rope_parameters, transformers 4 in rope_theta and rope_scaling.
-double rotary_theta_of(const Keys& keys) {
-    constexpr double standard = 10000.0;
-    if (keys.has("rope_scaling")) expect_plain_rotary(keys.part("rope_scaling"));
-    if (!keys.has("rope_parameters")) return keys.number("rope_theta", standard);
-    const auto rope = keys.part("rope_parameters");
-    const double theta = rope.number("rope_theta", keys.number("rope_theta", standard));
-    if (keys.number("rope_theta", theta) != theta)
-        keys.refuse("rope_theta", "expected what rope_parameters.rope_theta says");
-    expect_plain_rotary(rope);
-    return theta;
-}
-
 ModelConfig llama_from(const Keys& keys) {
     ModelConfig model;
     model.type = ModelType::gpt;
@@ -159,7 +134,7 @@ ModelConfig llama_from(const Keys& keys) {
     model.vocab_size = keys.whole("vocab_size");
     model.max_positions = keys.whole("max_position_embeddings");
     model.norm_eps = keys.number("rms_norm_eps", 1e-6);
-    model.rotary_theta = rotary_theta_of(keys);
+    read_rotary(keys, model);
     model.activation = activation_of(keys, Family::llama, "hidden_act", "silu");
     model.dropout = 0.0;
     model.attention_dropout = keys.number("attention_dropout", 0.0);
@@ -275,21 +250,17 @@ ordered_json gpt2_keys(const ModelConfig& m) {
 }
 
 ordered_json llama_keys(const ModelConfig& m) {
-    return {{"num_hidden_layers", m.layers},
-            {"hidden_size", m.hidden_size},
-            {"num_attention_heads", m.heads},
-            {"num_key_value_heads", m.kv_heads},
-            {"head_dim", m.head_dim},
-            {"intermediate_size", m.intermediate_size},
-            {"vocab_size", m.vocab_size},
-            {"max_position_embeddings", m.max_positions},
-            {"rms_norm_eps", m.norm_eps},
-            {"rope_theta", m.rotary_theta},
-            {"rope_scaling", nullptr},
-            {"hidden_act", huggingface_activation(Family::llama, m.activation)},
-            {"attention_bias", false},
-            {"mlp_bias", false},
-            {"attention_dropout", m.attention_dropout}};
+    ordered_json keys{{"num_hidden_layers", m.layers},  {"hidden_size", m.hidden_size},
+                      {"num_attention_heads", m.heads}, {"num_key_value_heads", m.kv_heads},
+                      {"head_dim", m.head_dim},         {"intermediate_size", m.intermediate_size},
+                      {"vocab_size", m.vocab_size},     {"max_position_embeddings", m.max_positions},
+                      {"rms_norm_eps", m.norm_eps}};
+    keys.update(rotary_keys(m));
+    keys.update({{"hidden_act", huggingface_activation(Family::llama, m.activation)},
+                 {"attention_bias", false},
+                 {"mlp_bias", false},
+                 {"attention_dropout", m.attention_dropout}});
+    return keys;
 }
 
 ordered_json t5_keys(const ModelConfig& m, Family family) {

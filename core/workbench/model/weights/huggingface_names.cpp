@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
+
+#include "core/workbench/model/weights/translated_name.h"
 
 namespace switchyard::model {
 namespace {
@@ -138,22 +139,6 @@ constexpr std::array<Line, 4> t5_gated{
      {"decoder.#.feed_forward.in.", "decoder.block.#.layer.2.DenseReluDense.wi_0.", Form::first_half},
      {"decoder.#.feed_forward.in.", "decoder.block.#.layer.2.DenseReluDense.wi_1.", Form::second_half}}};
 
-// Replaces the beginning `from` of `name` by `to`, carrying the layer's number over.
-std::optional<std::string> translate(std::string_view name, std::string_view from, std::string_view to) {
-    const auto number = from.find('#');
-    if (number == std::string_view::npos) {
-        if (!name.starts_with(from)) return std::nullopt;
-        return std::string(to) + std::string(name.substr(from.size()));
-    }
-    if (!name.starts_with(from.substr(0, number))) return std::nullopt;
-    const auto digits = std::min(name.find_first_not_of("0123456789", number), name.size());
-    const auto rest = from.substr(number + 1);
-    if (digits == number || !name.substr(digits).starts_with(rest)) return std::nullopt;
-    const auto hash = to.find('#');
-    return std::string(to.substr(0, hash)) + std::string(name.substr(number, digits - number)) +
-           std::string(to.substr(hash + 1)) + std::string(name.substr(digits + rest.size()));
-}
-
 // Of the model inside of one with a head.
 std::string_view prefix_of(Family family) {
     switch (family) {
@@ -233,7 +218,7 @@ std::vector<TheirTensor> their_tensors(Family family, const std::vector<std::str
         bool found = false;
         for (const auto& table : tables) {
             for (const auto& line : table.lines) {
-                const auto theirs = translate(name, line.ours, line.theirs);
+                const auto theirs = translated_name(name, line.ours, line.theirs);
                 if (!theirs) continue;
                 all.add(std::string(table.prefix) + *theirs, line, name);
                 found = true;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "core/kernel/base/joined.h"
 #include "core/workbench/model/low_rank.h"
+#include "core/workbench/model/weights/file_tensor.h"
+#include "core/workbench/model/weights/gguf_model.h"
 #include "core/workbench/model/weights/tensors.h"
 #include "core/workbench/model/weights/their_form.h"
 #include "core/workbench/model/weights/weights_place.h"
@@ -21,17 +24,14 @@ bool belongs_to_a_head(std::string_view name) {
     return std::any_of(heads.begin(), heads.end(), [&](auto head) { return name.starts_with(head); });
 }
 
-using Files = std::vector<std::shared_ptr<const SafetensorsFile>>;
+using Files = std::vector<FileTensor>;
 
 std::int64_t matches(const Files& files, Family family, const Parameters& parameters) {
     const auto known = their_tensors(family, parameters);
     std::int64_t count = 0;
-    for (const auto& file : files) {
-        for (const auto& stored : file->tensors()) {
-            const auto name = modern_name(family, stored.name, known);
-            count +=
-                std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
-        }
+    for (const auto& stored : files) {
+        const auto name = modern_name(family, stored.huggingface, known);
+        count += std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.name == name; });
     }
     return count;
 }
@@ -55,27 +55,23 @@ public:
         result.file = std::move(file);
     }
 
-    void take(const std::shared_ptr<const SafetensorsFile>& file, const StoredTensor& stored) {
-        const auto name = modern_name(family_, stored.name, known_);
+    void take(const FileTensor& stored) {
+        const auto name = modern_name(family_, stored.huggingface, known_);
         const auto known = std::find_if(known_.begin(), known_.end(),
                                         [&](const TheirTensor& tensor) { return tensor.name == name; });
         if (known == known_.end()) return result.unused.push_back(stored.name);
         const auto [before, first] = taken_.try_emplace(name, stored.name);
         if (!first)
-            return problem(file->path(),
+            return problem(stored.file,
                            "'" + stored.name + "' and '" + before->second + "' are both " + ours_of(*known));
         if (const auto expected = shape_of(*known, parameters_); at::IntArrayRef(stored.shape) != expected) {
-            return problem(file->path(), "tensor '" + stored.name + "' has shape " +
-                                             shape_text(stored.shape) + ", but " + ours_of(*known) +
-                                             " of the configured model has " + shape_text(expected));
+            return problem(stored.file, "tensor '" + stored.name + "' has shape " + shape_text(stored.shape) +
+                                            ", but " + ours_of(*known) + " of the configured model has " +
+                                            shape_text(expected));
         }
-        const auto value = view_stored(file, stored);
-        if (!value.is_floating_point()) {
-            return problem(file->path(), "tensor '" + stored.name + "' has dtype " +
-                                             std::string(stored.type->name) +
-                                             "; expected floating-point weights");
-        }
-        values_.emplace_back(&*known, value);
+        if (!stored.problem.empty())
+            return problem(stored.file, "tensor '" + stored.name + "' " + stored.problem);
+        values_.emplace_back(&*known, stored.value);
     }
 
     void find_missing() {
@@ -94,7 +90,7 @@ public:
     }
 
     void copy() const {
-        for (const auto& [theirs, value] : values_) set_from(*theirs, value, parameters_);
+        for (const auto& [theirs, value] : values_) set_from(*theirs, value(), parameters_);
     }
 
     LoadedWeights result;
@@ -114,33 +110,46 @@ private:
     const Parameters& parameters_;
     std::vector<TheirTensor> known_;
     std::map<std::string, std::string> taken_;  // today's name -> the file's
-    std::vector<std::pair<const TheirTensor*, at::Tensor>> values_;
+    std::vector<std::pair<const TheirTensor*, std::function<at::Tensor()>>> values_;
 };
+
+// What is wrong; else fills `tensors`.
+std::vector<std::string> open_files(const WeightsPlace& place, Files& tensors) {
+    std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
+    for (const auto& path : place.files) {
+        auto opened = SafetensorsFile::open(path);
+        if (!opened.file) return {opened.error};
+        for (auto& tensor : file_tensors(opened.file)) tensors.push_back(std::move(tensor));
+        files[path] = std::move(opened.file);
+    }
+    std::vector<std::string> problems;
+    for (const auto& [tensor, path] : place.file_of) {
+        if (files.at(path)->find(tensor) == nullptr)
+            problems.push_back(path + ": has no tensor '" + tensor + "', which " + place.file +
+                               " says is there");
+    }
+    return problems;
+}
+
+std::vector<std::string> open_gguf(const std::string& path, Files& tensors) {
+    const auto opened = gguf::File::open(path);
+    if (!opened.file) return {opened.error};
+    const auto described = read_gguf_model(*opened.file);
+    if (!described.error.empty()) return {described.error};
+    tensors = file_tensors(opened.file, described.family, described.model);
+    return {};
+}
 
 }  // namespace
 
 LoadedWeights load_weights(const std::string& path, const config::Config& config, Parameters& parameters) {
     const auto place = find_weights(path);
     if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
-    Files files;
-    std::vector<std::string> problems;
-    for (const auto& path_of_one : place.files) {
-        auto opened = SafetensorsFile::open(path_of_one);
-        if (!opened.file) return {{opened.error}, {}, {}, place.file};
-        files.push_back(std::move(opened.file));
-    }
-    for (const auto& [tensor, file] : place.file_of) {
-        const auto& its =
-            **std::find_if(files.begin(), files.end(), [&](const auto& one) { return one->path() == file; });
-        if (its.find(tensor) == nullptr)
-            problems.push_back(file + ": has no tensor '" + tensor + "', which " + place.file +
-                               " says is there");
-    }
-    if (!problems.empty()) return {problems, {}, {}, place.file};
-    Weights loading(place.file, family_in(files, config, parameters), parameters);
-    for (const auto& file : files) {
-        for (const auto& stored : file->tensors()) loading.take(file, stored);
-    }
+    Files tensors;
+    auto problems = place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors);
+    if (!problems.empty()) return {std::move(problems), {}, {}, place.file};
+    Weights loading(place.file, family_in(tensors, config, parameters), parameters);
+    for (const auto& tensor : tensors) loading.take(tensor);
     loading.find_missing();
     if (loading.result.problems.empty()) loading.copy();
     return std::move(loading.result);

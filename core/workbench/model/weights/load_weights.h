@@ -1,5 +1,5 @@
-// A model's parameters from a Hugging Face folder (model.safetensors with config.json) or a single
-// safetensors file, and back.
+// A model's parameters from a Hugging Face folder (model.safetensors with config.json), a single safetensors
+// file or a GGUF file, and back.
 #pragma once
 
 #include <cstdint>

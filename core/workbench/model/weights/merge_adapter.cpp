@@ -53,6 +53,10 @@ public:
                              "; expected its folder with --base FOLDER");
         const auto place = find_weights(base_);
         if (!place.problem.empty()) throw InputError(place.problem);
+        if (place.gguf)
+            throw InputError(base_ +
+                             ": error: is a GGUF file; expected a folder of Hugging Face's, whose names "
+                             "the adapter goes by");
         for (const auto& path : place.files) {
             const auto file = opened(path);
             for (const auto& stored : file->tensors())

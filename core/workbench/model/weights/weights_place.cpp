@@ -12,6 +12,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
+#include "core/workbench/gguf/gguf_file.h"
 
 namespace switchyard::model {
 namespace {
@@ -31,8 +32,8 @@ bool is_there(const fs::path& path) {
 
 bool is_index(std::string_view name) { return name.ends_with(".safetensors.index.json"); }
 
-// Files of Python objects: PyTorch's old and new form (a zip archive), and GGUF, by their first bytes; else
-// by their names.
+// Files of Python objects: PyTorch's old and new form (a zip archive), by their first bytes, else by their
+// names.
 std::string other_format(const std::string& path) {
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored)) return "is not a regular file";
@@ -40,7 +41,6 @@ std::string other_format(const std::string& path) {
     std::ifstream(path, std::ios::binary).read(head.data(), head.size());
     const std::string_view start(head.data(), head.size());
     const std::string_view name(path);
-    if (start == "GGUF") return "is a GGUF file";
     const bool pickled = start == "PK\x03\x04" || start.substr(0, 2) == "\x80\x02";
     if (pickled || name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth") ||
         name.ends_with(".ckpt"))
@@ -68,7 +68,7 @@ std::string problem_of_folder(const std::string& path) {
 }
 
 WeightsPlace with_problem(const std::string& path, const std::string& problem) {
-    return {path, {}, {}, path + ": " + problem};
+    return {path, {}, {}, path + ": " + problem, false};
 }
 
 // Names beside the index only: it came from somewhere else, and leads nowhere else.
@@ -81,7 +81,7 @@ bool is_beside(const std::string& name) {
 WeightsPlace read_index(const std::string& path) {
     const auto text = base::read_text(path);
     if (!text) return with_problem(path, "is not there");
-    WeightsPlace place{path, {}, {}, {}};
+    WeightsPlace place{path, {}, {}, {}, false};
     try {
         const auto index = base::parse_object(*text, path);
         const auto map = index.find("weight_map");
@@ -99,7 +99,7 @@ WeightsPlace read_index(const std::string& path) {
             place.file_of[tensor] = file;
         }
     } catch (const base::InputError& error) {
-        return {path, {}, {}, error.what()};
+        return {path, {}, {}, error.what(), false};
     }
     std::set<std::string> files;
     for (const auto& [tensor, file] : place.file_of) files.insert(file);
@@ -113,15 +113,17 @@ WeightsPlace find_weights(const std::string& path) {
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) {
         const auto file = path + "/" + one_file;
-        if (is_there(file)) return {file, {file}, {}, {}};
+        if (is_there(file)) return {file, {file}, {}, {}, false};
         const auto index = path + "/" + index_file;
         return is_there(index) ? read_index(index) : with_problem(path, problem_of_folder(path));
     }
     if (!is_there(path))
-        return with_problem(path, "is not there; expected a folder of Hugging Face's, or a safetensors file");
+        return with_problem(
+            path, "is not there; expected a folder of Hugging Face's, a safetensors file or a GGUF file");
     if (is_index(path)) return read_index(path);
+    if (gguf::is_gguf_file(path)) return {path, {path}, {}, {}, true};
     const auto other = other_format(path);
-    return other.empty() ? WeightsPlace{path, {path}, {}, {}}
+    return other.empty() ? WeightsPlace{path, {path}, {}, {}, false}
                          : with_problem(path, other + "; " + as_safetensors);
 }
 

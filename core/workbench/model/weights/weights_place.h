@@ -1,4 +1,5 @@
-// Where weights lie: a safetensors file, several with an index, or a folder of Hugging Face's with either.
+// Where weights lie: a safetensors file, several with an index, a folder of Hugging Face's with either, or a
+// GGUF file.
 // What else people give, and what to do with it.
 //
 // The index of weights in several files (huggingface_hub, "model.safetensors.index.json") is {"weight_map":
@@ -17,7 +18,9 @@ struct WeightsPlace {
     std::string file;                // the safetensors file, or the index
     std::vector<std::string> files;  // that hold the weights: `file`, or those of the index, sorted
     std::map<std::string, std::string> file_of;  // of an index: tensor -> path of its file
-    std::string problem;  // "PATH: ...": there is none; empty: all files are there and may be safetensors
+    std::string
+        problem;        // "PATH: ...": there is none; empty: all files are there and may be what they should
+    bool gguf = false;  // `file` is one of GGUF, else of safetensors
 };
 
 WeightsPlace find_weights(const std::string& path);

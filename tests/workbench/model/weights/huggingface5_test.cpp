@@ -61,19 +61,57 @@ TEST_CASE("theta is read where transformers 5 writes it") {
                contains("rope_parameters: expected an object"));
 }
 
-TEST_CASE("rotary positions that are scaled are refused with the name of what scales them") {
-    for (const std::string type : {"linear", "dynamic", "yarn", "llama3"}) {
-        CHECK(error_of("llama_" + type) ==
-              "rope_parameters.rope_type: expected 'default': scaled rotary positions are not computed here, "
-              "got '" +
-                  type + "'");
+TEST_CASE("rotary positions that are scaled as here are read where both releases write them") {
+    using config::RotaryScaling;
+    const auto linear = fixture("llama_linear");
+    REQUIRE(linear.error == "");
+    CHECK(linear.model.rotary_scaling == RotaryScaling::linear);
+    CHECK(linear.model.rotary_factor == 4.0);
+    CHECK(linear.model.rotary_theta == 500000.0);
+    const auto llama3 = fixture("llama_llama3");
+    REQUIRE(llama3.error == "");
+    CHECK(llama3.model.rotary_scaling == RotaryScaling::llama3);
+    CHECK(llama3.model.rotary_factor == 8.0);
+    CHECK(llama3.model.rotary_low_freq_factor == 1.0);
+    CHECK(llama3.model.rotary_high_freq_factor == 4.0);
+    CHECK(llama3.model.rotary_original_positions == 1024);
+    const auto older = with("llama", R"("rope_parameters":null,"rope_theta":5e5,"rope_scaling":{"factor":8.0,
+        "low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":1024,
+        "type":"llama3","rope_type":"llama3"})");
+    REQUIRE(older.error == "");
+    CHECK(older.model == llama3.model);
+}
+
+TEST_CASE("numbers of scaled rotary positions that are missing or wrong are told by their key") {
+    const auto scaled = [](const std::string& keys) {
+        return with("llama", R"("rope_parameters":{"rope_theta":5e5,)" + keys + "}").error;
+    };
+    CHECK_THAT(scaled(R"("rope_type":"linear")"),
+               contains("rope_parameters.factor: expected a number from 1, got nothing"));
+    CHECK_THAT(scaled(R"("rope_type":"linear","factor":0.5)"),
+               contains("rope_parameters.factor: expected a number from 1, got 0.5"));
+    CHECK_THAT(scaled(R"("rope_type":"linear","factor":2.0,"beta_fast":32.0)"),
+               contains("rope_parameters.beta_fast: not known of rotary positions of the type 'linear'"));
+    const std::string llama3 = R"("rope_type":"llama3","factor":8.0)";
+    CHECK_THAT(scaled(llama3),
+               contains("rope_parameters.low_freq_factor: expected a number above 0, got nothing"));
+    CHECK_THAT(scaled(llama3 + R"(,"low_freq_factor":4.0,"high_freq_factor":4.0)"),
+               contains("rope_parameters.high_freq_factor: expected more than low_freq_factor, got 4.0"));
+    CHECK_THAT(scaled(llama3 + R"(,"low_freq_factor":1.0,"high_freq_factor":4.0)"),
+               contains("rope_parameters.original_max_position_embeddings: expected a whole number from 1"));
+}
+
+TEST_CASE("other scalings of rotary positions are refused with the name of what scales them") {
+    const std::string expected =
+        ": expected 'default', 'linear' or 'llama3': other scalings of rotary positions are not computed "
+        "here, got '";
+    for (const std::string type : {"dynamic", "yarn"})
+        CHECK(error_of("llama_" + type) == "rope_parameters.rope_type" + expected + type + "'");
+    for (const std::string type : {"dynamic", "yarn", "longrope"}) {
         for (const std::string key : {"rope_type", "type"}) {
             const auto found = with("llama", R"("rope_parameters":null,"rope_scaling":{")" + key + R"(":")" +
                                                  type + R"(","factor":2.0})");
-            CHECK_THAT(found.error,
-                       contains("rope_scaling." + key +
-                                ": expected 'default': scaled rotary positions are not computed here, got '" +
-                                type));
+            CHECK_THAT(found.error, contains("rope_scaling." + key + expected + type));
         }
     }
     CHECK(error_of("llama_partial") ==

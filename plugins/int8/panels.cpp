@@ -1,0 +1,87 @@
+#include "panels.h"
+
+#include <algorithm>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/bitwise_and.h>
+#include <ATen/ops/bitwise_or.h>
+#include <ATen/ops/constant_pad_nd.h>
+
+#include <switchyard/reference/quantized_weight.h>
+
+namespace switchyard::int8 {
+namespace {
+
+std::int64_t up4(std::int64_t n) { return (n + 3) / 4 * 4; }
+
+// [O, ...] with rows of zeros up to whole panels: [panels, 16, ...].
+at::Tensor in_panels(const at::Tensor& x) {
+    const std::int64_t out = x.size(0), rest = (panel_outputs - out % panel_outputs) % panel_outputs;
+    std::vector<std::int64_t> pad(static_cast<std::size_t>(2 * x.dim()), 0);
+    pad.back() = rest;
+    const at::Tensor filled = rest == 0 ? x : at::constant_pad_nd(x, pad);
+    auto sizes = filled.sizes().vec();
+    sizes[0] = panel_outputs;
+    sizes.insert(sizes.begin(), (out + rest) / panel_outputs);
+    return filled.reshape(sizes);
+}
+
+// [O, groups] as [panels, groups, 16].
+at::Tensor facts_in_panels(const at::Tensor& x_OG) { return in_panels(x_OG).transpose(1, 2).contiguous(); }
+
+// Sizes, scales and the integers [O, columns], filled up.
+at::Tensor begin(const QuantizedWeight& weight, Panels& made) {
+    made.out = weight.out();
+    made.in = weight.in;
+    made.groups = weight.groups();
+    made.columns = up4(weight.in);
+    made.group = weight.group == 0 ? made.columns : weight.group;
+    made.scales = facts_in_panels(weight.scales);
+    if (weight.zero_points.defined()) made.offsets = facts_in_panels(weight.scales * weight.zero_points);
+    made.input_scale = weight.input_scale;
+    return at::constant_pad_nd(reference::unpacked(weight), {0, made.columns - weight.in});
+}
+
+at::Tensor sums_of_weight(const at::Tensor& integers_OI, const Panels& made) {
+    const std::int64_t whole = made.group * made.groups;
+    const at::Tensor filled = at::constant_pad_nd(integers_OI.to(at::kInt), {0, whole - made.columns});
+    const at::Tensor sums = filled.reshape({filled.size(0), made.groups, made.group}).sum(2, false, at::kInt);
+    return facts_in_panels(sums);
+}
+
+}  // namespace
+
+std::int64_t Panels::bytes() const {
+    std::size_t sum = 0;
+    for (const at::Tensor* part : {&values, &scales, &offsets, &sums})
+        sum += part->defined() ? part->nbytes() : 0;
+    return static_cast<std::int64_t>(sum);
+}
+
+Panels byte_panels(const QuantizedWeight& weight, std::int64_t step) {
+    Panels made;
+    made.step = step;
+    const at::Tensor integers_OI = begin(weight, made);
+    made.sums = sums_of_weight(integers_OI, made);
+    const at::Tensor panels = in_panels(integers_OI);
+    made.values = panels.reshape({panels.size(0), panel_outputs, made.columns / step, step})
+                      .transpose(1, 2)
+                      .contiguous();
+    return made;
+}
+
+Panels weight_panels(const QuantizedWeight& weight) {
+    Panels made;
+    made.halves = weight.bits() == 4;
+    const at::Tensor panels = in_panels(begin(weight, made)).transpose(1, 2);  // [panels, columns, 16]
+    if (!made.halves) {
+        made.values = panels.contiguous();
+        return made;
+    }
+    const at::Tensor pairs = panels.reshape({panels.size(0), made.columns / 2, 2, panel_outputs});
+    const at::Tensor low = at::bitwise_and(pairs.select(2, 0), 15), high = pairs.select(2, 1) * 16;
+    made.values = at::bitwise_or(low, high).contiguous();
+    return made;
+}
+
+}  // namespace switchyard::int8

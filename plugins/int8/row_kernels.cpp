@@ -1,0 +1,230 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "row_kernels.cpp"
+// The baseline, AVX2 and AVX-512.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include <hwy/foreach_target.h>  // compiles this file once for each target
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "row_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace switchyard::int8::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using F = hn::ScalableTag<float>;
+using I = hn::Rebind<std::int32_t, F>;
+using B = hn::Rebind<std::int8_t, F>;
+using V = hn::Vec<F>;
+
+constexpr int outputs = 16;
+constexpr int lanes = HWY_MIN(static_cast<int>(HWY_LANES(float)), outputs);
+constexpr int vectors = outputs / lanes;  // of a panel's column
+
+float largest(const float* x, std::int64_t n) {
+    const F f;
+    V most = hn::Zero(f);
+    auto nan = hn::IsNaN(most);
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        const V one = hn::LoadU(f, x + i);
+        nan = hn::Or(nan, hn::IsNaN(one));
+        most = hn::Max(most, hn::Abs(one));
+    }
+    float result = hn::GetLane(hn::MaxOfLanes(f, most));
+    bool any = !hn::AllFalse(f, nan);
+    for (; i < n; ++i) {
+        any = any || std::isnan(x[i]);
+        result = std::max(result, std::abs(x[i]));
+    }
+    return any ? std::numeric_limits<float>::quiet_NaN() : result;
+}
+
+hn::Vec<I> rounded(V x, V scale) {
+    const F f;
+    const V most = hn::Set(f, 127.0F);
+    return hn::NearestInt(hn::Max(hn::Min(hn::Div(x, scale), most), hn::Neg(most)));
+}
+
+// store(numbers, i) for a vector's worth of them, and of what is left with `count` of them.
+template <class Store>
+void each_rounded(const float* x, std::int64_t n, float scale, const Store& store) {
+    const F f;
+    const V factor = hn::Set(f, scale);
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) store(rounded(hn::LoadU(f, x + i), factor), i, lanes);
+    if (i == n) return;
+    float rest[outputs] = {};
+    std::copy(x + i, x + n, rest);
+    store(rounded(hn::LoadU(f, rest), factor), i, n - i);
+}
+
+template <class Number>
+void store_some(hn::Vec<I> numbers, std::int64_t count, Number* to) {
+    const hn::Rebind<Number, F> n;
+    if (count == lanes) return hn::StoreU(hn::DemoteTo(n, numbers), n, to);
+    Number all[outputs];
+    hn::StoreU(hn::DemoteTo(n, numbers), n, all);
+    std::copy_n(all, count, to);
+}
+
+void to_int16(const float* x, std::int64_t n, float scale, std::int16_t* to) {
+    each_rounded(x, n, scale, [&](hn::Vec<I> numbers, std::int64_t i, std::int64_t count) {
+        store_some(numbers, count, to + i);
+    });
+}
+
+void to_uint8(const float* x, std::int64_t n, float scale, std::int32_t added, std::uint8_t* to) {
+    const auto more = hn::Set(I(), added);
+    each_rounded(x, n, scale, [&](hn::Vec<I> numbers, std::int64_t i, std::int64_t count) {
+        store_some(hn::Add(numbers, more), count, to + i);
+    });
+}
+
+// What one load of a panel holds: 16 outputs of one column, or of two.
+struct Bytes {
+    static constexpr int columns = 1, bytes = outputs;
+    static HWY_INLINE void of(const std::int8_t* from, int vector, V (&w)[1]) {
+        w[0] = hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(B(), from + vector * lanes)));
+    }
+};
+struct Halves {
+    static constexpr int columns = 2, bytes = outputs;
+    static HWY_INLINE void of(const std::int8_t* from, int vector, V (&w)[2]) {
+        const auto both = hn::PromoteTo(I(), hn::LoadU(B(), from + vector * lanes));
+        w[0] = hn::ConvertTo(F(), hn::ShiftRight<28>(hn::ShiftLeft<28>(both)));
+        w[1] = hn::ConvertTo(F(), hn::ShiftRight<4>(both));
+    }
+};
+
+// More sums than one for each output of a single row keep additions from waiting for each other.
+template <class Values, int rows>
+HWY_INLINE void group_sums(const PanelCall& call, const std::int8_t* from, std::int64_t first,
+                           std::int64_t last, V (&sums)[rows][vectors]) {
+    constexpr int columns = Values::columns, chains = rows == 1 ? 4 / columns : rows == 2 ? 2 / columns : 1;
+    const F f;
+    V parts[chains * columns][rows][vectors];
+    for (auto& part : parts)
+        for (auto& row : part)
+            for (V& one : row) one = hn::Zero(f);
+    std::int64_t k = first;
+    const auto add = [&](int chain) HWY_ATTR {
+        for (int v = 0; v < vectors; ++v) {
+            V w[columns];
+            Values::of(from, v, w);
+            for (int r = 0; r < rows; ++r) {
+                for (int c = 0; c < columns; ++c) {
+                    V& one = parts[chain * columns + (rows <= 2 ? c : 0)][r][v];
+                    one = hn::MulAdd(w[c], hn::Set(f, call.x[r * call.columns + k + c]), one);
+                }
+            }
+        }
+        from += Values::bytes;
+        k += columns;
+    };
+    while (k + chains * columns <= last) {
+        for (int chain = 0; chain < chains; ++chain) add(chain);
+    }
+    while (k < last) add(0);
+    constexpr int used = rows <= 2 ? chains * columns : 1;
+    for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < vectors; ++v) {
+            sums[r][v] = parts[0][r][v];
+            for (int p = 1; p < used; ++p) sums[r][v] = hn::Add(sums[r][v], parts[p][r][v]);
+        }
+    }
+}
+
+template <class Values, int rows>
+void panel_rows(const PanelCall& call) {
+    const F f;
+    V total[rows][vectors];
+    for (auto& row : total)
+        for (V& one : row) one = hn::Zero(f);
+    for (std::int64_t g = 0; g < call.groups; ++g) {
+        const std::int64_t first = g * call.group, last = std::min(first + call.group, call.columns);
+        V sums[rows][vectors];
+        group_sums<Values, rows>(call, call.panel + first / Values::columns * Values::bytes, first, last,
+                                 sums);
+        for (int v = 0; v < vectors; ++v) {
+            const std::int64_t at = g * outputs + v * lanes;
+            const V scale = hn::LoadU(f, call.scales + at);
+            for (int r = 0; r < rows; ++r) {
+                total[r][v] = hn::MulAdd(sums[r][v], scale, total[r][v]);
+                if (call.offsets != nullptr)
+                    total[r][v] = hn::NegMulAdd(hn::LoadU(f, call.offsets + at),
+                                                hn::Set(f, call.x_sums[r * call.groups + g]), total[r][v]);
+            }
+        }
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < vectors; ++v) hn::StoreU(total[r][v], f, call.y + r * outputs + v * lanes);
+}
+
+template <class Values>
+void panel(const PanelCall& call) {
+    using Rows = void (*)(const PanelCall&);
+    constexpr Rows by_rows[most_float_rows] = {panel_rows<Values, 1>, panel_rows<Values, 2>,
+                                               panel_rows<Values, 3>, panel_rows<Values, 4>};
+    by_rows[call.rows - 1](call);
+}
+
+template <class Values>
+void decode(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets, float* to,
+            std::int64_t stride) {
+    const F f;
+    constexpr int columns = Values::columns;
+    float values[outputs];
+    for (std::int64_t k = 0; k < n; k += columns, from += Values::bytes) {
+        for (int v = 0; v < vectors; ++v) {
+            V w[columns];
+            Values::of(from, v, w);
+            const V scale = hn::LoadU(f, scales + v * lanes);
+            const V offset = offsets == nullptr ? hn::Zero(f) : hn::LoadU(f, offsets + v * lanes);
+            for (int c = 0; c < columns; ++c) {
+                hn::StoreU(hn::MulSub(w[c], scale, offset), f, values);
+                for (int o = 0; o < lanes; ++o) to[(v * lanes + o) * stride + k + c] = values[o];
+            }
+        }
+    }
+}
+
+void add_scaled(const std::int32_t* sums, const std::int32_t* weight_sums, std::int32_t less,
+                const float* scales, float factor, float* y) {
+    const F f;
+    const I i;
+    for (int o = 0; o < outputs; o += lanes) {
+        const auto whole =
+            hn::Sub(hn::LoadU(i, sums + o), hn::Mul(hn::LoadU(i, weight_sums + o), hn::Set(i, less)));
+        const V scale = hn::Mul(hn::LoadU(f, scales + o), hn::Set(f, factor));
+        hn::StoreU(hn::MulAdd(hn::ConvertTo(f, whole), scale, hn::LoadU(f, y + o)), f, y + o);
+    }
+}
+
+}  // namespace
+
+RowKernels kernels() {
+    return {largest,       to_int16,      to_uint8,       panel<Bytes>,
+            panel<Halves>, decode<Bytes>, decode<Halves>, add_scaled};
+}
+
+}  // namespace switchyard::int8::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace switchyard::int8 {
+
+HWY_EXPORT(kernels);
+
+const RowKernels& row_kernels() {
+    static const RowKernels chosen = HWY_DYNAMIC_DISPATCH(kernels)();
+    return chosen;
+}
+
+}  // namespace switchyard::int8
+#endif

@@ -1,0 +1,43 @@
+// Kernels on rows of floats, for whichever vectors the processor has: inputs in 8 bits, and products of a few
+// rows with a panel of a weight in 8 or 4 bits that are made of floats.
+#pragma once
+
+#include <cstdint>
+
+namespace switchyard::int8 {
+
+inline constexpr std::int64_t most_float_rows = 4;
+
+// Some rows of x times a panel (panels.h, weight_panels).
+struct PanelCall {
+    const float* x;  // [rows, columns], filled up with zeros
+    std::int64_t rows, columns;
+    std::int64_t group, groups;
+    const float* x_sums;  // [rows, groups]: of a group's x; read where there are offsets
+    const std::int8_t* panel;
+    const float* scales;   // [groups, 16]
+    const float* offsets;  // [groups, 16] or nullptr
+    float* y;              // [rows, 16]
+};
+
+struct RowKernels {
+    // The largest magnitude of n values; NaN where one is.
+    float (*largest)(const float* x, std::int64_t n);
+    // round(x / scale) in -127..127, ties to even, plus `added`, as int16 or uint8. NaN gives any number.
+    void (*to_int16)(const float* x, std::int64_t n, float scale, std::int16_t* to);
+    void (*to_uint8)(const float* x, std::int64_t n, float scale, std::int32_t added, std::uint8_t* to);
+    void (*bytes)(const PanelCall& call);   // a panel of bytes with a step of 1
+    void (*halves)(const PanelCall& call);  // of values of 4 bits
+    // 16 values each of `n` columns, times their scales less their offsets: to[o * stride + k].
+    void (*decode_bytes)(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets,
+                         float* to, std::int64_t stride);
+    void (*decode_halves)(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets,
+                          float* to, std::int64_t stride);
+    // y[o] = factor * scales[o] * (sums[o] - less * weight_sums[o]) + y[o]
+    void (*add_scaled)(const std::int32_t* sums, const std::int32_t* weight_sums, std::int32_t less,
+                       const float* scales, float factor, float* y);
+};
+
+const RowKernels& row_kernels();
+
+}  // namespace switchyard::int8

@@ -1,0 +1,116 @@
+#include "weight_product.h"
+
+#include <algorithm>
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+
+#include "row_kernels.h"
+
+namespace switchyard::int8 {
+namespace {
+
+constexpr std::int64_t most_streamed_rows = 16;
+constexpr std::int64_t bytes_of_a_thread = 16384;  // bytes of a weight
+// Outputs that are decoded together: what LibTorch multiplies with must be some work for all threads.
+constexpr std::int64_t decoded_panels = 48;
+
+bool multiplies_bfloat16() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+    return false;
+#endif
+}
+
+// [R, groups]
+at::Tensor sums_of_input(const at::Tensor& x_RI, const Panels& weight) {
+    const std::int64_t rest = weight.group * weight.groups - weight.in;
+    const at::Tensor filled = rest == 0 ? x_RI : at::constant_pad_nd(x_RI, {0, rest});
+    return filled.reshape({x_RI.size(0), weight.groups, weight.group}).sum(2).contiguous();
+}
+
+void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float* bias, float* y) {
+    const std::int64_t rest = weight.columns - weight.in;
+    const at::Tensor x = rest == 0 ? x_RI : at::constant_pad_nd(x_RI, {0, rest});
+    const at::Tensor sums = weight.offsets.defined() ? sums_of_input(x_RI, weight) : at::Tensor();
+    const std::int64_t rows = x.size(0), out = weight.out;
+    const auto kernel = weight.halves ? row_kernels().halves : row_kernels().bytes;
+    const std::int64_t grain =
+        std::max<std::int64_t>(bytes_of_a_thread / std::max<std::int64_t>(weight.panel_bytes(), 1), 1);
+    at::parallel_for(0, weight.panels(), grain, [&](std::int64_t begin, std::int64_t end) {
+        float sum[most_float_rows * panel_outputs];
+        for (std::int64_t panel = begin; panel < end; ++panel) {
+            const std::int64_t output = panel * panel_outputs, some = std::min(panel_outputs, out - output);
+            for (std::int64_t row = 0; row < rows; row += most_float_rows) {
+                const std::int64_t together = std::min(most_float_rows, rows - row);
+                kernel({x.const_data_ptr<float>() + row * weight.columns, together, weight.columns,
+                        weight.group, weight.groups,
+                        sums.defined() ? sums.const_data_ptr<float>() + row * weight.groups : nullptr,
+                        weight.panel(panel), weight.scales_of(panel, 0), weight.offsets_of(panel, 0), sum});
+                for (std::int64_t r = 0; r < together; ++r) {
+                    float* const to = y + (row + r) * out + output;
+                    for (std::int64_t o = 0; o < some; ++o)
+                        to[o] = sum[r * panel_outputs + o] + (bias == nullptr ? 0.0F : bias[output + o]);
+                }
+            }
+        }
+    });
+}
+
+// The outputs of some panels, float32 [outputs, columns].
+at::Tensor decoded(const Panels& weight, std::int64_t first, std::int64_t last) {
+    at::Tensor made =
+        at::empty({(last - first) * panel_outputs, weight.columns}, at::TensorOptions(at::kFloat));
+    const auto decode = weight.halves ? row_kernels().decode_halves : row_kernels().decode_bytes;
+    at::parallel_for(first, last, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t panel = begin; panel < end; ++panel) {
+            float* const to =
+                made.mutable_data_ptr<float>() + (panel - first) * panel_outputs * weight.columns;
+            for (std::int64_t g = 0; g < weight.groups; ++g) {
+                const std::int64_t k = g * weight.group, n = std::min(weight.group, weight.columns - k);
+                decode(weight.panel(panel) + k * panel_outputs / (weight.halves ? 2 : 1), n,
+                       weight.scales_of(panel, g), weight.offsets_of(panel, g), to + k, weight.columns);
+            }
+        }
+    });
+    return made;
+}
+
+at::Tensor decoded_product(const at::Tensor& x_RI, const Panels& weight, const at::Tensor& bias_O) {
+    const bool low = x_RI.scalar_type() == at::kBFloat16 && multiplies_bfloat16();
+    const auto type = low ? at::kBFloat16 : at::kFloat;
+    const at::Tensor x = x_RI.to(type);
+    at::Tensor y_RO = at::empty({x.size(0), weight.out}, x.options());
+    const std::int64_t panels = weight.panels();
+    for (std::int64_t first = 0; first < panels; first += decoded_panels) {
+        const std::int64_t last = std::min(first + decoded_panels, panels), output = first * panel_outputs;
+        const std::int64_t some = std::min(last * panel_outputs, weight.out) - output;
+        const at::Tensor part =
+            decoded(weight, first, last).narrow(0, 0, some).narrow(1, 0, weight.in).to(type);
+        const at::Tensor bias = bias_O.defined() ? bias_O.narrow(0, output, some).to(type) : bias_O;
+        y_RO.narrow(1, output, some).copy_(bias.defined() ? at::linear(x, part, bias) : at::mm(x, part.t()));
+    }
+    return y_RO;
+}
+
+}  // namespace
+
+at::Tensor weight_product(const at::Tensor& x_RI, const Panels& weight, const at::Tensor& bias_O,
+                          bool& streamed) {
+    const std::int64_t rows = x_RI.size(0);
+    streamed = rows <= most_streamed_rows;
+    if (!streamed) return decoded_product(x_RI, weight, bias_O).to(x_RI.scalar_type());
+    const at::Tensor x = x_RI.to(at::kFloat).contiguous();
+    const at::Tensor bias = bias_O.defined() ? bias_O.to(at::kFloat).contiguous() : bias_O;
+    at::Tensor y_RO = at::empty({rows, weight.out}, x.options());
+    if (y_RO.numel() > 0)
+        streamed_product(x, weight, bias.defined() ? bias.const_data_ptr<float>() : nullptr,
+                         y_RO.mutable_data_ptr<float>());
+    return y_RO.to(x_RI.scalar_type());
+}
+
+}  // namespace switchyard::int8

@@ -1,0 +1,139 @@
+// What conformance does not see: how far a quantized layer is from the dense one, by the theory of rounding;
+// that one form serves few rows and many; and that the form is as small as it should be.
+#include <cmath>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/scalar_tensor.h>
+
+#include <switchyard/interfaces/component_property.h>
+#include <switchyard/interfaces/linear.h>
+#include <switchyard/reference/quantized_weight.h>
+
+#include "byte_kernels.h"
+#include "tests/plugins/builtin/builtin.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+
+namespace {
+
+// Legend:  R rows  I in  O out
+LinearRequest request(Phase phase = Phase::decode) {
+    LinearRequest made;
+    made.phase = phase;
+    made.rows = {0, 1024};
+    made.in = 512;
+    made.out = 200;
+    made.bias = made.allow_reduced = true;
+    return made;
+}
+
+double relative(const at::Tensor& found, const at::Tensor& meant) {
+    const at::Tensor wide = meant.to(at::kDouble);
+    return std::sqrt(((found.to(at::kDouble) - wide).square().mean() / wide.square().mean()).item<double>());
+}
+
+// A form for each call: as the core has it.
+at::Tensor multiply(Linear& linear, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+    const at::NoGradGuard no_grad;
+    const auto form = linear.prepare(weight, false);
+    CHECK(form.replaces_weight);
+    return linear.forward({x}, {{}, &form}, bias);
+}
+
+// Rounding to a step s errs by s / sqrt(12) in the root mean square: of values of size 1, whose largest of
+// `group` is about sqrt(2 ln(2 group)), with so many levels between the smallest and the largest.
+double step_error(double group, double levels) {
+    return 2.0 * std::sqrt(2.0 * std::log(2.0 * group)) / levels / std::sqrt(12.0);
+}
+
+}  // namespace
+
+TEST_CASE("a quantized layer is off by what rounding makes of its numbers, few rows and many") {
+    const auto asked = request();
+    const at::Tensor weight = at::randn({200, 512}), bias = at::randn({200});
+    struct Case {
+        const char* id;
+        double error;
+    };
+    const double row = step_error(512, 254), group = step_error(64, 15);
+    const Case cases[] = {{"dynamic", std::hypot(row, row)}, {"weight_int8", row}, {"weight_int4", group}};
+    for (const auto& one : cases) {
+        const auto linear = test::make<Linear>("int8", one.id, asked);
+        for (const std::int64_t rows : {1, 3, 8, 40, 300}) {
+            INFO(one.id << ", " << rows << " rows");
+            const at::Tensor x = at::randn({rows, 512});
+            const double error = relative(multiply(*linear, x, weight, bias), at::linear(x, weight, bias));
+            CHECK(error < 1.3 * one.error);
+            CHECK(error > 0.4 * one.error);
+        }
+    }
+}
+
+TEST_CASE("groups have scales of their own: one large value spoils its group alone") {
+    Options grouped;
+    grouped.set("group", std::int64_t{32});
+    const auto asked = request();
+    at::Tensor weight = at::randn({200, 512});
+    weight.select(1, 3).mul_(100.0);
+    at::Tensor x = at::randn({4, 512});
+    x.select(1, 3).zero_();
+    const at::Tensor meant = at::linear(x, weight);
+    const auto rows = test::make<Linear>("int8", "weight_int8", asked);
+    const auto groups = test::make<Linear>("int8", "weight_int8", asked, "", grouped);
+    CHECK(relative(multiply(*groups, x, weight, {}), meant) * 3.0 <
+          relative(multiply(*rows, x, weight, {}), meant));
+}
+
+TEST_CASE("forms are as small as their bits, and phases whose answers are alike may share them") {
+    const at::Tensor weight = at::randn({4096, 512});
+    const auto decode = request(Phase::decode), prefill = request(Phase::prefill);
+    const auto bytes = [&](const char* id) {
+        return test::make<Linear>("int8", id, decode)->prepare(weight, false).bytes;
+    };
+    const std::int64_t values = 4096 * 512;
+    CHECK((bytes("weight_int8") >= values && bytes("weight_int8") < values * 102 / 100));
+    CHECK((bytes("weight_int4") >= values / 2 && bytes("weight_int4") < values * 66 / 100));
+    CHECK((bytes("dynamic") >= values && bytes("dynamic") < values * 103 / 100));
+    for (const char* id : {"dynamic", "weight_int8", "weight_int4"}) {
+        const auto a = test::make<Linear>("int8", id, decode), b = test::make<Linear>("int8", id, prefill);
+        const std::string one(static_cast<const char*>(a->query(weight_form_property)));
+        CHECK(one == static_cast<const char*>(b->query(weight_form_property)));
+        Options grouped;
+        grouped.set("group", std::int64_t{128});
+        const auto c = test::make<Linear>("int8", id, decode, "", grouped);
+        CHECK(one != static_cast<const char*>(c->query(weight_form_property)));
+    }
+}
+
+TEST_CASE("what ran is counted by the kernel of the processor, or by how the weight was read") {
+    const auto asked = request();
+    const at::Tensor weight = at::randn({200, 512});
+    const auto bytes = test::make<Linear>("int8", "dynamic", asked);
+    multiply(*bytes, at::randn({2, 512}), weight, {});
+    CHECK(bytes.counter->calls() == std::map<std::string, std::uint64_t>{{int8::byte_kernels().name, 1}});
+    const auto floats = test::make<Linear>("int8", "weight_int4", asked);
+    multiply(*floats, at::randn({2, 512}), weight, {});
+    multiply(*floats, at::randn({64, 512}), weight, {});
+    CHECK(floats.counter->calls() == std::map<std::string, std::uint64_t>{{"decoded", 1}, {"stream", 1}});
+}
+
+TEST_CASE("a stored weight with the scale of its input cuts off what does not fit, and nothing else") {
+    auto asked = request();
+    asked.weight_format = WeightFormat::quantized;
+    asked.weight_bits = 8;
+    asked.input_quantization = InputQuantization::fixed;
+    auto stored = reference::quantized(at::randn({200, 512}), {8, 0});
+    stored.input_scale = at::scalar_tensor(2.0 / 127.0, at::kFloat);
+    const auto linear = test::make<Linear>("int8", "static", asked);
+    const auto form = linear->prepare_quantized(stored);
+    const at::Tensor x = at::randn({9, 512});
+    const at::Tensor meant = at::linear(reference::requantized_input(x, stored.input_scale).to(at::kDouble),
+                                        reference::dequantized(stored).to(at::kDouble));
+    CHECK(relative(linear->forward({x}, {{}, &form}, {}), meant) < 1e-6);
+    CHECK(relative(at::linear(x.clamp(-2.0, 2.0), reference::dequantized(stored)), meant) < 0.02);
+}

@@ -202,6 +202,8 @@ private:
         mask.first_document = spec_.first_document;
         const std::int64_t sequences = spec_.batch;
         std::vector<std::int64_t> lengths, prefixes, offsets;
+        const std::int64_t moved =
+            spec_.page_size > 0 ? 3 : 0;  // pages have the usual offsets without being told
         for (std::int64_t b = 0; b < sequences; ++b) {
             const std::int64_t own_keys = spec_.k_lengths.empty() ? spec_.keys : spec_.k_lengths[b];
             lengths.push_back(key_length(b));
@@ -210,7 +212,7 @@ private:
             // inside of their keys.
             offsets.push_back(spec_.phase == Phase::train
                                   ? (b == 0 ? -2 : own_keys / 3)
-                                  : std::max<std::int64_t>(0, lengths[b] - spec_.queries));
+                                  : std::max<std::int64_t>(0, lengths[b] - spec_.queries - moved * b));
         }
         if (spec_.masks.has(MaskKind::key_lengths)) mask.key_lengths = int32_tensor(lengths, device_);
         if (spec_.masks.has(MaskKind::prefix)) mask.prefix_lengths = int32_tensor(prefixes, device_);
@@ -252,15 +254,22 @@ private:
     void fill_pages(PagedCache& cache) const {
         const std::int64_t page = spec_.page_size, most = (spec_.keys + page - 1) / page, B = spec_.batch;
         const at::TensorOptions options = at::TensorOptions().dtype(type_).device(device_);
-        cache.k_pages = at::full({B * most + 1, page, spec_.kv_heads, spec_.head_dim}, around_, options);
-        cache.v_pages = at::full({B * most + 1, page, spec_.kv_heads, spec_.v_head_dim}, around_, options);
+        const auto pool = [&](std::int64_t width) {
+            const std::int64_t heads = spec_.kv_heads, pages = B * most + 1;
+            if (!spec_.heads_first) return at::full({pages, page, heads, width}, around_, options);
+            return at::full({pages, heads, page, width}, around_, options).transpose(1, 2);
+        };
+        cache.k_pages = pool(spec_.head_dim);
+        cache.v_pages = pool(spec_.v_head_dim);
         std::vector<std::int64_t> lengths, table;
         for (std::int64_t b = 0; b < B; ++b) {
             const std::int64_t length = std::max<std::int64_t>(key_length(b), spec_.queries);
             lengths.push_back(length);
             for (std::int64_t p = 0; p < most; ++p) {
                 const bool used = p * page < length;
-                const std::int64_t own = B * most - (p * B + b);
+                // Row 0 has all keys, so that whole pages of the others are there, too.
+                const bool shared = spec_.forked && (p + 1) * page <= length;
+                const std::int64_t own = B * most - (p * B + (shared ? 0 : b));
                 table.push_back(used ? own : 0x7FFFFFFF);
                 const std::int64_t count = std::min(page, length - p * page);
                 if (!used) continue;

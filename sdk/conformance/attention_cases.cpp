@@ -354,59 +354,6 @@ void add_numbers(Specs& specs, DType dtype) {
                      .offsets = true});
 }
 
-// One or a few queries against a long cache.
-void add_decoding(Specs& specs, DType dtype) {
-    for (const std::int64_t queries : {1, 3}) {
-        for (const std::int64_t heads : {4, 8}) {
-            AttentionSpec cache{.family = "cache",
-                                .dtype = dtype,
-                                .phase = Phase::decode,
-                                .masks = {causal, key_lengths},
-                                .batch = 4,
-                                .heads = heads,
-                                .queries = queries,
-                                .keys = 500,
-                                .head_dim = 64,
-                                .v_head_dim = 64,
-                                .needs = "",
-                                .offsets = true};
-            specs.push_back(cache);
-            cache.family = "pages16";
-            cache.page_size = 16;
-            cache.offsets = false;
-            for (const MaskSet& masks : {MaskSet{causal}, MaskSet{causal, dense}}) {
-                cache.masks = masks;
-                specs.push_back(cache);
-            }
-        }
-    }
-    AttentionSpec prefill{.family = "cache",
-                          .dtype = dtype,
-                          .phase = Phase::prefill,
-                          .masks = {causal, key_lengths},
-                          .batch = 3,
-                          .queries = 40,
-                          .keys = 120,
-                          .needs = "",
-                          .offsets = true};
-    specs.push_back(prefill);
-    prefill.family = "pages64";
-    prefill.masks = {causal};
-    prefill.page_size = 64;
-    prefill.offsets = false;
-    specs.push_back(prefill);
-    specs.push_back({.family = "cache",
-                     .dtype = dtype,
-                     .phase = Phase::decode,
-                     .masks = {},
-                     .heads = 4,
-                     .queries = 1,
-                     .keys = 333,
-                     .head_dim = 128,
-                     .v_head_dim = 128,
-                     .needs = ""});
-}
-
 }  // namespace
 
 std::vector<OperationCase> listed_cases(KindTraits<Kind::attention>, const Facts& facts,
@@ -420,7 +367,7 @@ std::vector<OperationCase> listed_cases(KindTraits<Kind::attention>, const Facts
         add_gradients(specs, dtype);
         add_threads(specs, dtype);
         add_numbers(specs, dtype);
-        add_decoding(specs, dtype);
+        add_cached_cases(specs, dtype);
         add_far_cases(specs, dtype);
     }
     std::vector<OperationCase> cases;

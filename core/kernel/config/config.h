@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/kernel/config/cache_config.h"
 #include "core/kernel/config/data_config.h"
 #include "core/kernel/config/group_config.h"
 #include "core/kernel/config/layer_rule.h"
@@ -27,6 +28,7 @@ struct Config {
     PluginsConfig plugins;
     ModelConfig model;
     BatchConfig batch;
+    CacheConfig cache;
     TaskConfig task;
     DataConfig data;
     TrainConfig train;

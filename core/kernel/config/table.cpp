@@ -249,6 +249,27 @@ Section data_loader_section() {
     return rows.section;
 }
 
+Section cache_section() {
+    Rows<&Config::cache> rows{
+        {"cache", "Where a model that generates keeps keys and values of earlier tokens.", {}}};
+    using C = CacheConfig;
+    rows.add<&C::kind>("kind",
+                       "contiguous: each row has memory of its own, for its longest; paged: rows take pages "
+                       "from a pool as they grow, and rows that begin alike share them");
+    rows.add<&C::dtype>(
+        "dtype",
+        "what keys and values are stored in; auto: what attention computes in, and never wider "
+        "than that; int8 has a scale for each token and head",
+        one_of({"auto", "float32", "bfloat16", "float16", "int8"}), {.also = "kv_cache_dtype cache_dtype"});
+    rows.add<&C::page_size>("page_size", "tokens of a page of a paged cache", within(1, 65536),
+                            {.also = "block_size"});
+    rows.add<&C::step_tokens>("step_tokens",
+                              "most new tokens of a row in one decoding call; what is planned and measured "
+                              "for: 1, or what speculation appends at once",
+                              within(1, 128));
+    return rows.section;
+}
+
 std::vector<Section> make_sections() {
     return {
         run_section(),
@@ -256,6 +277,7 @@ std::vector<Section> make_sections() {
         plugins_section(),
         model_section(),
         batch_section(),
+        cache_section(),
         task_section(),
         data_section(),
         train_section(),

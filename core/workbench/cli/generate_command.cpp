@@ -36,6 +36,8 @@ JobOptions job_of(const WriteOptions& options) {
     if (!options.weights.empty())
         job.implied.push_back(
             {"--weights", "train.weights=" + base::printable(nlohmann::json(options.weights).dump())});
+    if (!options.draft.empty())  // what was drafted is looked at in one call
+        job.implied.push_back({"--draft", "cache.step_tokens=" + std::to_string(options.draft_tokens + 1)});
     return job;
 }
 

@@ -17,9 +17,6 @@ namespace {
 
 using Part = Ids Beginning::*;
 
-// As many as the plan's phase decode is bound for.
-constexpr std::size_t most_new_tokens = 1;
-
 at::Device device_of(const config::Config& config) { return at::Device(to_device_type(config.run.device)); }
 
 std::int64_t size_of(const Ids& ids) { return static_cast<std::int64_t>(ids.size()); }
@@ -104,7 +101,8 @@ at::Tensor CachedRows::append(const std::vector<Ids>& tokens) {
     std::vector<at::Tensor> logits;
     for (std::size_t at = 0; at < count;) {
         const bool anew = must_begin_anew();
-        const auto next = anew ? 1 : std::min(count - at, most_new_tokens);
+        const auto next =
+            anew ? 1 : std::min(count - at, static_cast<std::size_t>(config_.cache.step_tokens));
         logits.push_back(anew ? append_one_anew(tokens, at) : append_some(tokens, at, next));
         at += next;
     }

@@ -55,6 +55,7 @@ AttentionRequest AttentionBlock::request(const Requests& requests, Phase phase,
     r.head_dim = r.v_head_dim = model_.head_dim;
     r.q_length = requests.query_lengths(phase);
     r.kv_length = requests.lengths(phase);
+    r.paged_cache = requests.reads_pages(phase, r.dtype);
     r.dropout = phase == Phase::train ? model_.attention_dropout : 0.0;
     const bool packed = r.layout == Layout::packed;
     if (packed)

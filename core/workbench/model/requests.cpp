@@ -33,6 +33,12 @@ Range Requests::batch() const {
     return {1, config_.batch.size * (documents ? config_.batch.max_length : 1)};
 }
 
+bool Requests::reads_pages(Phase phase, DType attention) const {
+    const auto& cache = config_.cache;
+    if (phase != Phase::decode || cache.kind != config::CacheKind::paged) return false;
+    return !cache.dtype || *cache.dtype == attention || size_of(*cache.dtype) > size_of(attention);
+}
+
 Range Requests::rows(Phase phase) const {
     const auto length = query_lengths(phase);
     const bool budget = config_.batch.tokens > 0 && !generates(phase);

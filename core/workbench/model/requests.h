@@ -60,7 +60,11 @@ public:
     Range lengths(Phase phase) const {
         return generates(phase) ? Range(1, config_.batch.max_length) : lengths();
     }
-    Range query_lengths(Phase phase) const { return phase == Phase::decode ? Range(1) : lengths(phase); }
+    Range query_lengths(Phase phase) const {
+        return phase == Phase::decode ? Range(1, config_.cache.step_tokens) : lengths(phase);
+    }
+    // Whether attention in that dtype reads pages: not where they are narrower and the core makes them wide.
+    bool reads_pages(Phase phase, DType attention) const;
     static bool generates(Phase phase) { return phase == Phase::prefill || phase == Phase::decode; }
     Range rows(Phase phase) const;  // tokens of one batch
 

@@ -28,6 +28,7 @@ Stack::Stack(Builder& builder, config::Stack which)
     : which_(which),
       model_(builder.config().model),
       device_(builder.config().run.device),
+      cache_(builder.config().cache),
       precision_(builder.precision()) {
     const std::string at(name(which));
     if (model_.positions == config::Positions::t5) {
@@ -252,6 +253,9 @@ CacheShape Stack::cache_shape(std::int64_t rows, std::int64_t length, bool cross
     shape.kv_heads = model_.kv_heads;
     shape.head_dim = model_.head_dim;
     shape.device = at::Device(to_device_type(device_));
+    shape.kind = cache_.kind;
+    shape.page_size = cache_.page_size;
+    if (cache_.dtype) shape.narrow = to_scalar_type(*cache_.dtype);
     for (const auto& layer : layers_)
         shape.dtypes.push_back(to_scalar_type((cross ? *layer.cross : layer.attention).dtype(Phase::decode)));
     return shape;

@@ -83,6 +83,7 @@ private:
     config::Stack which_;
     config::ModelConfig model_;
     Device device_;
+    config::CacheConfig cache_;
     std::vector<Layer> layers_;
     PositionTables tables_;
     // pre-norm only

@@ -39,6 +39,9 @@ struct Scores {
     at::Tensor tanh;  // of the soft cap
 };
 
+std::vector<std::int64_t> dense_strides(const at::Tensor& tensor) {
+    return {tensor.stride(0), tensor.size(2) * tensor.size(3), tensor.size(3), 1};
+}
 at::Tensor longs(const at::Tensor& tensor) { return tensor.to(at::kLong); }
 at::Tensor count_up(std::int64_t n) { return at::arange(n, at::kLong); }
 
@@ -115,6 +118,9 @@ reference::ScoreGeometry AttentionSample::geometry(const AttentionMask& mask, st
     if (mask.kinds.has(MaskKind::prefix)) g.prefix_length_B = longs(mask.prefix_lengths);
     if (sequence >= 0) {
         if (g.prefix_length_B.defined()) g.prefix_length_B = g.prefix_length_B.narrow(0, sequence, 1);
+        const bool moved = mask.query_offsets.defined() && !mask.kinds.has(MaskKind::documents);
+        if (moved && !is("ignores_offsets_in_pages"))
+            g.position_BN = longs(mask.query_offsets).narrow(0, sequence, 1).unsqueeze(1) + count_up(queries);
         return g;
     }
     if (mask.query_offsets.defined() && !is("ignores_offsets")) {
@@ -164,7 +170,8 @@ std::vector<Block> AttentionSample::blocks(const AttentionInputs& in, const Atte
         const std::int64_t page = params.pages->k_pages.size(1), used = (length + page - 1) / page;
         at::Tensor table = longs(params.pages->block_table[b].narrow(0, 0, used));
         if (is("ignores_block_table")) table = count_up(used);
-        const auto gather = [&](const at::Tensor& pages) {
+        const auto gather = [&](at::Tensor pages) {
+            if (is("ignores_page_strides")) pages = pages.as_strided(pages.sizes(), dense_strides(pages));
             const at::Tensor rows = pages.index_select(0, table).flatten(0, 1);
             return head_first(is("reads_page_tail") ? rows : rows.narrow(0, 0, length));
         };

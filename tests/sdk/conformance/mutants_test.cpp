@@ -27,6 +27,10 @@ TEST_CASE("mutants of attention are caught: masks") {
         {"no_key_is_nan", "causal/offsets/", "nan"},
         {"ignores_block_table", "/pages16/", "nan"},
         {"reads_page_tail", "/pages16/", "nan"},
+        {"reads_page_tail", "/pages24/", "nan"},
+        {"ignores_block_table", "/pages24/", "nan"},
+        {"ignores_page_strides", "/pages24/", "nan"},
+        {"ignores_offsets_in_pages", "/pages_offsets/", "wrong_output"},
     };
     expect_caught(test::attention_entry, mutants);
 }

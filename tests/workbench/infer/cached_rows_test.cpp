@@ -2,9 +2,14 @@
 // models, by every attention, with prompts of several lengths in one batch.
 #include "decoding_model.h"
 
+#include <algorithm>
+#include <map>
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/infer/cached_rows.h"
 
 #include <switchyard_test.h>
@@ -104,24 +109,58 @@ void grow(Pair& pair) {
     pair.append(1, 430);
 }
 
-constexpr double float32_roundoff = 1.2e-7;
+constexpr double float32_roundoff = 0x1p-24;
+// Layers of products that one logit goes through, each of which rounds: its sums come in another order for a row by
+// itself.
+constexpr double products = 16.0;
+
+// How a family's model errs with a cache and without one.
+struct Errors {
+    double cached, uncached;
+};
+
+Errors errors(const test::DecodingFamily& family, const std::string& attention,
+              const std::vector<std::string>& overrides) {
+    const test::DecodingModel model(family, attention, overrides);
+    const test::DecodingModel truth(family, "naive", {"precision.compute_dtype=float64"});
+    Pair pair(family, model, truth);
+    grow(pair);
+    const auto& compared = pair.compared();
+    return {compared.error(compared.got), compared.error(compared.uncached)};
+}
 
 }  // namespace
 
 TEST_CASE("rows over a cache have the logits of whole rows") {
     const std::string attention = GENERATE("naive", "torch", "chunked", "flash");
+    const std::string kind = GENERATE("contiguous", "paged");
     for (const auto& family : test::decoding_families()) {
         if (family.soft_cap && attention == "torch") continue;  // SDPA has none
-        INFO(family.name << ", " << attention);
-        const test::DecodingModel model(family, attention);
-        const test::DecodingModel truth(family, "naive", {"precision.compute_dtype=float64"});
-        Pair pair(family, model, truth);
-        grow(pair);
-        const auto& compared = pair.compared();
-        const auto cached = compared.error(compared.got), uncached = compared.error(compared.uncached);
-        INFO("cached " << cached << ", uncached " << uncached);
-        CHECK(cached <= 2.0 * uncached + 4.0 * float32_roundoff);
-        CHECK(uncached < 1e-5);
+        INFO(family.name << ", " << attention << ", " << kind);
+        const auto found =
+            errors(family, attention, {"cache.kind=" + kind, "cache.page_size=4", "cache.step_tokens=2"});
+        INFO("cached " << found.cached << ", uncached " << found.uncached);
+        CHECK(found.cached <= 2.0 * found.uncached + products * float32_roundoff);
+        CHECK(found.uncached < 1e-5);
+    }
+}
+
+TEST_CASE("a narrow cache adds what its format rounds away, and no more") {
+    // Half a unit in the last place, of int8 half a step of the largest number.
+    const std::map<std::string, double> formats{
+        {"float32", 0x1p-24}, {"bfloat16", 0x1p-9}, {"float16", 0x1p-12}, {"int8", 0.5 / 127}};
+    const std::string kind = GENERATE("contiguous", "paged");
+    for (const auto& [format, roundoff] : formats) {
+        for (const auto& family : test::decoding_families()) {
+            INFO(family.name << ", " << format << ", " << kind);
+            const auto found =
+                errors(family, "naive", {"cache.kind=" + kind, "cache.dtype=" + format, "cache.page_size=4"});
+            INFO("cached " << found.cached << ", uncached " << found.uncached);
+            // What a model makes of float32's roundoff it makes of another one in proportion.
+            CHECK(found.cached <= 2.0 * found.uncached * std::max(1.0, roundoff / float32_roundoff) +
+                                      products * float32_roundoff);
+            if (format != "float32") CHECK(found.cached > 0.01 * roundoff);
+        }
     }
 }
 
@@ -136,4 +175,32 @@ TEST_CASE("a row that outgrows the cache is told with its lengths") {
     CHECK_THROWS_WITH(rows.append({{1}, {}}), test::contains("each row gets as many tokens"));
     CHECK_THROWS_WITH(rows.begin({{{}, {}}}), test::contains("row 0 begins with no token"));
     CHECK_THROWS_WITH(rows.begin({{{}, test::drawn_tokens(9, 50, 1)}}), test::contains("row 0 would have 9"));
+}
+
+TEST_CASE("a decoding step in steady state asks the system for no memory") {
+    machine::install_cpu_allocator(config::Allocator::caching);
+    const std::string kind = GENERATE("contiguous", "paged");
+    for (const auto& family : test::decoding_families()) {
+        INFO(family.name << ", " << kind);
+        const test::DecodingModel model(family, "flash", {"cache.kind=" + kind});
+        infer::CachedRows rows(model.config, *model.model);
+        const auto drawn = [](std::int64_t count) { return test::drawn_tokens(count, 50, 1); };
+        const auto source = family.reads_source() ? drawn(5) : Ids{};
+        rows.begin({{source, drawn(7)}, {source, drawn(9)}});
+        for (int step = 0; step < 4; ++step) rows.append({{1}, {2}});
+        const auto before = machine::cpu_memory_stats();
+        for (int step = 0; step < 12; ++step) rows.append({{3}, {4}});
+        const auto after = machine::cpu_memory_stats();
+        CHECK(after.allocations > before.allocations);
+        CHECK(after.system_allocations == before.system_allocations);
+        CHECK(after.live_bytes <= before.live_bytes);
+    }
+}
+
+TEST_CASE("a cache that the machine has no memory for is refused with its size") {
+    const auto& family = test::decoding_families().front();
+    const test::DecodingModel model(family, "naive");
+    const infer::Beginning beginning{{}, {1}};
+    infer::CachedRows rows(model.config, *model.model, std::int64_t{1} << 40);
+    CHECK_THROWS_AS(rows.begin({beginning}), base::InputError);
 }

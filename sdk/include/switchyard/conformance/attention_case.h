@@ -42,6 +42,8 @@ struct AttentionSpec {
     bool infinite_bias = false;  // a third of the dense bias is -inf, and all of each sequence's second query
     std::string nan = "";  // of q, k, v, dense_bias and grad_out the one that has one NaN, in its middle
     std::int64_t page_size = 0;  // > 0: keys lie in pages
+    bool heads_first = false;    // a page's keys lie one head after the other, as a core's cache has them
+    bool forked = false;         // all rows share the pages that they could have in common
     bool one_hot = false;  // q = 0 and v one-hot: the output is the dropout mask, so is the gradient of v
     std::int64_t first_document = 0;
     bool threaded = false;    // with two threads; the others run with one
@@ -65,6 +67,8 @@ inline constexpr auto dense = MaskKind::dense_bias;
 
 // Cases past the first tile of everything, of masks with dropout, and of values that are not finite.
 void add_far_cases(AttentionSpecs& specs, DType dtype);
+// One or a few queries against a long cache, contiguous or in pages.
+void add_cached_cases(AttentionSpecs& specs, DType dtype);
 // Calls of one component on two shapes.
 std::vector<AttentionSpecs> shapes_in_turn(DType dtype);
 

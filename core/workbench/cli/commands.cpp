@@ -22,8 +22,10 @@ std::vector<Command> all_commands() {
           "switchyard tune configs/auto-gpt.toml --slot attention --again",
           "switchyard tune configs/demo.toml --set attention.backend=auto --json tune.json"}},
         {"model",
-         "list each part of a model with shapes, parameters, operations and memory",
-         {"switchyard model configs/demo.toml"}},
+         "list each part of a model with shapes, parameters, operations and memory; or what files of weights "
+         "hold",
+         {"switchyard model configs/demo.toml", "switchyard model downloaded/model",
+          "switchyard model SmolLM2-135M-Instruct.Q4_1.gguf"}},
         {"diagnose",
          "look for common mistakes in a model, its data and its backends before training",
          {"switchyard diagnose configs/demo.toml",
@@ -60,6 +62,8 @@ std::vector<Command> all_commands() {
           "--stream",
           "switchyard generate runs/german --prompt \"Two dogs are playing.\" --beam 4",
           "switchyard generate downloaded/gpt2-xl --prompt @story.txt --draft downloaded/gpt2",
+          "switchyard generate SmolLM2-135M-Instruct.Q4_1.gguf --prompt \"The capital of France is\" "
+          "--temperature 0",
           "switchyard generate runs/german --from test.csv --text-column english --temperature 0 --jsonl "
           "german.jsonl"}},
         {"embed",

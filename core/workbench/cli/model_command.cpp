@@ -1,4 +1,4 @@
-// switchyard model CONFIG
+// switchyard model CONFIG|FOLDER|FILE.gguf
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -11,8 +11,10 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job.h"
+#include "core/workbench/cli/model_folder.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
+#include "core/workbench/cli/stored_model.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/model/planning.h"
@@ -78,7 +80,11 @@ std::optional<DType> stored_dtype(const JobOptions& options, const config::Confi
 }
 
 int show_model(const ModelOptions& options) {
-    const auto job = load_job_by_manifests(options.job);
+    const bool of_files = is_model_folder(options.job.config);
+    if (of_files && !options.parameters)
+        return show_stored_model(options.job.config, options.job, options.json);
+    const auto job =
+        load_job_by_manifests(of_files ? job_of_folder(options.job.config, options.job) : options.job);
     if (options.parameters) return show_parameters(options, job.config);
     const auto stored = stored_dtype(options.job, job.config);
     const auto bytes_in = [](std::int64_t count, DType dtype) {
@@ -132,7 +138,12 @@ int show_model(const ModelOptions& options) {
 
 Action setup_model(CLI::App& command) {
     const auto options = std::make_shared<ModelOptions>();
-    add_job_options(command, options->job);
+    command
+        .add_option("CONFIG|FOLDER", options->job.config,
+                    "TOML file; or a Hugging Face folder or a GGUF file: what it holds")
+        ->required()
+        ->type_name("");
+    add_overrides(command, options->job, "set one value, as in --set optimizer.lr=3e-4; may be repeated");
     command.add_flag("--parameters", options->parameters,
                      "list the parameters instead, by the names that [[group]] goes by");
     add_json(command, options->json);

@@ -13,6 +13,7 @@
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/config/value.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/gguf/gguf_file.h"
 #include "core/workbench/model/weights/huggingface_task.h"
 #include "core/workbench/train/run_directory.h"
 
@@ -40,6 +41,7 @@ std::string scaled_column(const std::string& path) {
 }  // namespace
 
 bool is_model_folder(const std::string& folder) {
+    if (gguf::is_gguf_file(folder)) return true;
     return has_file(folder, "config.json") && !has_file(folder, "config.toml");
 }
 
@@ -51,13 +53,18 @@ bool has_label_scale(const std::string& folder) {
 namespace {
 
 config::TaskConfig task_in(const std::string& folder, model::Heads heads) {
+    if (gguf::is_gguf_file(folder)) {
+        config::TaskConfig task;
+        task.kind = config::TaskKind::causal_lm;
+        return task;
+    }
     auto read = model::read_huggingface_task(folder + "/config.json", heads);
     if (!read.error.empty()) throw Failure(read.error);
     return std::move(read.task);
 }
 
 JobOptions job_of(const std::string& folder, const config::TaskConfig& task, const JobOptions& given) {
-    const auto file = folder + "/config.json";
+    const auto file = gguf::is_gguf_file(folder) ? folder : folder + "/config.json";
     const bool regression = task.kind == config::TaskKind::regression;
     const bool scaled = regression && has_label_scale(folder);
     JobOptions job{"", given.overrides, {}, given.trust, false};

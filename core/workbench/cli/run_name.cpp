@@ -11,6 +11,7 @@
 #include "core/kernel/base/printable.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/model_folder.h"
+#include "core/workbench/gguf/gguf_file.h"
 #include "core/workbench/model/weights/adapter_config.h"
 #include "core/workbench/train/checkpoint.h"
 #include "core/workbench/train/checkpoint_folder.h"
@@ -120,7 +121,7 @@ std::size_t at_sign(const std::string& name) {
 }  // namespace
 
 bool names_run(const std::string& name) {
-    if (is_folder(name)) return true;
+    if (is_folder(name) || gguf::is_gguf_file(name)) return true;
     const auto at = at_sign(name);
     return at != std::string::npos && is_folder(name.substr(0, at));
 }

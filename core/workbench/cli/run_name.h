@@ -1,6 +1,7 @@
 // What RUN stands for where a command takes a trained model: the folder of a run, RUN, with the weights at
 // its end; or one of its checkpoints, RUN@best, RUN@last and RUN@step-200. A folder whose own name has an @
-// is that folder. A folder of Hugging Face's that no run left stands for its model (model_folder.h).
+// is that folder. A folder of Hugging Face's that no run left, and a GGUF file, stand for their model
+// (model_folder.h).
 #pragma once
 
 #include <string>
@@ -11,13 +12,15 @@ namespace switchyard::cli {
 
 // The description of an argument that takes these names.
 inline constexpr const char* named_run_help =
-    "folder of a run, a checkpoint of it (RUN@best, RUN@last, RUN@step-200), or a Hugging Face folder";
+    "folder of a run, a checkpoint of it (RUN@best, RUN@last, RUN@step-200), a Hugging Face folder, or a "
+    "GGUF "
+    "file";
 
 struct NamedRun {
     std::string folder;
     std::string weights;  // a folder of Hugging Face's, or the safetensors file of a checkpoint
     std::string note;     // what whoever named it need not know; "": nothing
-    bool is_run = true;   // or a folder of Hugging Face's
+    bool is_run = true;   // or a folder of Hugging Face's or a GGUF file
 };
 
 // Whether it is the name of a run, and not that of a file.

@@ -108,7 +108,7 @@ TEST_CASE("a file of weights that is missing, cut off or lies is refused") {
     const auto missing = job.file("none.safetensors");
     check_refused(run(job.train("run", {"train.weights=" + missing})),
                   {"--set #1: error: train.weights: " + missing +
-                   ": is not there; expected a folder of Hugging Face's, or a safetensors file"});
+                   ": is not there; expected a folder of Hugging Face's, a safetensors file or a GGUF file"});
     const auto model = job.run_folder("base") + "/model";
     check_refused(run(job.train("run", {"train.weights=" + model, "model.intermediate_size=48"})),
                   {model + "/config.json: not the configured model: model.intermediate_size", "48", "64"});
@@ -270,7 +270,7 @@ TEST_CASE("weights in a form that is not read are told as what they are, and wha
         {sharded + "/model.safetensors.index.json", {"expected \"weight_map\" with the file of each tensor"}},
         {pickled, {"holds pytorch_model.bin", "(pickle)", "safe_serialization=True"}},
         {pickled + "/pytorch_model.bin", {"is a file of Python objects (pickle)", "safe_serialization=True"}},
-        {folder("gguf", "m.gguf", "GGUF") + "/m.gguf", {"is a GGUF file", "expected safetensors"}},
+        {folder("gguf", "m.gguf", "GGUF") + "/m.gguf", {"needs 4 bytes for its version at byte 4"}},
         {job.run_folder("base"), {"is a folder without a model.safetensors; did you mean ", "base/model?"}},
         {folder("none", "a.txt", ""), {"is a folder without a model.safetensors; expected "}},
     };

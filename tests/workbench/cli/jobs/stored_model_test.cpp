@@ -1,0 +1,88 @@
+// `switchyard model` of files of weights, and `switchyard generate` of a GGUF file.
+// To add a case: a file of tests/fixtures, or one that is damaged, and what is said of it.
+#include "json_schema.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+using nlohmann::json;
+
+namespace {
+
+std::string fixture_file(const std::string& name) {
+    return (source_dir() / "tests/fixtures" / name).string();
+}
+
+json stored(const std::string& path) {
+    auto found = run_json({"model", path});
+    CHECK(schema_faults("stored_model.json", found) == no_faults);
+    return found;
+}
+
+// The bytes of a fixture, one of them changed.
+std::string damaged(const std::string& name, std::size_t at, char byte) {
+    auto bytes = bytes_of(fixture_file(name));
+    bytes.at(at) = byte;
+    const auto path = (temporary_dir("damaged") / fs::path(name).filename()).string();
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+}  // namespace
+
+TEST_CASE("what a GGUF file holds is told: model, types, tokenizer") {
+    const auto llama = stored(fixture_file("gguf/llama.gguf"));
+    CHECK(llama["format"] == "GGUF, version 3");
+    CHECK(llama["model"]["positions"] == "rotary");
+    CHECK(llama["model"]["kv_heads"] == 2);
+    CHECK(llama["types"]["F32"]["tensors"] == 21);
+    CHECK(llama["tokenizer"]["tokens"] == 60);
+    CHECK(llama["tokenizer"]["eos"] == 0);
+    CHECK(llama["not_understood"] == json::array());
+    const auto shown = run({"model", fixture_file("gguf/llama.gguf")});
+    CHECK(shown.code == 0);
+    CHECK_THAT(shown.out, contains("llama.gguf: GGUF, version 3"));
+    CHECK_THAT(shown.out, contains("tokenizer: 60 tokens, eos 0"));
+}
+
+TEST_CASE("what a Hugging Face folder holds is told, and what it lacks") {
+    const auto gpt2 = stored(fixture_file("generation_gpt2"));
+    CHECK(gpt2["format"] == "safetensors, 1 file");
+    CHECK(gpt2["model"]["max_positions"] == 256);
+    CHECK(gpt2["types"]["F32"]["bytes"].get<std::int64_t>() > 60000);
+    CHECK(gpt2["tokenizer"] == nullptr);
+    REQUIRE(gpt2["not_understood"].size() == 1);
+    CHECK_THAT(gpt2["not_understood"][0].get<std::string>(), contains("is a folder without a tokenizer"));
+}
+
+TEST_CASE("a GGUF file of another architecture is told, and one that is broken is refused") {
+    const auto at = bytes_of(fixture_file("gguf/llama.gguf")).find("llama");
+    const auto other = damaged("gguf/llama.gguf", at, 'x');
+    const auto found = stored(other);
+    CHECK(found["model"] == nullptr);
+    CHECK(found["types"]["F32"]["tensors"] == 21);
+    CHECK_THAT(found["not_understood"][0].get<std::string>(),
+               contains(other + ": general.architecture: expected 'llama' or 'gpt2', got 'xlama'"));
+    check_refused(run({"generate", other, "--prompt", "a"}),
+                  {"general.architecture: expected 'llama' or 'gpt2', got 'xlama'"});
+    const auto broken = damaged("gguf/llama.gguf", 4, 9);
+    check_refused(run({"model", broken}), {broken + ": has the version 9 of the format; expected 2 or 3"});
+}
+
+TEST_CASE("a GGUF file generates with its own weights and tokenizer") {
+    const auto generated = run_json({"generate",      fixture_file("gguf/llama.gguf"),
+                                     "--prompt",      "0123",
+                                     "--temperature", "0",
+                                     "--max-tokens",  "8",
+                                     "--set",         "attention.backend=torch",
+                                     "--set",         "normalization.backend=torch",
+                                     "--set",         "activation.backend=torch",
+                                     "--set",         "linear.backend=torch",
+                                     "--set",         "loss.backend=torch",
+                                     "--set",         "precision.backend=torch/fp32",
+                                     "--set",         "data_loader.backend=torch"});
+    REQUIRE(generated["samples"].size() == 1);
+    CHECK_THAT(generated["samples"][0]["text"].get<std::string>(), contains("0123"));
+    CHECK(generated["samples"][0]["tokens"].get<int>() > 0);
+}

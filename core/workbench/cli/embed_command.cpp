@@ -148,7 +148,8 @@ int embed(EmbedCommand options) {
     const auto run = find_run(options.run);
     std::cerr << run.note;
     const auto planned =
-        plan_job(run.is_run ? job_of_run(run, options.job) : job_of_encoder(run.folder, options.job));
+        plan_job(run.is_run ? job_of_run(run, options.job) : job_of_encoder(run.folder, options.job),
+                 {.purpose = Purpose::inference});
     const auto& config = planned->config;
     if (const auto problem = infer::embed_problem(config); !problem.empty()) throw Failure(problem);
     if (!from_files && options.texts.empty()) options.texts = text_lines();

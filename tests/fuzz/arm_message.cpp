@@ -61,12 +61,36 @@ void check_turn(const std::string& line, std::int64_t steps) {
             "an answer to run does not come back", line);
 }
 
+void check_generation(const std::string& line, const GenerationAsked& asked) {
+    const auto answer = read_generation(line, asked);
+    require_sound_refusal(answer);
+    const auto* const generation = std::get_if<Generation>(&answer);
+    if (generation == nullptr) return;
+    const auto passes = static_cast<std::size_t>(asked.passes);
+    require(generation->step_ms.size() == passes && generation->prefill_ms.size() == passes &&
+                generation->token_ms.size() == passes,
+            "not one time for each pass", line);
+    for (const auto& row : generation->generated) {
+        require(row.size() == static_cast<std::size_t>(asked.tokens), "not as many tokens as asked for",
+                line);
+        for (const auto id : row) require(id >= 0 && id < asked.vocabulary, "a token that is none", line);
+    }
+    const auto again = read_generation(to_message(*generation).dump(), asked);
+    const auto* const second = std::get_if<Generation>(&again);
+    require(second != nullptr && second->step_ms == generation->step_ms &&
+                second->token_ms == generation->token_ms && second->generated == generation->generated &&
+                second->cache_bytes == generation->cache_bytes && second->executed == generation->executed,
+            "an answer to a generation does not come back", line);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string line(text_of(data, size));
     check_ready(line);
     for (const std::int64_t steps : {1, 2, 5}) check_turn(line, steps);
+    check_generation(line, {1, 1, 1, 10});
+    check_generation(line, {2, 1, 3, 10});
     require(switchyard::base::quoted(line).size() < 2000, "a quoted line is too long");
     return 0;
 }

@@ -7,8 +7,9 @@
 
 namespace switchyard::cli {
 
-// As plan_job, for Purpose::generation. `cached` false: for Purpose::inference. So it is, too, where prefill and
-// decode cannot be planned: a note says why, and the whole text goes through the model for every token.
+// As plan_job, for Purpose::generation. `cached` false: for Purpose::inference. So it is, too, where
+// prefill and decode cannot be planned: a note says why, and the whole text goes through the model for
+// every token.
 std::unique_ptr<PlannedJob> plan_generation(const JobOptions& options, bool cached, PlanOptions plan = {});
 
 }  // namespace switchyard::cli

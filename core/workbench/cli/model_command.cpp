@@ -64,7 +64,8 @@ int show_parameters(const ModelOptions& options, const config::Config& config) {
     return Exit::fine;
 }
 
-// In which dtype parameters are stored, which the precision policy says; nothing where no policy may be asked.
+// In which dtype parameters are stored, which the precision policy says; nothing where no policy may be
+// asked.
 std::optional<DType> stored_dtype(const JobOptions& options, const config::Config& written) {
     if (written.precision.parameter_dtype) return written.precision.parameter_dtype;
     try {

@@ -25,8 +25,8 @@ attention_dropout = 0.0
 kind = "causal_lm"
 )";
 
-// Its numbers: embeddings, two layers of attention, feed-forward and their norms, the last norm. The head is the
-// table of words.
+// Its numbers: embeddings, two layers of attention, feed-forward and their norms, the last norm. The
+// head is the table of words.
 constexpr std::int64_t gpt_parameters =
     50 * 32 + 32 * 32 + 2 * (4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32) + 2 * 32;
 

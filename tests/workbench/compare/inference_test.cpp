@@ -1,6 +1,6 @@
-// The coordinator of a bench of inference with made-up arms, on a clock that only their answers move; and what
-// is said of their turns: latencies, tails, rates, shares, ratios, the table of caches, JSON and page.
-// To add a case: say in InferringArm what one does, run it, look at the result.
+// The coordinator of a bench of inference with made-up arms, on a clock that only their answers move;
+// and what is said of their turns: latencies, tails, rates, shares, ratios, the table of caches, JSON
+// and page. To add a case: say in InferringArm what one does, run it, look at the result.
 #include <cmath>
 #include <functional>
 #include <memory>

@@ -63,8 +63,8 @@ struct Turn {
     nlohmann::ordered_json executed;         // object, by slot
 };
 
-// The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last token of
-// every row.
+// The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last
+// token of every row.
 struct Generation {
     std::vector<double> step_ms;     // of each pass
     std::vector<double> prefill_ms;  // of it, until the first new token of every row is known

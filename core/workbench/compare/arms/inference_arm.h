@@ -1,4 +1,5 @@
-// An arm that only infers: passes over batches of random tokens, a forward each, or a generation after them.
+// An arm that only infers: passes over batches of random tokens, a forward each, or a generation after
+// them.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,8 @@ namespace switchyard::compare {
 
 class InferenceArm final : public ArmServer {
 public:
-    // As make_arm_server, with workloads. Sequences are a function of run.seed, the model's vocabulary and the
-    // workloads alone: the same in all arms.
+    // As make_arm_server, with workloads. Sequences are a function of run.seed, the model's vocabulary
+    // and the workloads alone: the same in all arms.
     InferenceArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
                  const HostInfo& host, const ArmServerOptions& options);
 

@@ -28,8 +28,8 @@ struct WrittenArms {
 };
 
 // First the product of all `vary`, then the stacks, the arms, the programs, then the [[arm]] tables of the
-// configuration. Where that is fewer than `least`, or only programs, the configuration as it stands comes before
-// them; `least` of 2 wants one arm of it to be written at least.
+// configuration. Where that is fewer than `least`, or only programs, the configuration as it stands
+// comes before them; `least` of 2 wants one arm of it to be written at least.
 ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables,
                   std::size_t least = 2);
 

@@ -27,8 +27,8 @@ struct StartedArm {
 
 class ArmRequests {
 public:
-    // `outcome`: of which arm, where its status and reason are kept; they must stay where they are or be found
-    // there. Arms that could not be started have failed at once.
+    // `outcome`: of which arm, where its status and reason are kept; they must stay where they are or be
+    // found there. Arms that could not be started have failed at once.
     ArmRequests(std::vector<StartedArm> arms, double timeout_ms,
                 std::function<ArmOutcome&(std::size_t)> outcome,
                 std::function<void(const std::string&)> tell);

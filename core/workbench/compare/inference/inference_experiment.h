@@ -1,8 +1,10 @@
 // The coordinator of a bench of inference: arms take turns, one awake at a time, in randomised interleaved
 // blocks, workload after workload.
 //
-//     prepare   once: every arm makes its model from the same weights, and tells the first workload's outputs
-//     warm up   of each workload: two passes of each arm, the second of which says how many passes a block has
+//     prepare   once: every arm makes its model from the same weights, and tells the first workload's
+//               outputs
+//     warm up   of each workload: two passes of each arm, the second of which says how many passes a
+//               block has
 //     blocks    in every block every arm passes over the same sequences, in an order drawn anew
 //
 // The numbers of blocks and passes are fixed before the first block of a workload, never by the results.

@@ -89,7 +89,8 @@ struct Call {
     T* v_row(const Sequence& s, std::int64_t head, std::int64_t row) const {
         return key_row(static_cast<T*>(v.data), v, s, head, row);
     }
-    // Calls `body(key, count)` for the keys of [begin, end) that lie `row` apart: all of them, or those of a page.
+    // Calls `body(key, count)` for the keys of [begin, end) that lie `row` apart: all of them, or those of
+    // a page.
     template <class Body>
     void for_each_run(std::int64_t begin, std::int64_t end, const Body& body) const {
         for (std::int64_t key = begin; key < end;) {

@@ -10,8 +10,8 @@
 
 namespace switchyard::config {
 
-// contiguous: each row has memory of its own, for its longest;  paged: rows take pages from a pool as they grow,
-// and rows that begin alike share them.
+// contiguous: each row has memory of its own, for its longest;  paged: rows take pages from a pool as they
+// grow, and rows that begin alike share them.
 enum class CacheKind : std::uint8_t { contiguous, paged };
 
 struct CacheConfig {

@@ -31,8 +31,8 @@ std::optional<std::int64_t> of_the_system() {
     return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
 }
 
-// In a container the group's own files stand at the root (cgroups(7)). What it holds of files that nobody reads is
-// given up when memory is wanted.
+// In a container the group's own files stand at the root (cgroups(7)). What it holds of files that nobody
+// reads is given up when memory is wanted.
 std::optional<std::int64_t> of_the_group() {
     const auto limit = number_in("/sys/fs/cgroup/memory.max"),
                used = number_in("/sys/fs/cgroup/memory.current");

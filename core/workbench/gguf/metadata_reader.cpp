@@ -13,8 +13,8 @@ const Value* MetadataReader::find(std::string_view key) const {
 
 void MetadataReader::refuse(std::string_view key, const std::string& expected) const {
     const auto* const value = find(key);
-    throw base::InputError(file_.path() + ": " + std::string(key) + ": expected " + expected +
-                           ", got " + (value == nullptr ? "nothing" : shown(*value)));
+    throw base::InputError(file_.path() + ": " + std::string(key) + ": expected " + expected + ", got " +
+                           (value == nullptr ? "nothing" : shown(*value)));
 }
 
 template <class Held>

@@ -1,5 +1,5 @@
-// How GGUF stores the numbers of a tensor: each row is a line of blocks of so many numbers and bytes (ggml,
-// docs/gguf.md, enum ggml_type; the layout of blocks: ggml-common.h).
+// How GGUF stores the numbers of a tensor: each row is a line of blocks of so many numbers and bytes (ggml:
+// enum ggml_type of its GGUF specification; the layout of blocks: ggml-common.h).
 #pragma once
 
 #include <cstdint>

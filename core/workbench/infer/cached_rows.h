@@ -16,8 +16,8 @@ public:
     // batch.max_length.
     CachedRows(const config::Config& config, const model::Model& model, std::int64_t length = 0);
 
-    // Throw std::invalid_argument for a row that would be longer, base::InputError for a cache that the machine
-    // has no memory for.
+    // Throw std::invalid_argument for a row that would be longer, base::InputError for a cache that the
+    // machine has no memory for.
     at::Tensor begin(const std::vector<Beginning>& rows) override;
     at::Tensor append(const std::vector<Ids>& tokens) override;
     void select(const std::vector<std::int64_t>& rows) override;

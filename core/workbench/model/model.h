@@ -45,16 +45,18 @@ public:
     // output_side() in a row, padded places included.
     virtual at::Tensor logits(const ForwardContext& context, const Batch& batch) const = 0;
 
-    // Decoding with a cache, of models that generate; the others throw std::logic_error. The phases prefill and
-    // decode are those of the plan, whatever the context's. Of one plan, cache and uncached logits differ by
-    // rounding alone, but for a prompt shorter than model.prefix: its tokens see those that come after them.
+    // Decoding with a cache, of models that generate; the others throw std::logic_error. The phases prefill
+    // and decode are those of the plan, whatever the context's. Of one plan, cache and uncached logits
+    // differ by rounding alone, but for a prompt shorter than model.prefix: its tokens see those that come
+    // after them.
     //
     // make_cache: throws base::InputError with its size where the machine lacks the memory for it.
     virtual std::unique_ptr<DecodingCache> make_cache(const CacheLimits& limits) const;
-    // Begins the cache's rows with a padded batch of prompts of any lengths. The logits of what may follow the
-    // last token of each, [rows, vocab].
+    // Begins the cache's rows with a padded batch of prompts of any lengths. The logits of what may follow
+    // the last token of each, [rows, vocab].
     virtual at::Tensor prefill(const ForwardContext& context, const Batch& batch, DecodingCache& cache) const;
-    // Appends ids, int64 [rows, n], to the cache's rows. The logits of what may follow each, [rows, n, vocab].
+    // Appends ids, int64 [rows, n], to the cache's rows. The logits of what may follow each, [rows, n,
+    // vocab].
     virtual at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
                               DecodingCache& cache) const;
 

@@ -110,8 +110,8 @@ void grow(Pair& pair) {
 }
 
 constexpr double float32_roundoff = 0x1p-24;
-// Layers of products that one logit goes through, each of which rounds: its sums come in another order for a row by
-// itself.
+// Layers of products that one logit goes through, each of which rounds: its sums come in another order for
+// a row by itself.
 constexpr double products = 16.0;
 
 // How a family's model errs with a cache and without one.

@@ -1,6 +1,6 @@
-// Small language models of every way to tell positions and to mask, with weights that make their logits differ,
-// and what a model says of rows of tokens without a cache.
-// To add a family: its configuration in decoding_model.cpp.
+// Small language models of every way to tell positions and to mask, with weights that make their logits
+// differ, and what a model says of rows of tokens without a cache. To add a family: its configuration in
+// decoding_model.cpp.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ struct DecodingFamily {
 };
 const std::vector<DecodingFamily>& decoding_families();
 
-// A model of a family, its attention by `attention`, all else by naive. Models of one family have the same weights
-// whatever the overrides, rounded to what they store.
+// A model of a family, its attention by `attention`, all else by naive. Models of one family have the same
+// weights whatever the overrides, rounded to what they store.
 struct DecodingModel {
     DecodingModel(const DecodingFamily& family, const std::string& attention,
                   std::vector<std::string> overrides = {});
@@ -36,8 +36,8 @@ struct DecodingModel {
     std::unique_ptr<model::Model> model;
 };
 
-// The logits after the last `count` tokens of each row, float64 [R, count, V]: each row by itself, in the phase
-// eval.
+// The logits after the last `count` tokens of each row, float64 [R, count, V]: each row by itself, in the
+// phase eval.
 at::Tensor uncached_logits(const DecodingModel& model, const std::vector<infer::Beginning>& rows,
                            std::int64_t count);
 

@@ -1,5 +1,5 @@
-// Caches of keys and values by themselves: what they hold is what was written, whatever kind they are, in whatever
-// they store it, and after rows were reordered, forked and cut.
+// Caches of keys and values by themselves: what they hold is what was written, whatever kind they are, in
+// whatever they store it, and after rows were reordered, forked and cut.
 #include "core/workbench/model/cache/kv_cache.h"
 
 #include <ATen/TensorOperators.h>
@@ -113,7 +113,8 @@ private:
     std::vector<Row> rows_;
 };
 
-// What a number may be off by, relative to the largest beside it: half a unit in the last place of each format.
+// What a number may be off by, relative to the largest beside it: half a unit in the last place of each
+// format.
 struct Stored {
     std::optional<at::ScalarType> dtype;
     double allowed;

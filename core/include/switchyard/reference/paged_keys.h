@@ -1,6 +1,6 @@
-// The keys and values of a paged cache (<switchyard/interfaces/kv_cache.h>) put together again: for the reference,
-// for kernels that would rather copy pages than follow a table, and for the core around components that serve no
-// pages at all.
+// The keys and values of a paged cache (<switchyard/interfaces/kv_cache.h>) put together again: for the
+// reference, for kernels that would rather copy pages than follow a table, and for the core around
+// components that serve no pages at all.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace switchyard::reference {
 
-// [1, K, length, D] of sequence b, of k_pages or v_pages. Table entries and places past the length are not read.
+// [1, K, length, D] of sequence b, of k_pages or v_pages. Table entries and places past the length are not
+// read.
 at::Tensor gather_pages(const at::Tensor& pages, const PagedCache& cache, std::int64_t b,
                         std::int64_t length);
 

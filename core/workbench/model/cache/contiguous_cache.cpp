@@ -73,7 +73,8 @@ TokenRows ContiguousCache::reordered(const TokenRows& all, const std::vector<std
 }
 
 void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
-    // Rows that only move up, over those that have left, can be copied in place, and most stay where they are.
+    // Rows that only move up, over those that have left, can be copied in place, and most stay where they
+    // are.
     const bool upwards = std::is_sorted(rows.begin(), rows.end(), std::less_equal<>());
     for (auto& layer : layers_) {
         for (auto* all : {&layer.k, &layer.v}) {

@@ -1,6 +1,7 @@
-// A cache whose rows take pages from a pool as they grow (Kwon et al. 2023, "Efficient Memory Management for Large
-// Language Model Serving with PagedAttention", arXiv:2309.06180). Rows that fork share the pages that they have in
-// common, and one is copied when it is first written to: beams cost what tells them apart.
+// A cache whose rows take pages from a pool as they grow (Kwon et al. 2023, "Efficient Memory Management
+// for Large Language Model Serving with PagedAttention", arXiv:2309.06180). Rows that fork share the pages
+// that they have in common, and one is copied when it is first written to: beams cost what tells them
+// apart.
 #pragma once
 
 #include <vector>

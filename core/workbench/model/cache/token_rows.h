@@ -1,12 +1,13 @@
-// Keys or values of tokens as a cache stores them: in the dtype of attention, in a narrower one, or as int8 with a
-// scale for each token and head.
+// Keys or values of tokens as a cache stores them: in the dtype of attention, in a narrower one, or as int8
+// with a scale for each token and head.
 //
-// Who makes them wide again is the core (`widened`), before attention is called: components take keys and values
-// in the dtype of q alone. A narrow cache so costs the memory of one layer's wide keys during the call and no more.
+// Who makes them wide again is the core (`widened`), before attention is called: components take keys and
+// values in the dtype of q alone. A narrow cache so costs the memory of one layer's wide keys during the
+// call and no more.
 //
-// int8: x = scale * q with scale = max |x| / 127 over the D numbers of a token in a head, so that no number is off
-// by more than half a scale (symmetric absmax quantization, as of activations in Dettmers et al. 2022,
-// arXiv:2208.07339, section 2.1).
+// int8: x = scale * q with scale = max |x| / 127 over the D numbers of a token in a head, so that no number
+// is off by more than half a scale (symmetric absmax quantization, as of activations in Dettmers et al.
+// 2022, arXiv:2208.07339, section 2.1).
 #pragma once
 
 #include <cstdint>

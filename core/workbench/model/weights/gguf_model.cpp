@@ -77,8 +77,7 @@ void refuse_other_formulas(ArchitectureKeys& keys) {
 
 const gguf::Tensor& needed(const gguf::File& file, std::string_view name) {
     const auto* const tensor = file.find(name);
-    if (tensor == nullptr)
-        throw InputError(file.path() + ": has no tensor '" + std::string(name) + "'");
+    if (tensor == nullptr) throw InputError(file.path() + ": has no tensor '" + std::string(name) + "'");
     return *tensor;
 }
 

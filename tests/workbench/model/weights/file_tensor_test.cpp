@@ -1,6 +1,6 @@
 // Tensors of GGUF files in Hugging Face's form: rows of q and k in their order, as float32 and as groups.
-#include "core/workbench/gguf/blocks.h"
 #include "core/workbench/model/weights/file_tensor.h"
+#include "core/workbench/gguf/blocks.h"
 
 #include <random>
 

@@ -1,6 +1,6 @@
 // A GGUF file, memory-mapped and read without trusting a byte of it.
 //
-// Format (the GGUF specification of ggml, version 3; version 2 lies the same): "GGUF", u32 version, u64 number of
+// Format (ggml's GGUF, version 3; version 2 lies the same): "GGUF", u32 version, u64 number of
 // tensors, u64 number of metadata; each of these a key, a type and a value; of each tensor its name, sizes
 // (the innermost first), type and offset; then, each at a multiple of general.alignment (32), the data.
 // What is checked, with arithmetic that cannot wrap: that counts, texts and lists fit into the rest of the

@@ -123,7 +123,8 @@ public:
     void print() const {
         std::cout << path_ << ": " << stored_.format << '\n';
         Table keys({"model", ""});
-        for (const auto& [key, value] : model_keys().items())
+        const auto said = model_keys();  // outlives the loop over its items
+        for (const auto& [key, value] : said.items())
             keys.row({key, value.is_string() ? value.get<std::string>() : value.dump()});
         if (described_.model) std::cout << '\n' << keys.render();
         Table types({"type", "tensors", "numbers", "size"});

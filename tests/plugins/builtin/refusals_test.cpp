@@ -37,6 +37,10 @@ TEST_CASE("every component serves a plain request on the CPU") {
         const OptimizerRequest optimizer;
         PrecisionRequest precision;
         if (loaded.manifest->id == "bf16_pure") precision.dtype = DType::bfloat16;
+        if (loaded.manifest->id == "fp16_pure") {
+            precision.dtype = DType::float16;
+            precision.phase = Phase::eval;
+        }
         DataLoaderRequest data_loader;
         if (loaded.manifest->id == "packed") data_loader.layout = Layout::packed;
         const LinearRequest linear = loaded.manifest->id == "scaled" ? scaled_request() : LinearRequest();

@@ -141,7 +141,6 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
     for (const Words& command : std::vector<Words>{{"config", "check"},
                                                    {"config", "show"},
                                                    {"plan"},
-                                                   {"model"},
                                                    {"diagnose"},
                                                    {"precision"},
                                                    {"data", "prepare"},
@@ -153,6 +152,7 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
         check({{with(command, {""}), "error: CONFIG: expected a value, got an empty text"}});
     const std::string job = "configs/demo.toml";
     check({
+        {{"model", ""}, "error: CONFIG|FOLDER: expected a value"},
         {{"generate", ""}, "error: RUN|FOLDER: expected a value"},
         {{"predict", "", "a"}, "error: RUN|FOLDER: expected a value"},
         {{"predict", "a", "--from", ""}, "error: --from: expected a value"},

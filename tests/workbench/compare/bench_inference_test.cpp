@@ -138,8 +138,7 @@ TEST_CASE("an encoder passes forward, padded and packed, with the same outputs")
 
 TEST_CASE("with a cache and without: the same tokens, and the table of what it saves") {
     const Models models;
-    const auto json =
-        benched(models.gpt_config(), {"--cache-table", "--length", "4", "--tokens", "5,20", "--blocks", "1"});
+    const auto json = benched(models.gpt_config(), {"--cache-table", "--length", "4", "--tokens", "5,20"});
     REQUIRE(json["arms"].size() == 2);
     CHECK(json["arms"][1]["name"] == "as configured, no cache");
     CHECK(json["arms"][1]["cached"] == false);

@@ -185,8 +185,9 @@ void check(const Binding<Attention>& binding, const AttentionInputs& in, const A
             params.pages == nullptr ? "bound for keys in a paged cache, and there is none"
                                     : "bound for keys without a paged cache");
     if (params.pages != nullptr) {
-        const Sizes sizes = paged_sizes(binding, in, params);
+        Sizes sizes = paged_sizes(binding, in, params);
         check_sizes(binding, request, sizes, params.pages->k_pages.size(3));
+        sizes.keys = params.pages->block_table.size(1) * params.pages->k_pages.size(1);  // at most
         return check_mask(binding, in, params, sizes);
     }
     require_tensor(binding, "k", in.k);

@@ -31,19 +31,21 @@ std::string damaged(const std::string& name, std::size_t at, char byte) {
 
 }  // namespace
 
-TEST_CASE("what a GGUF file holds is told: model, types, tokenizer") {
+TEST_CASE("what a GGUF file holds is told: model, types, tokenizer, and what it lacks") {
     const auto llama = stored(fixture_file("gguf/llama.gguf"));
     CHECK(llama["format"] == "GGUF, version 3");
     CHECK(llama["model"]["positions"] == "rotary");
     CHECK(llama["model"]["kv_heads"] == 2);
     CHECK(llama["types"]["F32"]["tensors"] == 21);
-    CHECK(llama["tokenizer"]["tokens"] == 60);
-    CHECK(llama["tokenizer"]["eos"] == 0);
-    CHECK(llama["not_understood"] == json::array());
+    CHECK(llama["tokenizer"] == nullptr);  // the file has no merges
+    REQUIRE(llama["not_understood"].size() == 1);
+    CHECK_THAT(llama["not_understood"][0].get<std::string>(),
+               contains("tokenizer.ggml.merges: expected a list of texts, got nothing"));
     const auto shown = run({"model", fixture_file("gguf/llama.gguf")});
     CHECK(shown.code == 0);
     CHECK_THAT(shown.out, contains("llama.gguf: GGUF, version 3"));
-    CHECK_THAT(shown.out, contains("tokenizer: 60 tokens, eos 0"));
+    CHECK_THAT(run({"model", fixture_file("gguf/bpe_smollm.gguf")}).out,
+               contains("tokenizer: 355 tokens, bos 0, eos 1"));
 }
 
 TEST_CASE("what a Hugging Face folder holds is told, and what it lacks") {
@@ -70,19 +72,7 @@ TEST_CASE("a GGUF file of another architecture is told, and one that is broken i
     check_refused(run({"model", broken}), {broken + ": has the version 9 of the format; expected 2 or 3"});
 }
 
-TEST_CASE("a GGUF file generates with its own weights and tokenizer") {
-    const auto generated = run_json({"generate",      fixture_file("gguf/llama.gguf"),
-                                     "--prompt",      "0123",
-                                     "--temperature", "0",
-                                     "--max-tokens",  "8",
-                                     "--set",         "attention.backend=torch",
-                                     "--set",         "normalization.backend=torch",
-                                     "--set",         "activation.backend=torch",
-                                     "--set",         "linear.backend=torch",
-                                     "--set",         "loss.backend=torch",
-                                     "--set",         "precision.backend=torch/fp32",
-                                     "--set",         "data_loader.backend=torch"});
-    REQUIRE(generated["samples"].size() == 1);
-    CHECK_THAT(generated["samples"][0]["text"].get<std::string>(), contains("0123"));
-    CHECK(generated["samples"][0]["tokens"].get<int>() > 0);
+TEST_CASE("a GGUF file whose tokenizer is not whole generates nothing") {
+    check_refused(run({"generate", fixture_file("gguf/llama.gguf"), "--prompt", "0123"}),
+                  {"gguf/llama.gguf: tokenizer.ggml.merges: expected a list of texts, got nothing"});
 }

@@ -67,7 +67,7 @@ void sweep_drawn(Kind kind, std::int64_t whole) {
     options.filter = "/drawn/";
     options.drawn = extent().of(whole);
     options.drawn_seed = extent().seed;
-    // Of the cases that are drawn for a policy that does not train hardly any can be its own: some are given up.
+    // Hardly any case that is drawn can be one of a policy that does not train: some are given up.
     sweep(kind, options, kind == Kind::precision ? options.drawn * 3 / 4 : options.drawn);
 }
 

@@ -10,10 +10,11 @@
 #include <ATen/ops/tensor.h>
 
 #include "core/kernel/config/load.h"
-#include "core/kernel/loader/discovery.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/data/splitmix64.h"
 #include "core/workbench/model/planning.h"
+
+#include "built_plugins.h"
 
 #include <switchyard_test.h>
 
@@ -21,24 +22,12 @@ namespace switchyard::test {
 namespace {
 
 const HostInfo& host() {
-    static const HostInfo info = [] {
-        HostInfo made;
-        made.cores = 2;
-        return made;
-    }();
+    static const HostInfo info = host_of(2);
     return info;
 }
 
 runtime::Registry& registry() {
-    static runtime::Registry found([] {
-        loader::DiscoveryOptions options;
-        options.run_probes = false;
-        const auto folder = build_dir() / "lib/switchyard/plugins";
-        for (const char* name : {"naive", "torch", "chunked", "flash"})
-            options.path.entries.push_back(
-                {(folder / ("lib" + std::string(name) + ".so")).string(), "test", true});
-        return loader::discover(options, host());
-    }());
+    static runtime::Registry found(built_plugins({"naive", "torch", "chunked", "flash"}, host()));
     return found;
 }
 

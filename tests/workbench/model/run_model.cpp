@@ -11,12 +11,13 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/kernel/config/load.h"
-#include "core/kernel/loader/discovery.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/model/bert.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/their_form.h"
+
+#include "built_plugins.h"
 
 #include <switchyard_test.h>
 
@@ -26,23 +27,12 @@ namespace {
 constexpr double tolerance = 1e-4;
 
 const HostInfo& host() {
-    static const HostInfo info = [] {
-        HostInfo made;
-        made.cores = 2;
-        return made;
-    }();
+    static const HostInfo info = host_of(2);
     return info;
 }
 
 runtime::Registry& registry() {
-    static runtime::Registry found([] {
-        loader::DiscoveryOptions options;
-        options.run_probes = false;
-        const auto folder = build_dir() / "lib/switchyard/plugins";
-        options.path.entries = {{(folder / "libnaive.so").string(), "test", true},
-                                {(folder / "libtorch.so").string(), "test", true}};
-        return loader::discover(options, host());
-    }());
+    static runtime::Registry found(built_plugins({"naive", "torch"}, host()));
     return found;
 }
 

@@ -5,9 +5,10 @@
 #include <ATen/Parallel.h>
 
 #include "core/kernel/config/load.h"
-#include "core/kernel/loader/discovery.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/model/planning.h"
+
+#include "built_plugins.h"
 
 #include <switchyard_test.h>
 
@@ -15,25 +16,16 @@ namespace switchyard::test {
 namespace {
 
 const HostInfo& this_host() {
-    static const HostInfo info = [] {
-        HostInfo made;
-        made.cores = 1;
-        return made;
-    }();
+    static const HostInfo info = host_of(1);
     return info;
 }
 
 runtime::Registry& registry() {
     static runtime::Registry found([] {
         at::set_num_threads(1);  // where other programs run, two would wait for each other
-        loader::DiscoveryOptions options;
-        options.run_probes = false;
-        const auto folder = build_dir() / "lib/switchyard/plugins";
-        for (const char* name :
-             {"amp", "batching", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"})
-            options.path.entries.push_back(
-                {(folder / ("lib" + std::string(name) + ".so")).string(), "test", true});
-        return loader::discover(options, this_host());
+        return built_plugins(
+            {"amp", "batching", "chunked", "flash", "fp8", "fused", "gemm", "naive", "optim8bit", "torch"},
+            this_host());
     }());
     return found;
 }

@@ -89,7 +89,7 @@ public:
         auto text = one.text.text();
         if (const auto stop = stops_.find(text, one.text.begin_of_new())) text.resize(*stop);
         const auto& piece = generator_.hooks_.piece;
-        if (piece) piece(text.substr(std::min(common(one, text), text.size())), true);
+        if (piece) piece(text.substr(told_of(one, text)), true);
         growing_.erase({prompt, sample});
         return {std::move(text), static_cast<std::int64_t>(generated.ids.size()), generated.end,
                 generated.score};
@@ -113,8 +113,8 @@ private:
     }
 
     // A decoder that writes otherwise what was told already cannot have it back: the rest follows.
-    static std::size_t common(const One& one, const std::string& text) {
-        return text.starts_with(one.told) ? one.told.size() : std::min(one.told.size(), text.size());
+    static std::size_t told_of(const One& one, const std::string& text) {
+        return std::min(one.told.size(), text.size());
     }
 
     void tell(One& one) const {
@@ -122,7 +122,7 @@ private:
         if (!piece) return;
         const auto& text = one.text.text();
         const auto end = std::min(whole_characters(text), stops_.safe_end(text, one.text.begin_of_new()));
-        const auto begin = common(one, text);
+        const auto begin = told_of(one, text);
         if (end <= begin) return;
         piece(text.substr(begin, end - begin), false);
         one.told = text.substr(0, end);

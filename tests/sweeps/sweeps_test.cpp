@@ -53,7 +53,9 @@ void sweep(Kind kind, const conformance::VerifyOptions& options, std::int64_t le
                                                 options);
         INFO(report.component << ", seed " << options.drawn_seed);
         CHECK(test::faults(report) == "");
-        CHECK(report.cases >= least);
+        // Hardly any case that is drawn can be one of these two: some are given up.
+        const bool narrow = loaded.manifest->id == "fp16_pure" || loaded.manifest->id == "static";
+        CHECK(report.cases >= (narrow ? least * 3 / 4 : least));
         std::cout << "  " << name(kind) << " " << report.component << ": " << report.cases
                   << " cases, closest to its allowance: " << report.worst_ratio << " of it in "
                   << report.worst_case << std::endl;
@@ -67,8 +69,7 @@ void sweep_drawn(Kind kind, std::int64_t whole) {
     options.filter = "/drawn/";
     options.drawn = extent().of(whole);
     options.drawn_seed = extent().seed;
-    // Hardly any case that is drawn can be one of a policy that does not train: some are given up.
-    sweep(kind, options, kind == Kind::precision ? options.drawn * 3 / 4 : options.drawn);
+    sweep(kind, options, options.drawn);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace switchyard::test {
 namespace {
 
-constexpr std::array plugins = {"amp",   "batching", "chunked", "flash",     "fp8",
-                                "fused", "gemm",     "naive",   "optim8bit", "torch"};
+constexpr std::array plugins = {"amp",  "batching", "chunked", "flash",     "fp8",  "fused",
+                                "gemm", "int8",     "naive",   "optim8bit", "torch"};
 
 runtime::Registry& registry() {
     static runtime::Registry found([] {

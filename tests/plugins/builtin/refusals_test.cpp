@@ -23,6 +23,22 @@ LinearRequest scaled_request() {
     return request;
 }
 
+// Of a weight that is stored in 8 bits with the scale of its input.
+LinearRequest stored_request() {
+    LinearRequest request;
+    request.phase = Phase::eval;
+    request.weight_format = WeightFormat::quantized;
+    request.weight_bits = 8;
+    request.input_quantization = InputQuantization::fixed;
+    return request;
+}
+
+LinearRequest linear_request(const std::string& component) {
+    if (component == "scaled") return scaled_request();
+    if (component == "static") return stored_request();
+    return {};
+}
+
 }  // namespace
 
 TEST_CASE("every component serves a plain request on the CPU") {
@@ -43,7 +59,7 @@ TEST_CASE("every component serves a plain request on the CPU") {
         }
         DataLoaderRequest data_loader;
         if (loaded.manifest->id == "packed") data_loader.layout = Layout::packed;
-        const LinearRequest linear = loaded.manifest->id == "scaled" ? scaled_request() : LinearRequest();
+        const auto linear = linear_request(loaded.manifest->id);
         const Request* requests[] = {&attention, &normalization, &activation,  &loss,
                                      &optimizer, &precision,     &data_loader, &linear};
         CHECK(refusals(loaded, *requests[static_cast<int>(loaded.manifest->kind)]) == "");

@@ -15,6 +15,7 @@
 #include "core/kernel/config/lora_config.h"
 #include "core/kernel/config/model_config.h"
 #include "core/kernel/config/origin.h"
+#include "core/kernel/config/quantization_config.h"
 #include "core/kernel/config/run_config.h"
 #include "core/kernel/config/slot_config.h"
 #include "core/kernel/config/task_config.h"
@@ -33,6 +34,7 @@ struct Config {
     DataConfig data;
     TrainConfig train;
     LoraConfig lora;
+    QuantizationConfig quantization;
     LogConfig log;
     SlotConfig attention;
     SlotConfig normalization;

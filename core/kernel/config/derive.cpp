@@ -38,6 +38,7 @@ public:
             check_heads();
             check_lengths();
             check_type();
+            check_quantization();
             check_task();
             check_data();
             check_keep_best();
@@ -163,6 +164,14 @@ private:
                     "a bert does not generate: it has no phase " + std::string(name(phase)),
                     "train, eval or both");
         }
+    }
+
+    void check_quantization() {
+        const auto& how = config_.quantization;
+        require(how.group % 16 == 0, {"quantization.group"},
+                text(how.group) + " columns are no multiple of 16", "a multiple of 16, or 0 for whole rows");
+        require(!how.given() || config_.lora.rank == 0, {"quantization.method", "lora.rank"},
+                "weights in few bits have no adapters", "lora.rank = 0, or a model that is not quantized");
     }
 
     void check_task() {

@@ -282,6 +282,7 @@ std::vector<Section> make_sections() {
         data_section(),
         train_section(),
         lora_section(),
+        quantization_section(),
         log_section(),
         slot<&Config::attention>(Kind::attention, "The component that computes softmax(q k^T) v.").section,
         slot<&Config::normalization>(

@@ -215,6 +215,28 @@ Section lora_section() {
     return rows.section;
 }
 
+Section quantization_section() {
+    Rows<&Config::quantization> rows{
+        {"quantization", "Linear layers whose weights a file stores in 8 or 4 bits.", {}}};
+    using Q = QuantizationConfig;
+    rows.add<&Q::method>("method",
+                         "how weights, and inputs, of the linear layers are stored and multiplied; none: as "
+                         "floats",
+                         {}, {.also = "quantize quant_method load_in_8bit load_in_4bit"});
+    rows.add<&Q::group>("group", "columns of a weight that share a scale, a multiple of 16; 0: the whole row",
+                        within(0, 65536), {.also = "group_size q_group_size"});
+    rows.add<&Q::zero_points>("zero_points", "whether each group has a zero point beside its scale", {},
+                              {.also = "zero_point asymmetric"});
+    rows.add<&Q::skip>("skip",
+                       "linear layers that are stored as floats, as `switchyard model --parameters` names "
+                       "them without .weight; * stands for any characters",
+                       {}, {.also = "modules_to_not_convert llm_int8_skip_modules ignore"});
+    rows.add<&Q::skip_backend>("skip_backend", "who multiplies the layers of quantization.skip",
+                               {.not_empty = true})
+        .type = ValueType::backend;
+    return rows.section;
+}
+
 Section log_section() {
     Rows<&Config::log> rows{{"log", "Who else gets what a training writes into metrics.jsonl.", {}}};
     using L = LogConfig;

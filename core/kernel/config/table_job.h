@@ -1,4 +1,4 @@
-// The part of the table about jobs: [task], [data], [train], [lora], [log].
+// The part of the table about jobs: [task], [data], [train], [lora], [quantization], [log].
 #pragma once
 
 #include "core/kernel/config/table.h"
@@ -9,6 +9,7 @@ Section task_section();
 Section data_section();
 Section train_section();
 Section lora_section();
+Section quantization_section();
 Section log_section();
 
 }  // namespace switchyard::config

@@ -9,6 +9,20 @@
 
 namespace switchyard::model {
 
+Builder::Builder(const config::Config& config) : config_(config), left_out_(config.linear) {
+    left_out_.backend = config.quantization.skip_backend;
+}
+
+bool Builder::left_out(const LinearPlace& place) const {
+    return config_.quantization.given() && config::any_matches(config_.quantization.skip, place.name);
+}
+
+// A loss that projects reads the head's weight itself.
+bool Builder::stored_quantized(const LinearPlace& place) const {
+    const bool read_by_others = place.role == LinearRole::head && config_.loss.projection;
+    return config_.quantization.given() && !read_by_others && !left_out(place);
+}
+
 Unit Builder::side_of(config::Stack stack) const {
     const bool beside_encoder = stack == config::Stack::decoder && config_.model.has(config::Stack::encoder);
     return beside_encoder ? Unit::target : Unit::source;
@@ -44,12 +58,16 @@ bool Builder::runs(const SlotPlace& place, Phase phase) const {
 
 Linear Builder::linear(const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
     Linear result;
-    result.weight =
-        parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
+    const bool quantized = stored_quantized(place);
+    if (quantized)
+        result.context.quantized = quantized_weight(place.name, out, in);
+    else
+        result.weight =
+            parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
     if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros});
     // A loss that projects reads the head's weight itself.
-    result.owns_weight = place.role != LinearRole::head || !config_.loss.projection;
-    attach(result, place, in, out, bias);
+    result.owns_weight = !quantized && (place.role != LinearRole::head || !config_.loss.projection);
+    attach(result, place, in, out, bias, quantized);
     if (place.layer && config_.lora.rank > 0 && config::any_matches(config_.lora.targets, place.name))
         result.low_rank = low_rank(place, in, out);
     return result;
@@ -91,8 +109,10 @@ Range head_rows(const Requests& requests, Phase phase) {
 
 }  // namespace
 
-void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
+void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias,
+                     bool quantized) {
     note_linear(place, in, out);
+    const auto& slot_config = left_out(place) ? left_out_ : place.config;
     linear.context.site = std::make_shared<const LinearSite>(
         LinearSite{place.name, place.layer ? place.layer->index : 0, config_.model.layers});
     linear.context.policy = precision();
@@ -100,9 +120,10 @@ void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, 
     const auto layers = place.layer ? config::to_string(*place.layer) : "model";
     const auto part = place.layer ? place.name.substr(layers.size() + 1) : place.name;
     linear.operation = slot<runtime::LinearOp>(
-        {Kind::linear, "linear." + part, layers, place.config, place.layer, place.of_memory},
+        {Kind::linear, "linear." + part, layers, slot_config, place.layer, place.of_memory},
         [&](const Requests& requests, Phase phase) {
-            auto r = requests.linear(place.name, phase, place.config);
+            auto r = quantized ? requests.quantized_linear(place.name, phase, slot_config)
+                               : requests.linear(place.name, phase, slot_config);
             r.rows = place.layer ? requests.rows(phase) : head_rows(requests, phase);
             r.in = in;
             r.out = out;

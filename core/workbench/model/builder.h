@@ -91,6 +91,9 @@ public:
     at::Tensor embedding(const std::string& name, std::int64_t rows);
     virtual at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                                  const Initial& initial) = 0;
+    // The weight of a linear layer that [quantization] stores in 8 or 4 bits; nullptr while describing.
+    virtual std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear,
+                                                                    std::int64_t out, std::int64_t in) = 0;
     // A tensor that is no parameter, moved to the model's device; undefined while describing.
     virtual at::Tensor constant(const std::function<at::Tensor()>& make) = 0;
 
@@ -133,7 +136,7 @@ public:
     virtual std::vector<at::Tensor> made_since(std::size_t) const { return {}; }
 
 protected:
-    explicit Builder(const config::Config& config) : config_(config) {}
+    explicit Builder(const config::Config& config);
 
     using MakeRequest = std::function<std::shared_ptr<const Request>(const Requests&)>;
     virtual runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) = 0;
@@ -143,11 +146,15 @@ protected:
 
 private:
     std::shared_ptr<const LowRank> low_rank(const LinearPlace& place, std::int64_t in, std::int64_t out);
-    void attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias);
+    void attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias,
+                bool quantized = false);
+    bool left_out(const LinearPlace& place) const;
+    bool stored_quantized(const LinearPlace& place) const;
     double deviation(LinearRole role, std::int64_t in) const;
     bool runs(const SlotPlace& place, Phase phase) const;
 
     const config::Config& config_;
+    config::SlotConfig left_out_;  // [linear] for layers of quantization.skip
 };
 
 // Floating-point operations of a matrix product; a multiply-add counts 2.

@@ -79,6 +79,13 @@ at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_
     return {};
 }
 
+// Told as the parameter that it stands for.
+std::shared_ptr<const QuantizedWeight> Describer::quantized_weight(const std::string& linear,
+                                                                   std::int64_t out, std::int64_t in) {
+    parameter(linear + ".weight", {out, in}, {});
+    return nullptr;
+}
+
 void Describer::begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) {
     std::optional<config::LayerId> id;
     if (layer != nullptr) id = *layer;

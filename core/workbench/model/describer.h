@@ -34,6 +34,8 @@ public:
 
     at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                          const Initial& initial) override;
+    std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
+                                                            std::int64_t in) override;
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
     void begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) override;
     void add_costs(std::int64_t values) override;

@@ -22,6 +22,10 @@ public:
 
     at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                          const Initial& initial) override;
+    std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
+                                                            std::int64_t in) override {
+        return parameters_.add_quantized(linear, out, in);
+    }
     at::Tensor constant(const std::function<at::Tensor()>& make) override;
     std::shared_ptr<const runtime::PrecisionOp> precision() const override {
         return plan_.shared_precision();

@@ -18,6 +18,12 @@ const ModelParameter* Parameters::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &all_[found->second];
 }
 
+std::shared_ptr<const QuantizedWeight> Parameters::add_quantized(const std::string& linear, std::int64_t out,
+                                                                 std::int64_t in) {
+    quantized_.push_back({linear, out, in, std::make_shared<QuantizedWeight>()});
+    return quantized_.back().weight;
+}
+
 std::int64_t Parameters::bytes() const {
     std::int64_t bytes = 0;
     for (const auto& parameter : all_) bytes += static_cast<std::int64_t>(parameter.value.nbytes());

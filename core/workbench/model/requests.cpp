@@ -23,6 +23,20 @@ LinearRequest Requests::linear(const std::string& name, Phase phase, const confi
     return r;
 }
 
+LinearRequest Requests::quantized_linear(const std::string& name, Phase phase,
+                                         const config::SlotConfig& slot) const {
+    const auto& how = config_.quantization;
+    auto r = linear(name, phase, slot);
+    r.weight_format = WeightFormat::quantized;
+    r.output_dtype = r.dtype;
+    r.tf32 = false;
+    r.weight_bits = how.bits();
+    r.weight_group = how.group;
+    r.zero_points = how.zero_points;
+    r.input_quantization = how.inputs();
+    return r;
+}
+
 DType Requests::compute(OpClass op, const std::string& layer) const {
     return config_.precision.compute_dtype ? *config_.precision.compute_dtype : dtypes_.compute(op, layer);
 }

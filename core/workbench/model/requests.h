@@ -48,6 +48,10 @@ public:
     // Of the linear layer of that name, as the policy has it: without its sizes.
     LinearRequest linear(const std::string& name, Phase phase, const config::SlotConfig& slot) const;
 
+    // The same where [quantization] stores its weight.
+    LinearRequest quantized_linear(const std::string& name, Phase phase,
+                                   const config::SlotConfig& slot) const;
+
     // precision.compute_dtype, where it is written, goes before the policy's answer.
     DType compute(OpClass op, const std::string& layer) const;
     DType storage(OpClass op, const std::string& layer) const { return dtypes_.storage(op, layer); }

@@ -20,6 +20,11 @@ public:
         names_.push_back(name);
         return {};
     }
+    std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
+                                                            std::int64_t in) override {
+        parameter(linear + ".weight", {out, in}, {});
+        return nullptr;
+    }
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }
 
     void begin_part(const std::string&, const config::LayerId* layer, std::optional<Unit> rows) override {

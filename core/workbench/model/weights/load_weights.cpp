@@ -11,6 +11,7 @@
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/file_tensor.h"
 #include "core/workbench/model/weights/gguf_model.h"
+#include "core/workbench/model/weights/quantized_tensors.h"
 #include "core/workbench/model/weights/tensors.h"
 #include "core/workbench/model/weights/their_form.h"
 #include "core/workbench/model/weights/weights_place.h"
@@ -113,13 +114,16 @@ private:
     std::vector<std::pair<const TheirTensor*, std::function<at::Tensor()>>> values_;
 };
 
-// What is wrong; else fills `tensors`.
-std::vector<std::string> open_files(const WeightsPlace& place, Files& tensors) {
+// What is wrong; else fills `tensors`, and `made` with what the files say of quantized layers.
+std::vector<std::string> open_files(const WeightsPlace& place, Files& tensors, std::string& made) {
     std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
     for (const auto& path : place.files) {
         auto opened = SafetensorsFile::open(path);
         if (!opened.file) return {opened.error};
         for (auto& tensor : file_tensors(opened.file)) tensors.push_back(std::move(tensor));
+        const auto& metadata = opened.file->metadata();
+        if (const auto said = metadata.find(quantization_metadata); said != metadata.end())
+            made = said->second;
         files[path] = std::move(opened.file);
     }
     std::vector<std::string> problems;
@@ -146,12 +150,24 @@ LoadedWeights load_weights(const std::string& path, const config::Config& config
     const auto place = find_weights(path);
     if (!place.problem.empty()) return {{place.problem}, {}, {}, place.file};
     Files tensors;
-    auto problems = place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors);
+    std::string made;  // how layers were quantized
+    auto problems = place.gguf ? open_gguf(place.file, tensors) : open_files(place, tensors, made);
     if (!problems.empty()) return {std::move(problems), {}, {}, place.file};
     Weights loading(place.file, family_in(tensors, config, parameters), parameters);
-    for (const auto& tensor : tensors) loading.take(tensor);
+    QuantizedLoading quantized(config.quantization, parameters);
+    for (const auto& tensor : tensors) {
+        if (QuantizedLoading::is_quantized_tensor(tensor.name))
+            quantized.take(tensor);
+        else
+            loading.take(tensor);
+    }
     loading.find_missing();
-    if (loading.result.problems.empty()) loading.copy();
+    auto& found = loading.result.problems;
+    problems = quantized.problems(place.file, made);
+    found.insert(found.begin(), problems.begin(), problems.end());
+    if (!found.empty()) return std::move(loading.result);
+    loading.copy();
+    quantized.set();
     return std::move(loading.result);
 }
 

@@ -1,13 +1,23 @@
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/workbench/model/weights/huggingface_config.h"
 #include "core/workbench/model/weights/load_weights.h"
+#include "core/workbench/model/weights/quantized_tensors.h"
 #include "core/workbench/model/weights/tensors.h"
 #include "core/workbench/model/weights/their_form.h"
 
 namespace switchyard::model {
 namespace {
+
+// Whether the model has that linear layer, however its weight is stored.
+bool has_linear(const Parameters& parameters, const std::string& name) {
+    const auto is_it = [&](const QuantizedLayer& layer) { return layer.name == name; };
+    return parameters.find(name + ".weight") != nullptr || std::ranges::any_of(parameters.quantized(), is_it);
+}
 
 // The class of transformers that has these parameters' heads.
 std::string architecture_of(Family family, const Parameters& parameters) {
@@ -19,9 +29,9 @@ std::string architecture_of(Family family, const Parameters& parameters) {
     if (family == Family::t5 || family == Family::t5_gated) return "T5ForConditionalGeneration";
     if (family == Family::own) return "Switchyard";
     if (parameters.find("masked_lm.bias") != nullptr) return name + "ForMaskedLM";
-    if (parameters.find("next_sentence.weight") != nullptr) return name + "ForNextSentencePrediction";
-    if (parameters.find("classifier.weight") == nullptr) return name + "Model";
-    const bool pooled = parameters.find("pooler.weight") != nullptr;
+    if (has_linear(parameters, "next_sentence")) return name + "ForNextSentencePrediction";
+    if (!has_linear(parameters, "classifier")) return name + "Model";
+    const bool pooled = has_linear(parameters, "pooler");
     return name + (pooled ? "ForSequenceClassification" : "ForTokenClassification");
 }
 
@@ -60,8 +70,10 @@ base::FileError save_weights(const std::string& folder, const config::Config& co
         const auto value = [&](const std::string& name) { return parameters.find(name)->value.detach(); };
         tensors.push_back({theirs.name, in_their_form(theirs, value)});
     }
-    if (auto failed = write_safetensors(folder + "/model.safetensors", tensors, {{"format", "pt"}}))
-        return failed;
+    std::map<std::string, std::string> metadata{{"format", "pt"}};
+    if (config.quantization.given()) metadata[quantization_metadata] = quantization_text(config.quantization);
+    for (auto& tensor : quantized_tensors(parameters)) tensors.push_back(std::move(tensor));
+    if (auto failed = write_safetensors(folder + "/model.safetensors", tensors, metadata)) return failed;
     const HuggingFaceFacts facts{architecture_of(family, parameters),
                                  labels_of(config.task),
                                  problem_type_of(config.task.kind),

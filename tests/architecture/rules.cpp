@@ -52,10 +52,11 @@ const std::map<std::string, Names> may_use = {
     {"score", {"base"}},
     {"train", for_train},
     {"infer", for_train},
+    {"quantize", with(for_runtime, {"runtime", "model"})},
     {"bench", for_bench},
     {"compare", for_compare},
     {"report", {"base", "score"}},
-    {"cli", with(for_compare, {"compare", "sdk", "conformance"})},
+    {"cli", with(for_compare, {"compare", "quantize", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.

@@ -71,6 +71,14 @@ std::vector<Command> all_commands() {
          {"switchyard embed downloaded/all-MiniLM-L6-v2 \"a moving, funny film\" --normalize",
           "switchyard embed downloaded/all-MiniLM-L6-v2 --from reviews.csv --text-column review --normalize "
           "--out reviews.npy"}},
+        {"quantize",
+         "store a trained model's linear layers in 8 or 4 bits, and tell what that costs",
+         {"switchyard quantize runs/first --method dynamic --out runs/first-int8",
+          "switchyard quantize runs/wikitext@best --method weight-int4 --group 32 --skip '*.attention.out' "
+          "--out "
+          "runs/wikitext-int4",
+          "switchyard quantize downloaded/sentiment --method dynamic --calibrate test.tsv --max-drop 0.005 "
+          "--out runs/sentiment-int8"}},
         {"merge",
          "add an adapter of low rank to the model that it belongs to",
          {"switchyard merge runs/adapted merged/model",

@@ -37,6 +37,7 @@ Action setup_evaluate(CLI::App& command);
 Action setup_predict(CLI::App& command);
 Action setup_generate(CLI::App& command);
 Action setup_embed(CLI::App& command);
+Action setup_quantize(CLI::App& command);
 Action setup_merge(CLI::App& command);
 Action setup_diagnose(CLI::App& command);
 Action setup_precision(CLI::App& command);

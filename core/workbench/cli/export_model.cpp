@@ -9,42 +9,18 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/config/metric_names.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/output.h"
 #include "core/workbench/cli/program_version.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/weights/adapter_files.h"
-#include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/run_facts.h"
 
 namespace switchyard::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-// An encoder begins and ends no text; its config.json names neither.
-model::SpecialTokens special_tokens(const train::Session& session) {
-    const auto& ids = session.tokenizer().specials();
-    model::SpecialTokens tokens{session.tokenizer().filling(), {}, {}};
-    if (session.config().model.type == config::ModelType::bert) return tokens;
-    if (ids.bos >= 0) tokens.bos = ids.bos;
-    if (ids.eos >= 0) tokens.eos = ids.eos;
-    return tokens;
-}
-
-// A vocab.txt does not say whether it is of words in lower case. That of molecules is not for transformers,
-// which would cut them as words.
-std::vector<data::TokenizerFile> tokenizer_files(const train::Session& session) {
-    const auto& config = session.config();
-    auto files = session.tokenizer().files();
-    if (!is_vocabulary_alone(files)) return files;
-    const auto kind = data::find_tokenizer(config.data, config.train.weights).kind;
-    if (kind != config::TokenizerKind::wordpiece) return {};
-    const ordered_json settings{{"tokenizer_class", "BertTokenizer"},
-                                {"do_lower_case", config.data.lower_case},
-                                {"model_max_length", config.model.max_positions}};
-    files.push_back({"tokenizer_config.json", settings.dump(2) + "\n"});
-    return files;
-}
 
 // As the Hub calls what a model is for; empty where it has no name for it.
 std::string pipeline_of(config::TaskKind kind) {
@@ -149,10 +125,48 @@ base::FileError export_adapter(train::Session& session, const train::RunDirector
     return model::save_adapter(run.adapter(), config, session.parameters(), trained, config.train.weights);
 }
 
+void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
+    if (files.empty()) return;
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw Failure(folder + ": error: cannot be made: " + error.message());
+    for (const auto& file : files) write_file(folder + "/" + file.name, file.bytes);
+}
+
 }  // namespace
 
 bool is_vocabulary_alone(const std::vector<data::TokenizerFile>& files) {
     return files.size() == 1 && files[0].name == "vocab.txt";
+}
+
+model::SpecialTokens special_tokens(const train::Session& session) {
+    const auto& ids = session.tokenizer().specials();
+    model::SpecialTokens tokens{session.tokenizer().filling(), {}, {}};
+    if (session.config().model.type == config::ModelType::bert) return tokens;
+    if (ids.bos >= 0) tokens.bos = ids.bos;
+    if (ids.eos >= 0) tokens.eos = ids.eos;
+    return tokens;
+}
+
+// A vocab.txt does not say whether it is of words in lower case. That of molecules is not for transformers,
+// which would cut them as words.
+std::vector<data::TokenizerFile> tokenizer_files(const train::Session& session) {
+    const auto& config = session.config();
+    auto files = session.tokenizer().files();
+    if (!is_vocabulary_alone(files)) return files;
+    const auto kind = data::find_tokenizer(config.data, config.train.weights).kind;
+    if (kind != config::TokenizerKind::wordpiece) return {};
+    const ordered_json settings{{"tokenizer_class", "BertTokenizer"},
+                                {"do_lower_case", config.data.lower_case},
+                                {"model_max_length", config.model.max_positions}};
+    files.push_back({"tokenizer_config.json", settings.dump(2) + "\n"});
+    return files;
+}
+
+void write_tokenizer(const data::Tokenizer& tokenizer, const train::RunDirectory& run) {
+    const auto files = tokenizer.files();
+    if (is_vocabulary_alone(files)) return write_file(run.vocabulary(), files[0].bytes);
+    write_files(run.tokenizer(), files);
 }
 
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,

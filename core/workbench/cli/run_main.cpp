@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     attach(commands, "predict", cli::setup_predict);
     attach(commands, "generate", cli::setup_generate);
     attach(commands, "embed", cli::setup_embed);
+    attach(commands, "quantize", cli::setup_quantize);
     attach(commands, "merge", cli::setup_merge);
     attach(commands, "diagnose", cli::setup_diagnose);
     attach(commands, "config check", cli::setup_config_check);

@@ -280,21 +280,6 @@ train::SaveSizes save_sizes(train::Session& session, const train::TrainingState&
     return sizes;
 }
 
-void write_files(const std::string& folder, const std::vector<data::TokenizerFile>& files) {
-    if (files.empty()) return;
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw Failure(folder + ": error: cannot be made: " + error.message());
-    for (const auto& file : files) write_file(folder + "/" + file.name, file.bytes);
-}
-
-// A vocab.txt alone lies beside the configuration, other files in a folder of their own.
-void write_tokenizer(const data::Tokenizer& tokenizer, const train::RunDirectory& run) {
-    const auto files = tokenizer.files();
-    if (is_vocabulary_alone(files)) return write_file(run.vocabulary(), files[0].bytes);
-    write_files(run.tokenizer(), files);
-}
-
 // What stands beside metrics and checkpoints.
 void write_job(const train::Session& session, const PlannedJob& planned, const OpenRun& open) {
     const auto& run = open.directory();

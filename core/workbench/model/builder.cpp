@@ -17,6 +17,9 @@ bool Builder::left_out(const LinearPlace& place) const {
     return config_.quantization.given() && config::any_matches(config_.quantization.skip, place.name);
 }
 
+// Then a weight that is not stored quantized, as that of a tied head, is not multiplied so either.
+bool Builder::needs_calibration() const { return config_.quantization.inputs() == InputQuantization::fixed; }
+
 // A loss that projects reads the head's weight itself.
 bool Builder::stored_quantized(const LinearPlace& place) const {
     const bool read_by_others = place.role == LinearRole::head && config_.loss.projection;
@@ -112,7 +115,8 @@ Range head_rows(const Requests& requests, Phase phase) {
 void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias,
                      bool quantized) {
     note_linear(place, in, out);
-    const auto& slot_config = left_out(place) ? left_out_ : place.config;
+    const bool as_floats = left_out(place) || (!quantized && needs_calibration());
+    const auto& slot_config = as_floats ? left_out_ : place.config;
     linear.context.site = std::make_shared<const LinearSite>(
         LinearSite{place.name, place.layer ? place.layer->index : 0, config_.model.layers});
     linear.context.policy = precision();

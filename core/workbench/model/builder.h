@@ -150,6 +150,7 @@ private:
                 bool quantized = false);
     bool left_out(const LinearPlace& place) const;
     bool stored_quantized(const LinearPlace& place) const;
+    bool needs_calibration() const;
     double deviation(LinearRole role, std::int64_t in) const;
     bool runs(const SlotPlace& place, Phase phase) const;
 

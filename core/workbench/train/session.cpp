@@ -120,8 +120,12 @@ void check_labels(const config::Config& config, const std::vector<std::string>& 
 
 }  // namespace
 
-void Session::load_initial_weights() {
+void Session::load_initial_weights(bool settled) {
     const auto& path = config_.train.weights;
+    if (path.empty() && !parameters_.quantized().empty())
+        throw InputError({config::told_at(config_, "quantization.method") +
+                          "there are no weights that are stored so; expected the folder that `switchyard "
+                          "quantize` wrote, or none"});
     if (path.empty()) return;
     auto described = model::describe_weights(path);
     if (!described.error.empty())
@@ -136,7 +140,7 @@ void Session::load_initial_weights() {
     weights_.notes = std::move(described.notes);
     check_labels(config_, described.labels, weights_);
     load_adapter();
-    settle_weights();
+    if (settled) settle_weights();
 }
 
 std::int64_t Session::settle_weights() {

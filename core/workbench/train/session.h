@@ -38,8 +38,9 @@ public:
     Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
             const HostInfo& host);
 
-    // Sets the parameters from [train] weights if there are any, and settles them. Throws InputError.
-    void load_initial_weights();
+    // Sets the parameters from [train] weights if there are any, and settles them unless they are to be read
+    // once more. Throws InputError.
+    void load_initial_weights(bool settled = true);
     // In a job without the phase train: components make their forms of the weights, which do not change any
     // more, and weights that these replace are let go. Returns the bytes of those. Elsewhere nothing happens.
     std::int64_t settle_weights();
@@ -68,11 +69,13 @@ public:
     const model::BoundPlan& plan() const { return plan_; }
     const model::Model& model() const { return *model_; }
     model::Parameters& parameters() { return parameters_; }
+    const model::Parameters& parameters() const { return parameters_; }
     // These two throw InputError where run.phases has no train: then nothing of training is made.
     const runtime::DataLoaderOp& train_loader() const;
     const runtime::OptimizerOp& optimizer() const;
     const data::Tokenizer& tokenizer() const { return *tokenizer_; }
     const data::Splits& data() const { return data_; }
+    const std::vector<model::Linear>& linears() const { return linears_; }
     const model::LoadedWeights& initial_weights() const { return weights_; }
     // What must not change between a checkpoint and its resumption, a line for each fact; whole after
     // load_data.

@@ -1,0 +1,157 @@
+// `switchyard quantize`: folders of runs whose linear layers are stored in 8 or 4 bits. What they answer is
+// what the component of the same name answers that quantizes in memory, bit for bit.
+// To add a method: a line in `methods`.
+#include "json_schema.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+using nlohmann::json;
+
+namespace {
+
+const Words methods{"dynamic", "weight-int8", "weight-int4"};
+
+std::string component(std::string method) {
+    std::ranges::replace(method, '-', '_');
+    return "int8/" + method;
+}
+
+json predicted(const std::string& run, const Words& more = {}) {
+    Words words{"predict", run, "the film is lovely", "a dull plot"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_json(words)["predictions"];
+}
+
+// One run for all cases.
+const TinyJob& trained_job() {
+    static const TinyJob job;
+    static const bool trained = job.trained("run", {}).code == 0;
+    REQUIRE(trained);
+    return job;
+}
+
+std::string trained_run() { return trained_job().run_folder("run"); }
+
+json quantized(const std::string& method, const std::string& out, const Words& more = {}) {
+    Words words{"quantize", trained_run(), "--method", method, "--out", out};
+    words.insert(words.end(), more.begin(), more.end());
+    auto told = run_json(words);
+    CHECK(schema_faults("quantize.json", told) == no_faults);
+    return told;
+}
+
+std::string new_folder(const std::string& name) { return (temporary_dir("quantize") / name).string(); }
+
+}  // namespace
+
+TEST_CASE("a quantized run answers as the component that quantizes in memory, and is smaller") {
+    for (const auto& method : methods) {
+        INFO(method);
+        const auto out = new_folder(method);
+        const auto told = quantized(method, out);
+        CHECK(predicted(out) == predicted(trained_run(), {"--set", "linear.backend=" + component(method)}));
+        CHECK(told["bytes"]["after"].get<double>() < 0.7 * told["bytes"]["before"].get<double>());
+        CHECK(told["bytes"]["after"] == [&] {
+            std::int64_t bytes = 0;
+            for (const auto& [name, text] : files_below(fs::path(out) / "model"))
+                bytes += static_cast<std::int64_t>(text.size());
+            return bytes;
+        }());
+        CHECK(told["layers"].size() == 2 * 6 + 2);  // q, k, v, out, in, out; pooler, classifier
+        for (const auto& layer : told["layers"]) {
+            CHECK(layer["of"] == "output");
+            CHECK(layer["error"].get<double>() > 0.0);
+            CHECK(layer["error"].get<double>() < (method == "weight-int4" ? 0.3 : 0.05));
+        }
+        const auto& rows = trained_job().file("rows.tsv");
+        const auto scores = run_json({"evaluate", out, rows});
+        const auto in_memory =
+            run_json({"evaluate", trained_run(), rows, "--set", "linear.backend=" + component(method)});
+        CHECK(scores["loss"] == in_memory["loss"]);
+    }
+}
+
+TEST_CASE("static scales come from the data that is named, and a wider range cuts nothing off") {
+    const auto rows = trained_job().file("rows.tsv");
+    const auto scales = [&](const std::string& out, const Words& more) {
+        std::map<std::string, double> found;
+        const auto told = quantized("static", out, more);
+        for (const auto& layer : told["layers"])
+            found[layer["name"]] = layer["input_scale"].get<double>();
+        return found;
+    };
+    const auto whole = new_folder("minmax"), part = new_folder("percentile"), least = new_folder("entropy");
+    const auto widest = scales(whole, {"--calibrate", rows, "--range", "minmax"});
+    const auto narrow = scales(part, {"--calibrate", rows, "--range", "percentile", "--percentile", "90"});
+    const auto entropy = scales(least, {"--range", "entropy"});
+    CHECK(widest.size() == 2 * 6 + 2);
+    for (const auto& [layer, scale] : widest) {
+        INFO(layer);
+        CHECK(narrow.at(layer) < scale);
+        CHECK(entropy.at(layer) <= 1.001 * scale);
+    }
+    // LayerNorm gives each row numbers whose squares have the mean 1, or nearly, once it is trained a little.
+    const double most = 1.1 * std::sqrt(static_cast<double>(tiny_hidden));
+    CHECK(widest.at("encoder.0.attention.q") <= most / 127.0);
+    CHECK(widest.at("encoder.0.attention.q") >= 1.0 / 127.0);
+    CHECK(widest.at("encoder.0.attention.q") == widest.at("encoder.0.attention.k"));
+    // The classifier's input comes out of a tanh.
+    CHECK(widest.at("classifier") <= 1.0 / 127.0);
+    const auto answers = predicted(whole),
+               dynamic = predicted(trained_run(), {"--set", "linear.backend=int8/dynamic"});
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        CHECK(answers[i]["label"] == dynamic[i]["label"]);
+        const auto good = [i](const json& all) { return all[i]["probabilities"]["good"].get<double>(); };
+        CHECK(good(answers) == Approx(good(dynamic)).margin(0.05));
+    }
+    CHECK(predicted(part) != answers);
+}
+
+TEST_CASE("layers that are named stay floats, and so do those that cost too much") {
+    const auto out = new_folder("skip");
+    const auto told = quantized("weight-int4", out, {"--skip", "encoder.0.*", "--skip", "pooler"});
+    for (const auto& layer : told["layers"]) {
+        const auto name = layer["name"].get<std::string>();
+        CHECK(layer["quantized"] == (!name.starts_with("encoder.0.") && name != "pooler"));
+    }
+    CHECK(predicted(out) != predicted(trained_run()));
+    check_refused(run({"quantize", trained_run(), "--method", "dynamic", "--skip", "encoder.9.*", "--out",
+                       new_folder("none")}),
+                  {"--skip: error: \"encoder.9.*\" is the name of no linear layer"});
+    check_refused(
+        run({"quantize", trained_run(), "--method", "dynamic", "--skip", "*", "--out", new_folder("all")}),
+        {"--skip: error: no linear layer is left to quantize"});
+    const auto free = quantized("weight-int4", new_folder("free"), {"--max-drop", "1"});
+    CHECK(free["left_out"] == json::array());
+    const auto tight = quantized("dynamic", new_folder("tight"), {"--max-drop", "0.05"});
+    CHECK(tight["after"]["accuracy"].get<double>() >= tight["before"]["accuracy"].get<double>() - 0.05);
+}
+
+TEST_CASE("a quantized file that is not what the configuration says is refused by name") {
+    const auto out = new_folder("refused");
+    quantized("weight-int8", out, {"--group", "16"});
+    const auto refused = [&](const std::string& set, const Words& parts) {
+        check_refused(run({"predict", out, "a dull plot", "--set", set}), parts);
+    };
+    refused("quantization.group=32", {"model.safetensors", "quantized as \"weight_int8, groups of 16\"",
+                                      "[quantization] says \"weight_int8, groups of 32\""});
+    refused("quantization.skip=[\"encoder.0.attention.q\"]",
+            {"stores encoder.0.attention.q in 8 or 4 bits", "has no tensor for encoder.0.attention.q"});
+    refused("quantization.group=24", {"quantization.group", "24 columns are no multiple of 16"});
+    check_refused(run({"quantize", out, "--method", "dynamic", "--out", new_folder("twice")}),
+                  {"is quantized already"});
+    check_refused(run({"quantize", trained_run(), "--method", "dynamic", "--out", out}),
+                  {"--out: error: " + out + " is there already"});
+    check_refused(run({"quantize", trained_run(), "--method", "weight-int8", "--group", "24", "--out",
+                       new_folder("group")}),
+                  {"--group: error: expected a multiple of 16"});
+    check_refused(
+        run({"quantize", trained_run() + "/model", "--method", "static", "--out", new_folder("bare")}),
+        {"--method static: error: there is no data to calibrate on", "--calibrate"});
+    CHECK_FALSE(fs::exists(new_folder("bare")));
+    const auto weights = fs::path(out) / "model/model.safetensors";
+    fs::resize_file(weights, fs::file_size(weights) - 100);
+    check_refused(run({"predict", out, "a dull plot"}), {"model.safetensors"});
+}

@@ -13,8 +13,9 @@ namespace switchyard::cli {
 
 class LoadedModel {
 public:
-    // Plans the job for inference and loads tokenizer and weights. `source`: the folder of a regression's scale.
-    // `settled`: nobody reads the weights again (Session::load_initial_weights). Throws Failure and InputError.
+    // Plans the job for inference and loads tokenizer and weights. `source`: the folder of a regression's
+    // scale. `settled`: nobody reads the weights again (Session::load_initial_weights). Throws Failure and
+    // InputError.
     LoadedModel(const JobOptions& options, const std::string& source, bool settled, Restart restart);
 
     train::Session& session() { return session_; }

@@ -11,8 +11,8 @@
 
 namespace switchyard::cli {
 
-// What `--max-drop` goes by: the share of labels that are hit; of language models perplexity, and where nothing
-// is hit or missed the loss, both as a share of what it was.
+// What `--max-drop` goes by: the share of labels that are hit; of language models perplexity, and where
+// nothing is hit or missed the loss, both as a share of what it was.
 double score_drop(const train::EvalResult& before, const train::EvalResult& after);
 const char* score_name(const train::EvalResult& result);
 
@@ -48,8 +48,8 @@ public:
 
     // Writes, loads and evaluates it.
     QuantizedRun make(const config::QuantizationConfig& how);
-    // With the fewest of `ranking`, layers from the most sensitive on, left out that keep the drop within `most`,
-    // found by halving. Throws Failure where the drop is larger with any layer quantized.
+    // With the fewest of `ranking`, layers from the most sensitive on, left out that keep the drop within
+    // `most`, found by halving. Throws Failure where the drop is larger with any layer quantized.
     QuantizedRun make_within(double most, const train::EvalResult& before,
                              const std::vector<std::string>& ranking, const config::QuantizationConfig& how);
 

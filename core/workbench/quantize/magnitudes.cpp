@@ -16,8 +16,8 @@ constexpr std::size_t levels = 128;  // magnitudes that 8 bits with a sign tell 
 
 double sum(std::span<const double> counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
-// The counts as `levels` steps would leave them: each step's count, spread over those of its bins that are not
-// empty.
+// The counts as `levels` steps would leave them: each step's count, spread over those of its bins that are
+// not empty.
 std::vector<double> in_levels(std::span<const double> counts) {
     std::vector<double> spread(counts.size(), 0.0);
     for (std::size_t level = 0; level < levels; ++level) {

@@ -1,5 +1,5 @@
-// The magnitudes of many numbers, counted in bins of equal width, and the range that 8 bits are given by them.
-// A narrow range rounds finely and cuts off what lies beyond.
+// The magnitudes of many numbers, counted in bins of equal width, and the range that 8 bits are given by
+// them. A narrow range rounds finely and cuts off what lies beyond.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Weights in 8 and 4 bits in files: what is written comes back bit for bit, and what the configuration does not
-// say is refused by name.
+// Weights in 8 and 4 bits in files: what is written comes back bit for bit, and what the configuration does
+// not say is refused by name.
 #include "core/workbench/model/weights/quantized_tensors.h"
 #include "core/workbench/model/weights/load_weights.h"
 

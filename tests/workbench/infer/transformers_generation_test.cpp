@@ -1,6 +1,7 @@
-// The tokens that transformers chooses: greedy, in batches of unequal prompts, with beams; and what its
-// logits processors leave. Fixtures: tests/fixtures/make_generation.py.
+// The tokens that transformers chooses: greedy, in batches of unequal prompts, with beams, with and without
+// a cache; and what its logits processors leave. Fixtures: tests/fixtures/make_generation.py.
 #include "core/workbench/infer/beam_search.h"
+#include "core/workbench/infer/cached_rows.h"
 #include "core/workbench/infer/logits/min_p.h"
 #include "core/workbench/infer/logits/repetition_penalty.h"
 #include "core/workbench/infer/logits/temperature.h"
@@ -31,15 +32,24 @@ infer::GenerationRequest request_of(std::vector<Beginning> prompts, std::int64_t
     return request;
 }
 
+const std::vector<std::string> kinds_of_rows{"whole", "contiguous", "paged"};
+
+// `kind`: rows that run whole for every token, or the kind of cache that they run over.
 struct Generating {
-    explicit Generating(const std::string& name)
+    Generating(const std::string& name, const std::string& kind)
         : made(test::loaded_language_model(
               name, (test::source_dir() / "tests/fixtures/generation_").string() + name, Layout::padded,
-              {"model.max_positions=256", "batch.max_length=256", "batch.size=4"})),
-          rows(made->config, made->plan, *made->model, 0) {}
+              {"model.max_positions=256", "batch.max_length=256", "batch.size=4",
+               "run.phases=[\"train\", \"eval\", \"prefill\", \"decode\"]",
+               "cache.kind=" + (kind == "whole" ? "contiguous" : kind)})) {
+        if (kind == "whole")
+            rows = std::make_unique<infer::WholeRows>(made->config, made->plan, *made->model, 0);
+        else
+            rows = std::make_unique<infer::CachedRows>(made->config, *made->model);
+    }
 
     std::unique_ptr<test::Model> made;
-    infer::WholeRows rows;
+    std::unique_ptr<infer::GrowingRows> rows;
     infer::GenerationSpeed speed;
 };
 
@@ -54,11 +64,12 @@ std::unique_ptr<infer::LogitsProcessor> processor_of(const std::string& name, do
 }  // namespace
 
 TEST_CASE("greedy tokens are those of transformers, alone and beside others") {
+    const std::string kind = GENERATE(from_range(kinds_of_rows));
     for (const auto& name : test::language_models()) {
-        Generating generating(name);
+        Generating generating(name, kind);
         for (const auto& fixture : test::load_fixture("generation_" + name)) {
             if (fixture.name != "greedy" && fixture.name != "batched") continue;
-            INFO(name << " " << fixture.name);
+            INFO(name << " " << fixture.name << " " << kind);
             const bool batched = fixture.name == "batched";
             std::vector<Beginning> prompts;
             std::vector<Ids> expected;
@@ -71,29 +82,33 @@ TEST_CASE("greedy tokens are those of transformers, alone and beside others") {
                 }
             } else {
                 prompts.push_back(prompt_of(name, fixture["prompt"]));
-                expected.push_back(test::numbers_of(fixture["generated"].narrow(0, 0, 50)));
+                // Rows that run whole have the rest of them in "batched", beside others.
+                const auto all = fixture["generated"];
+                expected.push_back(test::numbers_of(all.narrow(0, 0, kind == "whole" ? 50 : all.size(0))));
             }
+            const auto count = static_cast<std::int64_t>(expected[0].size());
             const auto got =
-                infer::sample_rows(generating.rows, infer::TokenChooser({.temperature = 0.0}),
-                                   request_of(prompts, batched ? 200 : 50), {}, generating.speed);
+                infer::sample_rows(*generating.rows, infer::TokenChooser({.temperature = 0.0}),
+                                   request_of(prompts, batched ? 200 : count), {}, generating.speed);
             for (std::size_t i = 0; i < expected.size(); ++i) CHECK(got[i][0].ids == expected[i]);
         }
     }
 }
 
 TEST_CASE("beams are those of transformers, with their scores") {
+    const std::string kind = GENERATE(from_range(kinds_of_rows));
     for (const auto& name : test::language_models()) {
-        Generating generating(name);
+        Generating generating(name, kind);
         int cases = 0;
         for (const auto& fixture : test::load_fixture("generation_" + name)) {
             if (!fixture.name.starts_with("beams")) continue;
-            INFO(name << " " << fixture.name);
+            INFO(name << " " << fixture.name << " " << kind);
             ++cases;
             auto request = request_of({prompt_of(name, fixture["prompt"])}, fixture["sequences"].size(1));
             request.eos = fixture.numbers["eos"].get<std::int64_t>();
             request.samples = fixture.numbers["beams"].get<std::int64_t>();
             const auto got =
-                infer::beam_search(generating.rows, infer::TokenChooser({}),
+                infer::beam_search(*generating.rows, infer::TokenChooser({}),
                                    {request.samples, fixture.numbers["length_penalty"].get<double>(), false},
                                    request, {}, generating.speed);
             const auto lengths = test::numbers_of(fixture["lengths"]);

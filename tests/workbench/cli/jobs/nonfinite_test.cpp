@@ -114,6 +114,27 @@ TEST_CASE("a run can go back to its last checkpoint, and tells that it did") {
     CHECK(losses.size() == 8);
 }
 
+TEST_CASE("a run that went back keeps its best checkpoint, as its evaluations say") {
+    const TinyJob job;
+    const auto outcome =
+        trained(job, overflowing(job, "forward_call = 44",
+                                 {"train.nonfinite=rewind", "train.checkpoint_every=5", "train.eval_every=1",
+                                  "train.keep_best=eval.loss", "train.keep_last=1", "optimizer.lr=0.02"}));
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+    const auto summary = summary_of(job);
+    REQUIRE(summary.at("rewinds").size() == 1);
+    CHECK(summary.at("rewinds")[0].at("to") < summary.at("rewinds")[0].at("from"));
+    const fs::path run = job.run_folder("run");
+    const auto losses = eval_losses(run);
+    CHECK(losses.size() == 8);
+    const auto best = std::ranges::min_element(losses, {}, [](const auto& one) { return one.second; });
+    const auto kept = json_of(run / "checkpoints/best.json");
+    CHECK(kept.at("step") == best->first);
+    CHECK(kept.at("value").get<double>() == Approx(best->second));
+    CHECK(run_json({"predict", run.string() + "@best", "a dull plot", "--trust"})["predictions"].size() == 1);
+}
+
 TEST_CASE("the trace names the layer and the operation, forward and backward, and nothing where nothing is") {
     const TinyJob job;
     auto sets = overflowing(job, "forward_call = 16");

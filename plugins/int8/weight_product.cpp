@@ -1,6 +1,8 @@
 #include "weight_product.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -26,18 +28,44 @@ bool multiplies_bfloat16() {
 #endif
 }
 
-// [R, groups]
-at::Tensor sums_of_input(const at::Tensor& x_RI, const Panels& weight) {
-    const std::int64_t rest = weight.group * weight.groups - weight.in;
-    const at::Tensor filled = rest == 0 ? x_RI : at::constant_pad_nd(x_RI, {0, rest});
-    return filled.reshape({x_RI.size(0), weight.groups, weight.group}).sum(2).contiguous();
+float sum_of(const float* x, std::int64_t count) {
+    constexpr std::int64_t lanes = 8;
+    std::array<float, lanes> partial{};
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+        for (std::int64_t lane = 0; lane < lanes; ++lane)
+            partial[static_cast<std::size_t>(lane)] += x[i + lane];
+    double sum = 0.0;
+    for (const float one : partial) sum += one;
+    for (; i < count; ++i) sum += x[i];
+    return static_cast<float>(sum);
+}
+
+// [R, groups] of x [R, in]: with them a zero point costs one product for a group.
+std::vector<float> sums_of_input(const float* x, std::int64_t rows, const Panels& weight) {
+    std::vector<float> sums(static_cast<std::size_t>(rows * weight.groups));
+    for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t g = 0; g < weight.groups; ++g) {
+            const std::int64_t first = g * weight.group, count = std::min(weight.group, weight.in - first);
+            sums[static_cast<std::size_t>(row * weight.groups + g)] =
+                sum_of(x + row * weight.in + first, count);
+        }
+    }
+    return sums;
 }
 
 void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float* bias, float* y) {
     const std::int64_t rest = weight.columns - weight.in;
-    const at::Tensor x = rest == 0 ? x_RI : at::constant_pad_nd(x_RI, {0, rest});
-    const at::Tensor sums = weight.offsets.defined() ? sums_of_input(x_RI, weight) : at::Tensor();
-    const std::int64_t rows = x.size(0), out = weight.out;
+    const at::Tensor filled = rest == 0 ? x_RI : at::constant_pad_nd(x_RI, {0, rest});
+    const float* const x = filled.const_data_ptr<float>();
+    const bool offset = weight.offsets.defined();
+    const auto sums =
+        offset ? sums_of_input(x_RI.const_data_ptr<float>(), x_RI.size(0), weight) : std::vector<float>();
+    const auto* const values = weight.panel(0);
+    const float* const scales = weight.scales_of(0, 0);
+    const float* const offsets = weight.offsets_of(0, 0);
+    const std::int64_t step = weight.groups * panel_outputs;
+    const std::int64_t rows = x_RI.size(0), out = weight.out;
     const auto kernel = weight.halves ? row_kernels().halves : row_kernels().bytes;
     const std::int64_t grain =
         std::max<std::int64_t>(bytes_of_a_thread / std::max<std::int64_t>(weight.panel_bytes(), 1), 1);
@@ -47,10 +75,10 @@ void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float*
             const std::int64_t output = panel * panel_outputs, some = std::min(panel_outputs, out - output);
             for (std::int64_t row = 0; row < rows; row += most_float_rows) {
                 const std::int64_t together = std::min(most_float_rows, rows - row);
-                kernel({x.const_data_ptr<float>() + row * weight.columns, together, weight.columns,
-                        weight.group, weight.groups,
-                        sums.defined() ? sums.const_data_ptr<float>() + row * weight.groups : nullptr,
-                        weight.panel(panel), weight.scales_of(panel, 0), weight.offsets_of(panel, 0), sum});
+                kernel({x + row * weight.columns, together, weight.columns, weight.group, weight.groups,
+                        offset ? sums.data() + row * weight.groups : nullptr,
+                        values + panel * weight.panel_bytes(), scales + panel * step,
+                        offset ? offsets + panel * step : nullptr, sum});
                 for (std::int64_t r = 0; r < together; ++r) {
                     float* const to = y + (row + r) * out + output;
                     for (std::int64_t o = 0; o < some; ++o)

@@ -5,10 +5,11 @@
 #include <string>
 #include <utility>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+
+#include <c10/core/InferenceMode.h>
 
 #include <switchyard/interfaces/torch_types.h>
 
@@ -67,7 +68,7 @@ at::Tensor CachedRows::begin(const std::vector<Beginning>& rows) {
 }
 
 at::Tensor CachedRows::prefill() {
-    const at::NoGradGuard no_grad;
+    const c10::InferenceMode inference;
     const auto device = device_of(config_);
     const bool reads_source = config_.model.has(config::Stack::encoder);
     const model::CacheLimits limits{static_cast<std::int64_t>(rows_.size()), length_,
@@ -110,7 +111,7 @@ at::Tensor CachedRows::append(const std::vector<Ids>& tokens) {
 }
 
 at::Tensor CachedRows::append_some(const std::vector<Ids>& tokens, std::size_t first, std::size_t count) {
-    const at::NoGradGuard no_grad;
+    const c10::InferenceMode inference;
     const auto rows = static_cast<std::int64_t>(tokens.size()), n = static_cast<std::int64_t>(count);
     auto ids = at::empty({rows, n}, at::kLong);
     auto* to = ids.mutable_data_ptr<std::int64_t>();
@@ -130,6 +131,7 @@ at::Tensor CachedRows::append_one_anew(const std::vector<Ids>& tokens, std::size
 }
 
 void CachedRows::select(const std::vector<std::int64_t>& rows) {
+    const c10::InferenceMode inference;
     cache_->select(rows);
     std::vector<Beginning> selected;
     for (const auto row : rows) selected.push_back(rows_[static_cast<std::size_t>(row)]);
@@ -137,6 +139,7 @@ void CachedRows::select(const std::vector<std::int64_t>& rows) {
 }
 
 void CachedRows::take_back(const std::vector<std::int64_t>& counts) {
+    const c10::InferenceMode inference;
     cache_->take_back(counts);
     for (std::size_t r = 0; r < rows_.size(); ++r)
         rows_[r].grown.resize(rows_[r].grown.size() - static_cast<std::size_t>(counts[r]));

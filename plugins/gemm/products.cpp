@@ -44,13 +44,25 @@ const tiles::Functions& functions() {
 namespace switchyard {
 namespace {
 
-// Whether numbers of 16 bits are multiplied as float32, and the result is rounded once. Float16: CPUs without
-// AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times as long as this detour, which is
-// exact but for the sum. Bfloat16 in a fixed order: tiles are made of whole pairs.
+// oneDNN has none without AVX-512; LibTorch then multiplies number by number.
+bool libtorch_multiplies_bfloat16() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+           __builtin_cpu_supports("avx512vl") != 0;
+#else
+    return true;
+#endif
+}
+
+// Whether numbers of 16 bits are multiplied as float32, and the result is rounded once, which is exact but for
+// the sum. Float16: CPUs without AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times as
+// long as this detour. Bfloat16 so too without AVX-512; in a fixed order, since tiles are made of whole pairs.
 bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64_t inner,
             std::int64_t columns) {
     if (x.scalar_type() == at::kHalf) return true;
-    return fixed_order && x.scalar_type() == at::kBFloat16 &&
+    if (x.scalar_type() != at::kBFloat16) return false;
+    if (!libtorch_multiplies_bfloat16()) return true;
+    return fixed_order &&
            (!tiles::multiplies(at::kBFloat16) || rows % 2 != 0 || inner % 2 != 0 || columns % 2 != 0);
 }
 

@@ -56,7 +56,8 @@ TEST_CASE("peaks are operations and bytes over the time that the clock gives") {
     CHECK(peaks.matmul(DType::float32) == Approx(std::max(square, tiles) / 20e6));
     CHECK(peaks.matmul_of.at(DType::float32) ==
           (tiles > square ? "tiles of 64 x 256 x 64" : "mm of 512 x 512"));
-    CHECK(peaks.matmul(DType::bfloat16) >= square / 20e6);
+    // Numbers of 16 bits may go through float32.
+    CHECK(peaks.matmul(DType::bfloat16) >= peaks.matmul(DType::float32));
     CHECK(std::isnan(peaks.matmul(DType::float16)));
 }
 

@@ -143,8 +143,8 @@ std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& record) 
     const auto* descriptor = descriptor_of(record);
     std::vector<LoadedComponent> components;
     for (std::size_t i = 0; descriptor != nullptr && i < record.manifest->components.size(); ++i) {
-        components.push_back({record.manifest->name, &record.manifest->components[i],
-                              descriptor->components[i], record.path});
+        components.push_back(
+            {record.manifest->name, &record.manifest->components[i], descriptor->components[i], record.path});
     }
     return components;
 }

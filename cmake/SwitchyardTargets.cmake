@@ -9,7 +9,7 @@
 #   switchyard_loaded_library(switchyard_parquet SOURCES arrow_table.cpp DEPS ... RUN_PATH folder)
 #       A shared library that a program loads only when it needs it, in lib/switchyard/; installed. It finds what it
 #       links in this folder alone.
-#   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300])
+#   switchyard_test(resolver SOURCES choose_test.cpp DEPS switchyard_resolver [LABELS slow] [TIMEOUT 300] [COST 60])
 #       In tests/: one Catch2 program, one entry for ctest. tests/README.md has the rest.
 #   switchyard_test_library(switchyard_test_program SOURCES ... DEPS ...) for what several test programs share.
 #   switchyard_script_test(install SCRIPT run.sh) for a test that is no C++ program.
@@ -107,16 +107,25 @@ function(switchyard_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY SWITCHYARD_TARGETS ${name})
 endfunction()
 
-# What every test finds in its environment: see tests/README.md.
-function(switchyard_test_environment name timeout labels)
+# What every test finds in its environment: see tests/README.md. Of several at a time, those of the largest COST begin:
+# a long one that is left to the end leaves processors without work.
+function(switchyard_test_environment name timeout labels cost)
+  if(NOT timeout)
+    set(timeout 1800)
+  endif()
+  if(NOT cost)
+    set(cost 0)
+  endif()
   set(private "${PROJECT_BINARY_DIR}/tests/private/${name}")
   file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${private}/home" "${PROJECT_BINARY_DIR}/tests/records")
   set_tests_properties(${name} PROPERTIES
     TIMEOUT "${timeout}"
     LABELS "${labels}"
+    COST "${cost}"
     WORKING_DIRECTORY "${private}/tmp"
     ENVIRONMENT "SWITCHYARD_PLUGIN_PATH=${PROJECT_BINARY_DIR}/${SWITCHYARD_PLUGIN_DIR};\
-SWITCHYARD_PROBE_TIMEOUT_MS=300000;HOME=${private}/home;XDG_CONFIG_HOME=${private}/home/.config;\
+SWITCHYARD_PROBE_TIMEOUT_MS=300000;OMP_NUM_THREADS=1;GOMP_SPINCOUNT=1000;SWITCHYARD_SPIN=short;\
+HOME=${private}/home;XDG_CONFIG_HOME=${private}/home/.config;\
 XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
 SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
 SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv;\
@@ -125,10 +134,7 @@ allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_
 endfunction()
 
 function(switchyard_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;LABELS")
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 1800)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;COST" "SOURCES;DEPS;LABELS")
   set(target "switchyard_test_${name}")
   add_executable(${target} EXCLUDE_FROM_ALL ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
@@ -138,7 +144,7 @@ function(switchyard_test name)
   target_compile_options(${target} PRIVATE -O0)  # what takes time in a test is compiled elsewhere
   add_dependencies(switchyard_tests ${target})
   add_test(NAME ${name} COMMAND ${target})
-  switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}")
 endfunction()
 
 # What several test programs share: a library with the headers beside its sources.
@@ -150,11 +156,8 @@ function(switchyard_test_library name)
 endfunction()
 
 function(switchyard_script_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS")
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 1800)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT;COST" "ARGUMENTS;LABELS")
   add_test(NAME ${name} COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT}" ${arg_ARGUMENTS})
   add_custom_target(switchyard_test_${name})  # nothing to build for it: so that `./dev test NAME` takes its name
-  switchyard_test_environment(${name} ${arg_TIMEOUT} "${arg_LABELS}")
+  switchyard_test_environment(${name} "${arg_TIMEOUT}" "${arg_LABELS}" "${arg_COST}")
 endfunction()

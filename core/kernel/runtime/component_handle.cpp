@@ -19,15 +19,9 @@ struct CallNames {
 };
 
 // In the order of Kind; literals, for a CallSite is read in signal handlers.
-constexpr std::array<CallNames, names<Kind>.size()> call_names{{
-    {"attention.create", "attention.destroy", "attention.supports"},
-    {"normalization.create", "normalization.destroy", "normalization.supports"},
-    {"activation.create", "activation.destroy", "activation.supports"},
-    {"loss.create", "loss.destroy", "loss.supports"},
-    {"optimizer.create", "optimizer.destroy", "optimizer.supports"},
-    {"precision.create", "precision.destroy", "precision.supports"},
-    {"data_loader.create", "data_loader.destroy", "data_loader.supports"},
-}};
+#define SWITCHYARD_CALLS(name, ...) {#name ".create", #name ".destroy", #name ".supports"},
+constexpr std::array<CallNames, names<Kind>.size()> call_names{{SWITCHYARD_KINDS(SWITCHYARD_CALLS)}};
+#undef SWITCHYARD_CALLS
 
 const CallNames& names_of(Kind kind) { return call_names.at(static_cast<std::size_t>(kind)); }
 

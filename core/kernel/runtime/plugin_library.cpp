@@ -72,12 +72,15 @@ loader::GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::st
     }
 }
 
-// Once for each text: those of one folder may all be told by the folder.
+// Once for each library, which is asked for at every question to a component, and once for each text: those of
+// one folder may all be told by the folder.
 void tell_if_exposed(const std::string& path) {
     static std::mutex mutex;
+    static auto& looked_at = *new std::set<std::string>;
     static auto& told = *new std::set<std::string>;
-    const auto why = loader::exposed_because(path);
     const std::lock_guard lock(mutex);
+    if (!looked_at.insert(path).second) return;
+    const auto why = loader::exposed_because(path);
     if (!why.empty() && told.insert(why).second) log::warning("plugins: " + why);
 }
 
@@ -124,30 +127,35 @@ const loader::PluginRecord* Registry::find(std::string_view plugin) const {
     return unusable;
 }
 
-std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& wanted) {
+const SwitchyardPlugin* Registry::descriptor_of(const loader::PluginRecord& wanted) {
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(&wanted - records_.data());
     loader::PluginRecord& record = records_.at(index);
-    if (!record.usable()) return {};
+    if (!record.usable()) return nullptr;
     tell_if_exposed(record.path);
     const LoadedPlugin plugin = load_plugin(record.path, *record.manifest);
     if (record.gates.back().gate < loader::Gate::load)
         record.gates.insert(record.gates.end(), plugin.gates.begin(), plugin.gates.end());
+    return plugin.descriptor;
+}
+
+std::vector<LoadedComponent> Registry::load(const loader::PluginRecord& record) {
+    const auto* descriptor = descriptor_of(record);
     std::vector<LoadedComponent> components;
-    for (std::size_t i = 0; plugin.descriptor != nullptr && i < record.manifest->components.size(); ++i) {
-        components.push_back({record.manifest->name, &record.manifest->components[i],
-                              plugin.descriptor->components[i], record.path});
+    for (std::size_t i = 0; descriptor != nullptr && i < record.manifest->components.size(); ++i) {
+        components.push_back(
+            {record.manifest->name, &record.manifest->components[i], descriptor->components[i], record.path});
     }
     return components;
 }
 
 std::optional<LoadedComponent> Registry::find(Kind kind, std::string_view plugin, std::string_view id) {
     const loader::PluginRecord* record = find(plugin);
-    if (record == nullptr || record->manifest->find(kind, id) == nullptr) return std::nullopt;
-    for (LoadedComponent& component : load(*record)) {
-        if (component.manifest->kind == kind && component.manifest->id == id) return std::move(component);
-    }
-    return std::nullopt;
+    const auto* component = record == nullptr ? nullptr : record->manifest->find(kind, id);
+    const auto* descriptor = component == nullptr ? nullptr : descriptor_of(*record);
+    if (descriptor == nullptr) return std::nullopt;
+    const auto index = component - record->manifest->components.data();
+    return LoadedComponent{record->manifest->name, component, descriptor->components[index], record->path};
 }
 
 }  // namespace switchyard::runtime

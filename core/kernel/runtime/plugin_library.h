@@ -43,6 +43,9 @@ public:
     std::optional<LoadedComponent> find(Kind kind, std::string_view plugin, std::string_view id);
 
 private:
+    // nullptr if a gate was not passed.
+    const SwitchyardPlugin* descriptor_of(const loader::PluginRecord& record);
+
     std::mutex mutex_;
     std::vector<loader::PluginRecord> records_;
 };

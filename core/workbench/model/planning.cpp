@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/kernel/resolver/request_fields.h"
 #include "core/kernel/runtime/component_handle.h"
@@ -175,6 +176,7 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
 
 resolver::Plan make_plan(const config::Config& config, runtime::Registry& registry, const HostInfo& host,
                          const resolver::ResolveOptions& options) {
+    const base::StdoutRedirect aside;  // once for thousands of questions
     const auto all = candidates(registry);
     auto precision = resolve_precision(config, all, host, options);
     const auto uses = outline_with_policy(config, precision, registry, host);

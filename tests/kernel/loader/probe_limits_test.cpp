@@ -123,8 +123,8 @@ TEST_CASE("a probe that nobody listens to any more ends what it started") {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
+        ::close(ends[0]);  // which may be 3
         ::dup2(ends[1], 3);
-        ::close(ends[0]);
         if (ends[1] != 3) ::close(ends[1]);
         ::execl(probe_program().c_str(), "switchyard-probe", plugin.c_str(), "--report-fd", "3", nullptr);
         ::_exit(127);

@@ -119,6 +119,19 @@ TEST_CASE("supports passes the request on, and what it throws becomes a reason")
     CHECK(thrown.reasons[0].got == "plugin 'fake', component 'made', activation.supports: threw the int 2");
 }
 
+TEST_CASE("what a component of any kind throws names the kind and the call") {
+    for (const Kind kind : all_kinds) {
+        FakeComponent<Activation, Silent> fake(GradientMode::kernel);
+        fake.manifest().kind = kind;
+        fake.entry().kind = name(kind).data();
+        fake.entry().supports = [](const SwitchyardSupports*) { throw 3; };
+        const Verdict verdict = runtime::supports(fake.loaded(), request, {}, {}, "");
+        REQUIRE(verdict.reasons.size() == 1);
+        CHECK(verdict.reasons[0].got ==
+              "plugin 'fake', component 'made', " + std::string(name(kind)) + ".supports: threw the int 3");
+    }
+}
+
 TEST_CASE("a binding counts what its component executes") {
     const FakeComponent<Activation, Silent> fake(GradientMode::kernel);
     runtime::BindingInfo info;

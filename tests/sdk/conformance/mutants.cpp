@@ -15,14 +15,21 @@ std::string codes_of(const conformance::Report& report) {
 
 void check_caught(const LocalComponent& component, const std::vector<Mutant>& mutants) {
     for (const Mutant& mutant : mutants) {
-        conformance::VerifyOptions options;
-        options.filter = mutant.filter;
-        options.dtypes = {mutant.dtype};
-        options.max_faults = 12;
-        const auto report = conformance::verify(under_test(component, mutant.mutation), options);
+        // The first fault is the right one of nearly all; some have another one or a few before it.
+        conformance::Report report;
+        bool caught = false;
+        for (const std::int64_t faults : {1, 12}) {
+            conformance::VerifyOptions options;
+            options.filter = mutant.filter;
+            options.dtypes = {mutant.dtype};
+            options.max_faults = faults;
+            report = conformance::verify(under_test(component, mutant.mutation), options);
+            caught = std::any_of(report.faults.begin(), report.faults.end(),
+                                 [&](const auto& fault) { return fault.code == mutant.code; });
+            if (caught) break;
+        }
         INFO(mutant.mutation << ", expected " << mutant.code << ", got " << codes_of(report));
-        CHECK(std::any_of(report.faults.begin(), report.faults.end(),
-                          [&](const auto& fault) { return fault.code == mutant.code; }));
+        CHECK(caught);
     }
 }
 

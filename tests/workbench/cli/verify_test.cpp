@@ -49,8 +49,9 @@ TEST_CASE("cases are drawn anew in each run, and --seed repeats them") {
 
 TEST_CASE("a component with faults is told with cases and exit code 5") {
     const auto library = (build_dir() / "tests/support/plugins/bad/libtest_throws.so").string();
-    const std::vector<std::string> arguments{"plugins", "verify", library,  "--dtype", "float32",
-                                             "--show",  "2",      "--seed", "1"};
+    const std::vector<std::string> arguments{"plugins", "verify",  library,  "--dtype", "float32",
+                                             "--show",  "2",       "--seed", "1",       "--filter",
+                                             "/width/", "--drawn", "0"};
     const auto text = run(arguments);
     INFO(text.out << text.err);
     CHECK(text.code == 5);

@@ -3,6 +3,7 @@
 #include "decoding_model.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <ATen/TensorOperators.h>
@@ -31,12 +32,46 @@ struct Compared {
     }
 };
 
+// Logits of whole rows by one model, computed once: grow() asks for the same ones in the same order, whichever
+// cache they are held against.
+class WholeRows {
+public:
+    static WholeRows& of(const test::DecodingFamily& family, const std::string& attention,
+                         const std::string& compute_dtype) {
+        static std::map<std::array<std::string, 3>, WholeRows> all;
+        auto& found = all[{family.name, attention, compute_dtype}];
+        if (found.model_ == nullptr) {
+            found.model_ = std::make_unique<test::DecodingModel>(
+                family, attention, std::vector{"precision.compute_dtype=" + compute_dtype});
+        }
+        found.next_ = 0;
+        return found;
+    }
+    at::Tensor next(const std::vector<Beginning>& rows, std::int64_t count) {
+        if (next_ == known_.size()) known_.push_back({rows, test::uncached_logits(*model_, rows, count)});
+        const auto& [asked, logits] = known_.at(next_++);
+        REQUIRE(std::ranges::equal(asked, rows, [](const auto& a, const auto& b) {
+            return a.source == b.source && a.grown == b.grown;
+        }));
+        REQUIRE(logits.size(1) == count);
+        return logits;
+    }
+
+private:
+    std::unique_ptr<test::DecodingModel> model_;
+    std::vector<std::pair<std::vector<Beginning>, at::Tensor>> known_;
+    std::size_t next_ = 0;
+};
+
 // Rows as they are known without the cache, beside those over it.
 class Pair {
 public:
-    Pair(const test::DecodingFamily& family, const test::DecodingModel& model,
-         const test::DecodingModel& truth)
-        : family_(family), model_(model), truth_(truth), cached_(model.config, *model.model) {}
+    Pair(const test::DecodingFamily& family, const std::string& attention, const test::DecodingModel& model)
+        : family_(family),
+          model_(model),
+          uncached_(WholeRows::of(family, attention, "float32")),
+          right_(WholeRows::of(family, "naive", "float64")),
+          cached_(model.config, *model.model) {}
 
     void begin(std::initializer_list<std::int64_t> lengths, std::uint64_t seed) {
         rows_.clear();
@@ -74,16 +109,17 @@ private:
     }
     void compare(const at::Tensor& got, std::int64_t count) {
         CHECK(got.scalar_type() == at::kFloat);
-        const auto right = test::uncached_logits(truth_, rows_, count);
+        const auto right = right_.next(rows_, count);
         REQUIRE(got.sizes() == right.sizes());
         compared_.got.push_back(got.to(at::kDouble).flatten());
-        compared_.uncached.push_back(test::uncached_logits(model_, rows_, count).flatten());
+        compared_.uncached.push_back(uncached_.next(rows_, count).flatten());
         compared_.right.push_back(right.flatten());
     }
 
     const test::DecodingFamily& family_;
     const test::DecodingModel& model_;
-    const test::DecodingModel& truth_;
+    WholeRows& uncached_;
+    WholeRows& right_;
     infer::CachedRows cached_;
     std::vector<Beginning> rows_;
     Compared compared_;
@@ -122,8 +158,7 @@ struct Errors {
 Errors errors(const test::DecodingFamily& family, const std::string& attention,
               const std::vector<std::string>& overrides) {
     const test::DecodingModel model(family, attention, overrides);
-    const test::DecodingModel truth(family, "naive", {"precision.compute_dtype=float64"});
-    Pair pair(family, model, truth);
+    Pair pair(family, attention, model);
     grow(pair);
     const auto& compared = pair.compared();
     return {compared.error(compared.got), compared.error(compared.uncached)};

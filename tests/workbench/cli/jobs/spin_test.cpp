@@ -1,4 +1,5 @@
 // runtime.spin: what LibTorch's OpenMP finds in the environment, seen by a program that a training starts.
+#include <cstdlib>
 #include <fstream>
 
 #include "tiny_job.h"
@@ -24,6 +25,7 @@ std::string spin_count(const TinyJob& job, const std::string& run_name, const Wo
 }  // namespace
 
 TEST_CASE("threads spin as runtime.spin says, unless the environment says it") {
+    for (const char* ours : {"GOMP_SPINCOUNT", "SWITCHYARD_SPIN"}) ::unsetenv(ours);  // what all tests have
     const TinyJob job;
     CHECK(spin_count(job, "default", {}) == "<1000>\n");
     CHECK(spin_count(job, "long", {"runtime.spin=long"}) == "<300000>\n");

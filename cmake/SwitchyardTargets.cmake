@@ -118,6 +118,9 @@ function(switchyard_test_environment name timeout labels cost)
   endif()
   set(private "${PROJECT_BINARY_DIR}/tests/private/${name}")
   file(MAKE_DIRECTORY "${private}/cache" "${private}/tmp" "${private}/home" "${PROJECT_BINARY_DIR}/tests/records")
+  # Crashes and memory that is not there end as they do without a sanitizer: tests look for the signal and the message.
+  set(plain_ends "allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0")
+  # Undefined behaviour ends a program, which g++ otherwise lets go on after a message, and its test pass.
   set_tests_properties(${name} PROPERTIES
     TIMEOUT "${timeout}"
     LABELS "${labels}"
@@ -129,8 +132,9 @@ HOME=${private}/home;XDG_CONFIG_HOME=${private}/home/.config;\
 XDG_CACHE_HOME=${private}/cache;TMPDIR=${private}/tmp;\
 SWITCHYARD_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};SWITCHYARD_TEST_BUILD_DIR=${PROJECT_BINARY_DIR};\
 SWITCHYARD_TEST_RECORD=${PROJECT_BINARY_DIR}/tests/records/${name}.tsv;\
+ASAN_OPTIONS=${plain_ends};UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1;\
 TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:ignore_noninstrumented_modules=1:\
-allocator_may_return_null=1:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0")
+${plain_ends}")
 endfunction()
 
 function(switchyard_test name)

@@ -15,6 +15,7 @@
 
 #include "fixture.h"
 
+#include "sanitized.h"
 #include "variable.h"
 
 #include <switchyard_test.h>
@@ -27,13 +28,6 @@ namespace {
 
 // None that a busy machine could reach.
 constexpr std::chrono::milliseconds far_deadline{300000};
-
-// No limit on memory holds in builds with sanitizers.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 ProbeReport report_on(const std::string& plugin, const ProcessLimits& limits = {}) {
     return run_probe({probe_program(), plugin, far_deadline, limits});

@@ -1,0 +1,13 @@
+// Whether this is a build with the address or the thread sanitizer: the memory in which they keep books
+// counts for limits, under which nothing runs then.
+#pragma once
+
+namespace switchyard::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+}  // namespace switchyard::test

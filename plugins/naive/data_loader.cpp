@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <switchyard/interfaces/require.h>
 #include <switchyard/reference/collate.h>
 #include <switchyard/reference/epoch_order.h>
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/workbench/model/sequences.h"
+
 namespace switchyard::model {
 
 T5::T5(Builder& builder)

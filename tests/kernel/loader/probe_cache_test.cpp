@@ -12,7 +12,6 @@
 using namespace switchyard;
 using namespace switchyard::loader;
 using namespace switchyard::machine;
-using namespace switchyard::runtime;
 using namespace switchyard::test;
 
 namespace {

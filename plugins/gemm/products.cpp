@@ -54,9 +54,10 @@ bool libtorch_multiplies_bfloat16() {
 #endif
 }
 
-// Whether numbers of 16 bits are multiplied as float32, and the result is rounded once, which is exact but for
-// the sum. Float16: CPUs without AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times as
-// long as this detour. Bfloat16 so too without AVX-512; in a fixed order, since tiles are made of whole pairs.
+// Whether numbers of 16 bits are multiplied as float32, and the result is rounded once, which is exact but
+// for the sum. Float16: CPUs without AVX-512 FP16 have no product of it, and LibTorch's own takes fifty times
+// as long as this detour. Bfloat16 so too without AVX-512; in a fixed order, since tiles are made of whole
+// pairs.
 bool widens(const at::Tensor& x, bool fixed_order, std::int64_t rows, std::int64_t inner,
             std::int64_t columns) {
     if (x.scalar_type() == at::kHalf) return true;

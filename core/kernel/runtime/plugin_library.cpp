@@ -72,8 +72,8 @@ loader::GateOutcome initialize(const SwitchyardPlugin& descriptor, const std::st
     }
 }
 
-// Once for each library, which is asked for at every question to a component, and once for each text: those of
-// one folder may all be told by the folder.
+// Once for each library, which is asked for at every question to a component, and once for each text: those
+// of one folder may all be told by the folder.
 void tell_if_exposed(const std::string& path) {
     static std::mutex mutex;
     static auto& looked_at = *new std::set<std::string>;

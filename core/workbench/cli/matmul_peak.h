@@ -13,10 +13,10 @@ namespace switchyard::cli {
 // Measures for about a tenth of a second, before training, and for a third of that where a peak is kept.
 // Whatever else runs on the machine makes a peak lower and nothing makes it higher: of a CPU the highest that
 // was ever measured is kept in `folder`, a file for each dtype, and is what holds. `folder` is that of one
-// host, number of threads and LibTorch (measurement_cache.h); empty: nothing is kept. Where layers multiply in
-// several dtypes, the highest of their peaks. Not known, nullopt, where any of them multiplies in 8 bits or may
-// round to TensorFloat-32, whose products are not measured. Leaves the CPU's memory peak as if nothing had been
-// measured.
+// host, number of threads and LibTorch (measurement_cache.h); empty: nothing is kept. Where layers multiply
+// in several dtypes, the highest of their peaks. Not known, nullopt, where any of them multiplies in 8 bits
+// or may round to TensorFloat-32, whose products are not measured. Leaves the CPU's memory peak as if nothing
+// had been measured.
 std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan, Device device,
                                                      const std::string& folder);
 

@@ -135,7 +135,24 @@ std::vector<at::Tensor> in_tiles(const Layer& layer, DType dtype) {
     return dtype == DType::float32 ? in_tiles<float>(layer) : in_tiles<c10::BFloat16>(layer);
 }
 
+// Whether LibTorch multiplies numbers of 16 bits other than one by one.
+bool multiplies_narrow() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+           __builtin_cpu_supports("avx512vl") != 0;
+#else
+    return true;
+#endif
+}
+
 std::vector<at::Tensor> in_libtorch(const Layer& layer) {
+    if (layer.x_RI.scalar_type() != at::kFloat && !multiplies_narrow()) {
+        const auto wide = [](const at::Tensor& x) { return x.to(at::kFloat); };
+        auto all =
+            in_libtorch({wide(layer.x_RI), wide(layer.weight_OI), wide(layer.bias_O), wide(layer.grad_RO)});
+        for (auto& one : all) one = one.to(layer.x_RI.scalar_type());
+        return all;
+    }
     return {at::linear(layer.x_RI, layer.weight_OI, layer.bias_O), at::mm(layer.grad_RO, layer.weight_OI),
             at::mm(layer.grad_RO.t(), layer.x_RI)};
 }

@@ -32,8 +32,8 @@ struct Compared {
     }
 };
 
-// Logits of whole rows by one model, computed once: grow() asks for the same ones in the same order, whichever
-// cache they are held against.
+// Logits of whole rows by one model, computed once: grow() asks for the same ones in the same order,
+// whichever cache they are held against.
 class WholeRows {
 public:
     static WholeRows& of(const test::DecodingFamily& family, const std::string& attention,

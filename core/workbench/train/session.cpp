@@ -126,7 +126,11 @@ void Session::load_initial_weights(bool settled) {
         throw InputError({config::told_at(config_, "quantization.method") +
                           "there are no weights that are stored so; expected the folder that `switchyard "
                           "quantize` wrote, or none"});
-    if (path.empty()) return;
+    if (!path.empty()) read_initial_weights(path);
+    if (settled) settle_weights();
+}
+
+void Session::read_initial_weights(const std::string& path) {
     auto described = model::describe_weights(path);
     if (!described.error.empty())
         throw InputError(
@@ -140,7 +144,6 @@ void Session::load_initial_weights(bool settled) {
     weights_.notes = std::move(described.notes);
     check_labels(config_, described.labels, weights_);
     load_adapter();
-    if (settled) settle_weights();
 }
 
 std::int64_t Session::settle_weights() {

@@ -38,8 +38,8 @@ public:
     Session(config::Config config, const resolver::Plan& plan, runtime::Registry& registry,
             const HostInfo& host);
 
-    // Sets the parameters from [train] weights if there are any, and settles them unless they are to be read
-    // once more. Throws InputError.
+    // Sets the parameters from [train] weights if there are any, and settles them, read or drawn, unless they
+    // are to be read once more. Throws InputError.
     void load_initial_weights(bool settled = true);
     // In a job without the phase train: components make their forms of the weights, which do not change any
     // more, and weights that these replace are let go. Returns the bytes of those. Elsewhere nothing happens.
@@ -84,6 +84,7 @@ public:
     std::vector<model::Executed> executed() const;
 
 private:
+    void read_initial_weights(const std::string& path);
     void load_adapter();
     GraphMaker* graphs();
     LoaderParams params(bool training) const;

@@ -114,6 +114,23 @@ TEST_CASE("weights in 16 bits take half the bytes, and compute the same within t
     }
 }
 
+TEST_CASE("where whole numbers replace the weights of a drawn model, its floats are let go") {
+    const Models models;
+    constexpr double floats = 2 * (4 * 32 * 32 + 2 * 32 * 64) * 4.0;  // of linear layers but the tied head
+    for (const char* order :
+         {"linear.backend=naive,int8/weight_int8", "linear.backend=int8/weight_int8,naive"}) {
+        const auto json =
+            benched(models.gpt_config(), {"--batch", "1", "--length", "6", "--tokens", "3", "--vary", order});
+        std::map<bool, double> bytes;
+        for (const auto& arm : json["arms"]) {
+            INFO(arm["name"] << ": " << arm["reason"]);
+            CHECK(arm["status"] == "ok");
+            bytes[contains("int8").match(arm["name"].get<std::string>())] = arm["weight_bytes"].get<double>();
+        }
+        CHECK(bytes.at(true) < bytes.at(false) - 0.5 * floats);
+    }
+}
+
 TEST_CASE("float16 alone is no way to train") {
     const Models models;
     const auto outcome = run({"plan", models.bert_config(), "--set", "precision.backend=amp/fp16_pure"});

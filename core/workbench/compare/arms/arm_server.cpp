@@ -34,7 +34,7 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
         session_.load_tokenizer();
         session_.load_data();
     }
-    session_.load_initial_weights();
+    session_.load_initial_weights(false);  // they may be exported, and moved a little
     for (const auto& row : plan.rows)
         reduced_ = reduced_ || (row.chosen && row.chosen->accuracy == Accuracy::reduced);
 }
@@ -70,6 +70,7 @@ Ready ArmServer::prepare() {
         ready.first_step_written = true;
     }
     if (options_.amplification) ready.amplification = amplification(exact);
+    session_.settle_weights();
     ready.reduced = reduced_;
     if (options_.inference() && device_.is_cpu())
         ready.weight_bytes = machine::cpu_memory_stats().live_bytes - row_bytes() -

@@ -9,16 +9,24 @@
 
 namespace switchyard::model {
 
-Builder::Builder(const config::Config& config) : config_(config), left_out_(config.linear) {
-    left_out_.backend = config.quantization.skip_backend;
+Builder::Builder(const config::Config& config)
+    : config_(config), left_out_(config.linear), stored_as_floats_(config.linear) {
+    const auto& stored = config.quantization;
+    left_out_.backend = stored.skip_backend;
+    if (stored.inputs() == InputQuantization::fixed)
+        stored_as_floats_ = left_out_;  // no calibration found a scale for it
+    else if (stored.bits() == 4)
+        stored_as_floats_.backend = {"int8/weight_int8"};
 }
 
 bool Builder::left_out(const LinearPlace& place) const {
     return config_.quantization.given() && config::any_matches(config_.quantization.skip, place.name);
 }
 
-// Then a weight that is not stored quantized, as that of a tied head, is not multiplied so either.
-bool Builder::needs_calibration() const { return config_.quantization.inputs() == InputQuantization::fixed; }
+const config::SlotConfig& Builder::slot_config(const LinearPlace& place, bool quantized) const {
+    if (left_out(place)) return left_out_;
+    return config_.quantization.given() && !quantized ? stored_as_floats_ : place.config;
+}
 
 // A loss that projects reads the head's weight itself.
 bool Builder::stored_quantized(const LinearPlace& place) const {
@@ -115,8 +123,7 @@ Range head_rows(const Requests& requests, Phase phase) {
 void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias,
                      bool quantized) {
     note_linear(place, in, out);
-    const bool as_floats = left_out(place) || (!quantized && needs_calibration());
-    const auto& slot_config = as_floats ? left_out_ : place.config;
+    const auto& config = slot_config(place, quantized);
     linear.context.site = std::make_shared<const LinearSite>(
         LinearSite{place.name, place.layer ? place.layer->index : 0, config_.model.layers});
     linear.context.policy = precision();
@@ -124,10 +131,10 @@ void Builder::attach(Linear& linear, const LinearPlace& place, std::int64_t in, 
     const auto layers = place.layer ? config::to_string(*place.layer) : "model";
     const auto part = place.layer ? place.name.substr(layers.size() + 1) : place.name;
     linear.operation = slot<runtime::LinearOp>(
-        {Kind::linear, "linear." + part, layers, slot_config, place.layer, place.of_memory},
+        {Kind::linear, "linear." + part, layers, config, place.layer, place.of_memory},
         [&](const Requests& requests, Phase phase) {
-            auto r = quantized ? requests.quantized_linear(place.name, phase, slot_config)
-                               : requests.linear(place.name, phase, slot_config);
+            auto r = quantized ? requests.quantized_linear(place.name, phase, config)
+                               : requests.linear(place.name, phase, config);
             r.rows = place.layer ? requests.rows(phase) : head_rows(requests, phase);
             r.in = in;
             r.out = out;

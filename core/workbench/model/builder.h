@@ -150,12 +150,15 @@ private:
                 bool quantized = false);
     bool left_out(const LinearPlace& place) const;
     bool stored_quantized(const LinearPlace& place) const;
-    bool needs_calibration() const;
+    const config::SlotConfig& slot_config(const LinearPlace& place, bool quantized) const;
     double deviation(LinearRole role, std::int64_t in) const;
     bool runs(const SlotPlace& place, Phase phase) const;
 
     const config::Config& config_;
     config::SlotConfig left_out_;  // [linear] for layers of quantization.skip
+    // [linear] for a weight that another module stores, as floats: a head that is the embedding table. Four
+    // bits are too few for it, since it names the next token by the largest of close values.
+    config::SlotConfig stored_as_floats_;
 };
 
 // Floating-point operations of a matrix product; a multiply-add counts 2.

@@ -90,26 +90,39 @@ Input input_of(const at::Tensor& x_RI, const ByteKernels& kernels, const Panels&
     return made;
 }
 
-// y of some rows and a panel's outputs, without bias.
-void tile(const Input& input, const ByteKernels& kernels, const Panels& weight, std::int64_t row,
-          std::int64_t rows, std::int64_t panel, float* y) {
-    std::int32_t sums[most_tile_rows * panel_outputs];
-    std::fill_n(y, rows * panel_outputs, 0.0F);
+// y of some rows and panels, which holds the bias, gets the product added. `stride`: floats of a row of y.
+void add_tile(const Input& input, const ByteKernels& kernels, const Panels& weight, std::int64_t row,
+              std::int64_t rows, std::int64_t panel, std::int64_t panels, float* y, std::int64_t stride) {
+    std::int32_t sums[most_tile_panels * most_tile_rows * panel_outputs];
+    const auto& floats = row_kernels();
     const auto* const x = input.numbers.const_data_ptr<std::uint8_t>() + row * input.stride;
     for (std::int64_t g = 0; g < weight.groups; ++g) {
         const std::int64_t first = g * weight.group, last = std::min(first + weight.group, weight.columns);
-        kernels.tile(x + first * kernels.number_bytes, input.stride, rows,
-                     weight.panel(panel) + first * panel_outputs, last - first, sums);
-        const float* const offsets = weight.offsets_of(panel, g);
-        for (std::int64_t r = 0; r < rows; ++r) {
-            const float factor = input.scales[static_cast<std::size_t>(row + r)];
-            float* const to = y + r * panel_outputs;
-            row_kernels().add_scaled(sums + r * panel_outputs, weight.sums_of(panel, g), kernels.added,
-                                     weight.scales_of(panel, g), factor, to);
+        kernels.tile({x + first * kernels.number_bytes, input.stride, rows,
+                      weight.panel(panel) + first * panel_outputs, weight.panel_bytes(), panels, last - first,
+                      sums});
+        const float* const factors = input.scales.data() + row;
+        for (std::int64_t p = 0; p < panels; ++p) {
+            float* const to = y + p * panel_outputs;
+            floats.add_scaled({sums + p * rows * panel_outputs, rows, weight.sums_of(panel + p, g),
+                               kernels.added, weight.scales_of(panel + p, g), factors, to, stride});
+            const float* const offsets = weight.offsets_of(panel + p, g);
             if (offsets == nullptr) continue;
-            const float sum = factor * input.sums.const_data_ptr<float>()[(row + r) * weight.groups + g];
-            for (std::int64_t o = 0; o < panel_outputs; ++o) to[o] -= offsets[o] * sum;
+            const float* const x_sums = input.sums.const_data_ptr<float>() + row * weight.groups + g;
+            for (std::int64_t r = 0; r < rows; ++r) {
+                const float sum = factors[r] * x_sums[r * weight.groups];
+                for (std::int64_t o = 0; o < panel_outputs; ++o) to[r * stride + o] -= offsets[o] * sum;
+            }
         }
+    }
+}
+
+void fill_rows(float* y, std::int64_t stride, std::int64_t rows, const float* bias, std::int64_t count) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+        if (bias == nullptr)
+            std::fill_n(y + r * stride, count, 0.0F);
+        else
+            std::copy_n(bias, count, y + r * stride);
     }
 }
 
@@ -125,26 +138,31 @@ at::Tensor byte_product(const at::Tensor& x_RI, const Panels& weight, const at::
     const ByteKernels& kernels = byte_kernels();
     const Input input = input_of(x, kernels, weight);
     float* const y = y_RO.mutable_data_ptr<float>();
-    const std::int64_t blocks = (rows + rows_of_a_block - 1) / rows_of_a_block, panels = weight.panels();
-    const std::int64_t work = weight.panel_bytes() * std::min(rows, rows_of_a_block);
+    const std::int64_t blocks = (rows + rows_of_a_block - 1) / rows_of_a_block;
+    const std::int64_t strips = (weight.panels() + kernels.tile_panels - 1) / kernels.tile_panels;
+    const std::int64_t work = weight.panel_bytes() * kernels.tile_panels * std::min(rows, rows_of_a_block);
     at::parallel_for(
-        0, blocks * panels, std::max<std::int64_t>(work_of_a_thread / std::max<std::int64_t>(work, 1), 1),
+        0, blocks * strips, std::max<std::int64_t>(work_of_a_thread / std::max<std::int64_t>(work, 1), 1),
         [&](std::int64_t begin, std::int64_t end) {
-            float sums[most_tile_rows * panel_outputs];
+            float aside[most_tile_rows * most_tile_panels * panel_outputs];  // of the last outputs
             for (std::int64_t unit = begin; unit < end; ++unit) {
-                const std::int64_t panel = unit % panels, first = unit / panels * rows_of_a_block;
-                const std::int64_t output = panel * panel_outputs,
-                                   some = std::min(panel_outputs, out - output);
-                const std::int64_t last = std::min(first + rows_of_a_block, rows);
+                const std::int64_t panel = unit % strips * kernels.tile_panels;
+                const std::int64_t panels = std::min(kernels.tile_panels, weight.panels() - panel);
+                const std::int64_t output = panel * panel_outputs, wide = panels * panel_outputs,
+                                   some = std::min(wide, out - output);
+                const float* const its_bias = added == nullptr ? nullptr : added + output;
+                const std::int64_t first = unit / strips * rows_of_a_block,
+                                   last = std::min(first + rows_of_a_block, rows);
                 for (std::int64_t row = first; row < last; row += kernels.tile_rows) {
                     const std::int64_t together = std::min(kernels.tile_rows, last - row);
-                    tile(input, kernels, weight, row, together, panel, sums);
-                    for (std::int64_t r = 0; r < together; ++r) {
-                        float* const to = y + (row + r) * out + output;
-                        for (std::int64_t o = 0; o < some; ++o)
-                            to[o] =
-                                sums[r * panel_outputs + o] + (added == nullptr ? 0.0F : added[output + o]);
-                    }
+                    float* const place = y + row * out + output;
+                    float* const to = some == wide ? place : aside;
+                    const std::int64_t stride = some == wide ? out : wide;
+                    fill_rows(to, stride, together, its_bias, some);
+                    add_tile(input, kernels, weight, row, together, panel, panels, to, stride);
+                    if (to == aside)
+                        for (std::int64_t r = 0; r < together; ++r)
+                            std::copy_n(aside + r * wide, some, place + r * out);
                 }
             }
         });

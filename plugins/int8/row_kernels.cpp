@@ -193,15 +193,18 @@ void decode(const std::int8_t* from, std::int64_t n, const float* scales, const 
     }
 }
 
-void add_scaled(const std::int32_t* sums, const std::int32_t* weight_sums, std::int32_t less,
-                const float* scales, float factor, float* y) {
+void add_scaled(const GroupSums& c) {
     const F f;
     const I i;
     for (int o = 0; o < outputs; o += lanes) {
-        const auto whole =
-            hn::Sub(hn::LoadU(i, sums + o), hn::Mul(hn::LoadU(i, weight_sums + o), hn::Set(i, less)));
-        const V scale = hn::Mul(hn::LoadU(f, scales + o), hn::Set(f, factor));
-        hn::StoreU(hn::MulAdd(hn::ConvertTo(f, whole), scale, hn::LoadU(f, y + o)), f, y + o);
+        const auto more = hn::Mul(hn::LoadU(i, c.weight_sums + o), hn::Set(i, c.added));
+        const V scale = hn::LoadU(f, c.scales + o);
+        for (std::int64_t r = 0; r < c.rows; ++r) {
+            const auto whole = hn::Sub(hn::LoadU(i, c.sums + r * outputs + o), more);
+            float* const y = c.y + r * c.stride + o;
+            const V factor = hn::Mul(scale, hn::Set(f, c.factors[r]));
+            hn::StoreU(hn::MulAdd(hn::ConvertTo(f, whole), factor, hn::LoadU(f, y)), f, y);
+        }
     }
 }
 

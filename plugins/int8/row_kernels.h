@@ -20,6 +20,18 @@ struct PanelCall {
     float* y;              // [rows, 16]
 };
 
+// Sums of integers of some rows and a panel's group, and what makes floats of them.
+struct GroupSums {
+    const std::int32_t* sums;  // [rows, 16]
+    std::int64_t rows;
+    const std::int32_t* weight_sums;  // [16]
+    std::int32_t added;               // to each x
+    const float* scales;              // [16]
+    const float* factors;             // [rows]: the scales of x
+    float* y;                         // [rows, 16]
+    std::int64_t stride;              // floats from one row of y to the next
+};
+
 struct RowKernels {
     // The largest magnitude of n values; NaN where one is.
     float (*largest)(const float* x, std::int64_t n);
@@ -33,9 +45,8 @@ struct RowKernels {
                          float* to, std::int64_t stride);
     void (*decode_halves)(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets,
                           float* to, std::int64_t stride);
-    // y[o] = factor * scales[o] * (sums[o] - less * weight_sums[o]) + y[o]
-    void (*add_scaled)(const std::int32_t* sums, const std::int32_t* weight_sums, std::int32_t less,
-                       const float* scales, float factor, float* y);
+    // y[r, o] += factors[r] * scales[o] * (sums[r, o] - added * weight_sums[o])
+    void (*add_scaled)(const GroupSums& sums);
 };
 
 const RowKernels& row_kernels();

@@ -4,15 +4,17 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/bitwise_and.h>
+#include <ATen/ops/bitwise_left_shift.h>
 #include <ATen/ops/bitwise_or.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/zeros.h>
 
 #include <switchyard/reference/quantized_weight.h>
 
 namespace switchyard::int8 {
 namespace {
 
-std::int64_t up4(std::int64_t n) { return (n + 3) / 4 * 4; }
+constexpr std::int64_t word_columns = 8;  // of 4 bits in one int32
 
 // [O, ...] with rows of zeros up to whole panels: [panels, 16, ...].
 at::Tensor in_panels(const at::Tensor& x) {
@@ -30,11 +32,11 @@ at::Tensor in_panels(const at::Tensor& x) {
 at::Tensor facts_in_panels(const at::Tensor& x_OG) { return in_panels(x_OG).transpose(1, 2).contiguous(); }
 
 // Sizes, scales and the integers [O, columns], filled up.
-at::Tensor begin(const QuantizedWeight& weight, Panels& made) {
+at::Tensor begin(const QuantizedWeight& weight, std::int64_t multiple, Panels& made) {
     made.out = weight.out();
     made.in = weight.in;
     made.groups = weight.groups();
-    made.columns = up4(weight.in);
+    made.columns = (weight.in + multiple - 1) / multiple * multiple;
     made.group = weight.group == 0 ? made.columns : weight.group;
     made.scales = facts_in_panels(weight.scales);
     if (weight.zero_points.defined()) made.offsets = facts_in_panels(weight.scales * weight.zero_points);
@@ -61,7 +63,7 @@ std::int64_t Panels::bytes() const {
 Panels byte_panels(const QuantizedWeight& weight, std::int64_t step) {
     Panels made;
     made.step = step;
-    const at::Tensor integers_OI = begin(weight, made);
+    const at::Tensor integers_OI = begin(weight, 4, made);
     made.sums = sums_of_weight(integers_OI, made);
     const at::Tensor panels = in_panels(integers_OI);
     made.values = panels.reshape({panels.size(0), panel_outputs, made.columns / step, step})
@@ -73,14 +75,19 @@ Panels byte_panels(const QuantizedWeight& weight, std::int64_t step) {
 Panels weight_panels(const QuantizedWeight& weight) {
     Panels made;
     made.halves = weight.bits() == 4;
-    const at::Tensor panels = in_panels(begin(weight, made)).transpose(1, 2);  // [panels, columns, 16]
+    const std::int64_t multiple = made.halves ? word_columns : 4;
+    const at::Tensor panels =
+        in_panels(begin(weight, multiple, made)).transpose(1, 2);  // [panels, columns, 16]
     if (!made.halves) {
         made.values = panels.contiguous();
         return made;
     }
-    const at::Tensor pairs = panels.reshape({panels.size(0), made.columns / 2, 2, panel_outputs});
-    const at::Tensor low = at::bitwise_and(pairs.select(2, 0), 15), high = pairs.select(2, 1) * 16;
-    made.values = at::bitwise_or(low, high).contiguous();
+    const at::Tensor eight =
+        panels.reshape({panels.size(0), made.columns / word_columns, word_columns, panel_outputs});
+    made.values = at::zeros({panels.size(0), made.columns / word_columns, panel_outputs}, at::kInt);
+    for (std::int64_t column = 0; column < word_columns; ++column)
+        made.values.bitwise_or_(
+            at::bitwise_left_shift(at::bitwise_and(eight.select(2, column).to(at::kInt), 15), 4 * column));
     return made;
 }
 

@@ -3,10 +3,10 @@
 //
 //   bytes    [panels][columns / step][16][step]   int8; `step` columns of an output side by side, as the
 //            processor's integer products take them (byte_kernels.h)
-//   halves   [panels][columns / 2][16]            two values of 4 bits a byte: the even column's in the low
-//            half, both as two's complement
+//   halves   [panels][columns / 8][16]            int32: values of 4 bits, two's complement, of eight columns of
+//            an output, the first one's in the lowest bits
 //
-// A group's columns are filled up to a multiple of 4 with zeros; only the last group, or the whole row where
+// A group's columns are filled up to a multiple of 4, of halves of 8, with zeros; only the last group, or the whole row where
 // that is one, is ever not one already. Outputs are filled up to 16 with zeros.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Panels {
     std::int64_t groups = 0;
     std::int64_t step = 1;   // of bytes
     bool halves = false;     // 4 bits
-    at::Tensor values;       // int8 or uint8
+    at::Tensor values;       // int8 or int32
     at::Tensor scales;       // float32 [panels, groups, 16]
     at::Tensor offsets;      // float32 [panels, groups, 16]: scale * zero point; undefined: none
     at::Tensor sums;         // int32 [panels, groups, 16]: of a group's values; undefined unless asked for

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "row_kernels.h"
 
@@ -85,56 +86,73 @@ void to_uint8(const float* x, std::int64_t n, float scale, std::int32_t added, s
     });
 }
 
-// What one load of a panel holds: 16 outputs of one column, or of two.
+// What one load of a panel holds: 16 outputs of one column, or of eight. use(column, values) for each column.
 struct Bytes {
     static constexpr int columns = 1, bytes = outputs;
-    static HWY_INLINE void of(const std::int8_t* from, int vector, V (&w)[1]) {
-        w[0] = hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(B(), from + vector * lanes)));
+    template <class Use>
+    static HWY_INLINE void each(const std::int8_t* from, int vector, const Use& use) {
+        use(0, hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(B(), from + vector * lanes))));
     }
 };
 struct Halves {
-    static constexpr int columns = 2, bytes = outputs;
-    static HWY_INLINE void of(const std::int8_t* from, int vector, V (&w)[2]) {
-        const auto both = hn::PromoteTo(I(), hn::LoadU(B(), from + vector * lanes));
-        w[0] = hn::ConvertTo(F(), hn::ShiftRight<28>(hn::ShiftLeft<28>(both)));
-        w[1] = hn::ConvertTo(F(), hn::ShiftRight<4>(both));
+    static constexpr int columns = 8, bytes = outputs * 4;
+    template <class Use>
+    static HWY_INLINE void each(const std::int8_t* from, int vector, const Use& use) {
+        const auto all = hn::LoadU(I(), reinterpret_cast<const std::int32_t*>(from) + vector * lanes);
+        each_of(all, use, std::make_integer_sequence<int, columns>());
+    }
+
+private:
+    template <class Use, int... column>
+    static HWY_INLINE void each_of(hn::Vec<I> all, const Use& use, std::integer_sequence<int, column...>) {
+        (use(column, value<column>(all)), ...);
+    }
+    template <int column>
+    static HWY_INLINE V value(hn::Vec<I> all) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+        // A look-up takes the lowest four bits of its index and leaves the others alone.
+        HWY_ALIGN static constexpr float table[outputs] = {0,  1,  2,  3,  4,  5,  6,  7,
+                                                           -8, -7, -6, -5, -4, -3, -2, -1};
+        return V{_mm512_maskz_permutexvar_ps(__mmask16{0xFFFF}, hn::ShiftRight<4 * column>(all).raw,
+                                             hn::Load(F(), table).raw)};
+#else
+        return hn::ConvertTo(F(), hn::ShiftRight<28>(hn::ShiftLeft<28 - 4 * column>(all)));
+#endif
     }
 };
 
-// More sums than one for each output of a single row keep additions from waiting for each other.
+// At least eight sums at a time: fewer would wait for each other, two multiply-adds of a cycle taking four.
 template <class Values, int rows>
 HWY_INLINE void group_sums(const PanelCall& call, const std::int8_t* from, std::int64_t first,
                            std::int64_t last, V (&sums)[rows][vectors]) {
-    constexpr int columns = Values::columns, chains = rows == 1 ? 4 / columns : rows == 2 ? 2 / columns : 1;
+    constexpr int parts = HWY_MAX(8 / (rows * vectors), 1);
+    constexpr int loads = HWY_MAX(parts / Values::columns, 1);
     const F f;
-    V parts[chains * columns][rows][vectors];
-    for (auto& part : parts)
-        for (auto& row : part)
-            for (V& one : row) one = hn::Zero(f);
+    V part[parts][rows][vectors];
+    for (auto& one : part)
+        for (auto& row : one)
+            for (V& value : row) value = hn::Zero(f);
     std::int64_t k = first;
-    const auto add = [&](int chain) HWY_ATTR {
+    const auto add = [&](int load) HWY_ATTR {
         for (int v = 0; v < vectors; ++v) {
-            V w[columns];
-            Values::of(from, v, w);
-            for (int r = 0; r < rows; ++r) {
-                for (int c = 0; c < columns; ++c) {
-                    V& one = parts[chain * columns + (rows <= 2 ? c : 0)][r][v];
-                    one = hn::MulAdd(w[c], hn::Set(f, call.x[r * call.columns + k + c]), one);
+            Values::each(from, v, [&](int column, V w) HWY_ATTR {
+                for (int r = 0; r < rows; ++r) {
+                    V& one = part[(load * Values::columns + column) % parts][r][v];
+                    one = hn::MulAdd(w, hn::Set(f, call.x[r * call.columns + k + column]), one);
                 }
-            }
+            });
         }
         from += Values::bytes;
-        k += columns;
+        k += Values::columns;
     };
-    while (k + chains * columns <= last) {
-        for (int chain = 0; chain < chains; ++chain) add(chain);
+    while (k + loads * Values::columns <= last) {
+        for (int load = 0; load < loads; ++load) add(load);
     }
     while (k < last) add(0);
-    constexpr int used = rows <= 2 ? chains * columns : 1;
     for (int r = 0; r < rows; ++r) {
         for (int v = 0; v < vectors; ++v) {
-            sums[r][v] = parts[0][r][v];
-            for (int p = 1; p < used; ++p) sums[r][v] = hn::Add(sums[r][v], parts[p][r][v]);
+            sums[r][v] = part[0][r][v];
+            for (int p = 1; p < parts; ++p) sums[r][v] = hn::Add(sums[r][v], part[p][r][v]);
         }
     }
 }
@@ -177,18 +195,15 @@ template <class Values>
 void decode(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets, float* to,
             std::int64_t stride) {
     const F f;
-    constexpr int columns = Values::columns;
     float values[outputs];
-    for (std::int64_t k = 0; k < n; k += columns, from += Values::bytes) {
+    for (std::int64_t k = 0; k < n; k += Values::columns, from += Values::bytes) {
         for (int v = 0; v < vectors; ++v) {
-            V w[columns];
-            Values::of(from, v, w);
             const V scale = hn::LoadU(f, scales + v * lanes);
             const V offset = offsets == nullptr ? hn::Zero(f) : hn::LoadU(f, offsets + v * lanes);
-            for (int c = 0; c < columns; ++c) {
-                hn::StoreU(hn::MulSub(w[c], scale, offset), f, values);
-                for (int o = 0; o < lanes; ++o) to[(v * lanes + o) * stride + k + c] = values[o];
-            }
+            Values::each(from, v, [&](int column, V w) HWY_ATTR {
+                hn::StoreU(hn::MulSub(w, scale, offset), f, values);
+                for (int o = 0; o < lanes; ++o) to[(v * lanes + o) * stride + k + column] = values[o];
+            });
         }
     }
 }

@@ -47,19 +47,20 @@ TEST_CASE("bytes of a panel stand by column, `step` of an output side by side") 
     }
 }
 
-TEST_CASE("halves of a panel are two columns of an output, both with their signs") {
+TEST_CASE("halves of a panel are eight columns of an output, each with its sign") {
     const auto weight = reference::quantized(at::randn({5, 23}), {4, 16});
     const at::Tensor integers = reference::unpacked(weight);
     const auto panels = int8::weight_panels(weight);
     CHECK(panels.halves);
     CHECK(panels.offsets_of(0, 0) == nullptr);
     CHECK(panels.panel_bytes() == 12 * 16);
+    CHECK(panels.columns == 24);
     bool same = true;
     for (std::int64_t o = 0; o < 16; ++o) {
-        for (std::int64_t k = 0; k < panels.columns; k += 2) {
-            const auto byte = static_cast<int>(panels.panel(0)[k / 2 * 16 + o]);
-            const int low = ((byte & 15) ^ 8) - 8, high = byte >> 4;
-            same = same && low == value(integers, o, k) && high == value(integers, o, k + 1);
+        for (std::int64_t k = 0; k < panels.columns; ++k) {
+            const auto word = static_cast<std::uint32_t>(panels.values[0][k / 8][o].item<std::int64_t>());
+            const auto bits = static_cast<int>(word >> (4 * (k % 8)) & 15U);
+            same = same && (bits ^ 8) - 8 == value(integers, o, k);
         }
     }
     CHECK(same);

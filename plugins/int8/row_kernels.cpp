@@ -10,6 +10,9 @@
 #include <limits>
 #include <utility>
 
+#include <switchyard/sdk/cpu/float_rows-inl.h>
+#include <switchyard/sdk/cpu/panels-inl.h>
+
 #include "row_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -195,14 +198,12 @@ template <class Values>
 void decode(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets, float* to,
             std::int64_t stride) {
     const F f;
-    float values[outputs];
-    for (std::int64_t k = 0; k < n; k += Values::columns, from += Values::bytes) {
-        for (int v = 0; v < vectors; ++v) {
-            const V scale = hn::LoadU(f, scales + v * lanes);
-            const V offset = offsets == nullptr ? hn::Zero(f) : hn::LoadU(f, offsets + v * lanes);
-            Values::each(from, v, [&](int column, V w) HWY_ATTR {
-                hn::StoreU(hn::MulSub(w, scale, offset), f, values);
-                for (int o = 0; o < lanes; ++o) to[(v * lanes + o) * stride + k + column] = values[o];
+    for (int v = 0; v < vectors; ++v) {
+        const V scale = hn::LoadU(f, scales + v * lanes);
+        const V offset = offsets == nullptr ? hn::Zero(f) : hn::LoadU(f, offsets + v * lanes);
+        for (std::int64_t k = 0; k < n; k += Values::columns) {
+            Values::each(from + k / Values::columns * Values::bytes, v, [&](int column, V w) HWY_ATTR {
+                hn::StoreU(hn::MulSub(w, scale, offset), f, to + (k + column) * stride + v * lanes);
             });
         }
     }
@@ -230,17 +231,29 @@ RowKernels kernels() {
             panel<Halves>, decode<Bytes>, decode<Halves>, add_scaled};
 }
 
+inline PanelFunctions panels() { return switchyard::HWY_NAMESPACE::panel_functions(); }
+inline RowFunctions rows() { return switchyard::HWY_NAMESPACE::row_functions(); }
+
 }  // namespace switchyard::int8::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include <switchyard/sdk/cpu/tile_product.h>
+
 namespace switchyard::int8 {
 
 HWY_EXPORT(kernels);
+HWY_EXPORT(panels);
+HWY_EXPORT(rows);
 
 const RowKernels& row_kernels() {
     static const RowKernels chosen = HWY_DYNAMIC_DISPATCH(kernels)();
+    return chosen;
+}
+
+const tiles::Functions& tile_functions() {
+    static const tiles::Functions chosen{HWY_DYNAMIC_DISPATCH(panels)(), HWY_DYNAMIC_DISPATCH(rows)()};
     return chosen;
 }
 

@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+namespace switchyard::tiles {
+struct Functions;
+}
+
 namespace switchyard::int8 {
 
 inline constexpr std::int64_t most_float_rows = 4;
@@ -40,7 +44,7 @@ struct RowKernels {
     void (*to_uint8)(const float* x, std::int64_t n, float scale, std::int32_t added, std::uint8_t* to);
     void (*bytes)(const PanelCall& call);   // a panel of bytes with a step of 1
     void (*halves)(const PanelCall& call);  // of values of 4 bits
-    // 16 values each of `n` columns, times their scales less their offsets: to[o * stride + k].
+    // 16 values each of `n` columns, times their scales less their offsets: to[k * stride + o].
     void (*decode_bytes)(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets,
                          float* to, std::int64_t stride);
     void (*decode_halves)(const std::int8_t* from, std::int64_t n, const float* scales, const float* offsets,
@@ -50,5 +54,7 @@ struct RowKernels {
 };
 
 const RowKernels& row_kernels();
+// For products in tiles (<switchyard/sdk/cpu/tile_product.h>).
+const tiles::Functions& tile_functions();
 
 }  // namespace switchyard::int8

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
+
+#include <switchyard/sdk/cpu/tile_product.h>
 
 #include "row_kernels.h"
 
@@ -17,16 +19,8 @@ namespace {
 
 constexpr std::int64_t most_streamed_rows = 16;
 constexpr std::int64_t bytes_of_a_thread = 16384;  // bytes of a weight
-// Outputs that are decoded together: what LibTorch multiplies with must be some work for all threads.
+// Outputs that are decoded together: the product with them must be some work for all threads.
 constexpr std::int64_t decoded_panels = 48;
-
-bool multiplies_bfloat16() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-    return false;
-#endif
-}
 
 float sum_of(const float* x, std::int64_t count) {
     constexpr std::int64_t lanes = 8;
@@ -89,38 +83,51 @@ void streamed_product(const at::Tensor& x_RI, const Panels& weight, const float*
     });
 }
 
-// The outputs of some panels, float32 [outputs, columns].
+// The outputs of some panels, float32 [columns, outputs].
 at::Tensor decoded(const Panels& weight, std::int64_t first, std::int64_t last) {
-    at::Tensor made =
-        at::empty({(last - first) * panel_outputs, weight.columns}, at::TensorOptions(at::kFloat));
+    const std::int64_t outputs = (last - first) * panel_outputs;
+    at::Tensor made = at::empty({weight.columns, outputs}, at::TensorOptions(at::kFloat));
+    float* const values = made.mutable_data_ptr<float>();
     const auto decode = weight.halves ? row_kernels().decode_halves : row_kernels().decode_bytes;
     at::parallel_for(first, last, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t panel = begin; panel < end; ++panel) {
-            float* const to =
-                made.mutable_data_ptr<float>() + (panel - first) * panel_outputs * weight.columns;
             for (std::int64_t g = 0; g < weight.groups; ++g) {
                 const std::int64_t k = g * weight.group, n = std::min(weight.group, weight.columns - k);
                 decode(weight.panel(panel) + k * panel_outputs / (weight.halves ? 2 : 1), n,
-                       weight.scales_of(panel, g), weight.offsets_of(panel, g), to + k, weight.columns);
+                       weight.scales_of(panel, g), weight.offsets_of(panel, g),
+                       values + k * outputs + (panel - first) * panel_outputs, outputs);
             }
         }
     });
     return made;
 }
 
+// Some outputs of y = x part + bias.
+void multiply(const at::Tensor& x_RI, const at::Tensor& part_IO, const at::Tensor& bias_O, at::Tensor y_RO) {
+    const std::int64_t rows = x_RI.size(0), in = x_RI.size(1), outputs = y_RO.size(1);
+    if (x_RI.scalar_type() == at::kFloat && tiles::pays(at::kFloat, rows, in, outputs)) {
+        tiles::multiply<float>(tile_functions(), {x_RI.const_data_ptr<float>(), rows, in, in},
+                               {part_IO.const_data_ptr<float>(), in, outputs, part_IO.stride(0)}, false,
+                               {y_RO.mutable_data_ptr<float>(), rows, outputs, y_RO.stride(0)},
+                               bias_O.defined() ? bias_O.const_data_ptr<float>() : nullptr);
+        return;
+    }
+    const at::Tensor part = part_IO.narrow(0, 0, in).narrow(1, 0, outputs).to(x_RI.scalar_type());
+    y_RO.copy_(bias_O.defined() ? at::addmm(bias_O, x_RI, part) : at::mm(x_RI, part));
+}
+
 at::Tensor decoded_product(const at::Tensor& x_RI, const Panels& weight, const at::Tensor& bias_O) {
-    const bool low = x_RI.scalar_type() == at::kBFloat16 && multiplies_bfloat16();
+    const bool low = x_RI.scalar_type() == at::kBFloat16 && tiles::multiplies_bfloat16();
     const auto type = low ? at::kBFloat16 : at::kFloat;
-    const at::Tensor x = x_RI.to(type);
+    const at::Tensor x = x_RI.to(type).contiguous();
+    const at::Tensor bias = bias_O.defined() ? bias_O.to(type).contiguous() : bias_O;
     at::Tensor y_RO = at::empty({x.size(0), weight.out}, x.options());
     const std::int64_t panels = weight.panels();
     for (std::int64_t first = 0; first < panels; first += decoded_panels) {
         const std::int64_t last = std::min(first + decoded_panels, panels), output = first * panel_outputs;
         const std::int64_t some = std::min(last * panel_outputs, weight.out) - output;
-        const at::Tensor part =
-            decoded(weight, first, last).narrow(0, 0, some).narrow(1, 0, weight.in).to(type);
-        const at::Tensor bias = bias_O.defined() ? bias_O.narrow(0, output, some).to(type) : bias_O;
-        y_RO.narrow(1, output, some).copy_(bias.defined() ? at::linear(x, part, bias) : at::mm(x, part.t()));
+        multiply(x, decoded(weight, first, last), bias.defined() ? bias.narrow(0, output, some) : bias,
+                 y_RO.narrow(1, output, some));
     }
     return y_RO;
 }

@@ -52,6 +52,31 @@ TEST_CASE("a plan shows every slot with what was chosen, how, and why nothing el
     CHECK_THAT(verbose.out, contains("backend: torch, from configs/demo.toml:"));
 }
 
+TEST_CASE("of a quantized run, a head that is the embedding table has 8 bits where layers have 4") {
+    const auto chosen = [](const std::string& method) {
+        const auto json = plan({"--set", "task.kind=causal_lm", "--set", "run.phases=[\"eval\"]", "--set",
+                                "quantization.method=" + method, "--set", "linear.backend=" + method, "--set",
+                                "quantization.skip_backend=[\"naive\"]"},
+                               "configs/presets/mini-gpt.toml");
+        std::map<std::string, std::string> found;
+        for (const auto& slot : json.at("slots")) {
+            const auto name = slot.at("slot").get<std::string>();
+            if (name == "linear.lm_head" || name == "linear.feed_forward.in")
+                found[name] = slot.at("chosen").at("plugin").get<std::string>() + "/" +
+                              slot.at("chosen").at("component").get<std::string>();
+        }
+        return found;
+    };
+    using Chosen = std::map<std::string, std::string>;
+    CHECK(chosen("weight_int4") ==
+          Chosen{{"linear.feed_forward.in", "int8/weight_int4"}, {"linear.lm_head", "int8/weight_int8"}});
+    CHECK(chosen("weight_int8") ==
+          Chosen{{"linear.feed_forward.in", "int8/weight_int8"}, {"linear.lm_head", "int8/weight_int8"}});
+    // No calibration finds a scale for it.
+    CHECK(chosen("static") ==
+          Chosen{{"linear.feed_forward.in", "int8/static"}, {"linear.lm_head", "naive/naive"}});
+}
+
 TEST_CASE("a plan has a JSON form with every key of the contract") {
     const auto json = plan();
     CHECK(schema_faults("plan.json", json) == no_faults);

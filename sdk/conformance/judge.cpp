@@ -255,7 +255,8 @@ private:
                             factor(2.0, request_.dtype),
                             {},
                             operation_.output_roundoff,
-                            operation_.exact ? 0.0 : facts_.accuracy_bound},
+                            operation_.exact ? 0.0 : facts_.accuracy_bound,
+                            operation_.natural_outputs},
                            "wrong_output");
         }
         if (found.gradients.empty()) return;

@@ -112,6 +112,15 @@ at::Tensor make_gradient(const LinearSpec& spec, const VerifyOptions& options, c
                  variation.strided ? spec.gradient : Placement::dense, surroundings(variation));
 }
 
+// The root mean square of sums of random signs of x_k w_k.
+double natural_outputs(const at::Tensor& x_RI, const at::Tensor& weight_OI) {
+    const auto squares = [](const at::Tensor& t) {
+        return t.detach().to(at::kDouble).nan_to_num(0.0, 0.0, 0.0).square();
+    };
+    const at::Tensor sums = squares(x_RI).mm(squares(weight_OI).t());
+    return sums.numel() == 0 ? 0.0 : std::sqrt(sums.mean().item<double>());
+}
+
 Operation make_operation(const LinearSpec& spec, const VerifyOptions& options, const Variation& variation) {
     const std::uint64_t seed = seed_of(name_of(spec), options.seed, variation.draw);
     Operation operation;
@@ -124,6 +133,7 @@ Operation make_operation(const LinearSpec& spec, const VerifyOptions& options, c
     operation.grad_outputs.resize(operation.output_names.size());
     operation.output_roundoff = sum_roundoff(spec.dtype, spec.in);
     operation.gradient_roundoff = sum_roundoff(spec.dtype, std::max(spec.rows, spec.out));
+    operation.natural_outputs = natural_outputs(operation.inputs[0], operation.inputs[1]);
     operation.executions = static_cast<int>(operation.output_names.size());
     const auto calls =
         std::make_shared<LinearCalls>(spec, operation.inputs, operation.grad_outputs[0], variation);

@@ -4,7 +4,9 @@
 #include <set>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
 
+#include <switchyard/conformance/tolerance.h>
 #include <switchyard/interfaces/activation.h>
 #include <switchyard/reference/activation.h>
 
@@ -82,4 +84,21 @@ TEST_CASE("what is twice as far off as allowed is a fault at once") {
     CHECK(draws.size() == 1);
     CHECK(report.failed == 1);
     CHECK(report.worst_ratio > 1.5);
+}
+
+TEST_CASE("what rounds its operands is held to the size of the terms where these cancel by chance") {
+    using conformance::Judgement;
+    const auto kind = [&](std::int64_t values, double error, double size) {
+        const at::Tensor oracle = at::full({values}, 0.01, at::kDouble);
+        return conformance::judge(oracle + error,
+                                  {.oracle = oracle, .reduced_bound = 0.02, .reduced_size = size})
+            .kind;
+    };
+    CHECK(kind(10000, 1.9e-4, 0.0) == Judgement::Kind::fine);
+    CHECK(kind(10000, 2.1e-4, 0.0) == Judgement::Kind::too_far);
+    CHECK(kind(10000, 0.019, 1.0) == Judgement::Kind::fine);
+    CHECK(kind(10000, 0.021, 1.0) == Judgement::Kind::too_far);
+    // A single error may be three times as large as those of many are.
+    CHECK(kind(1, 0.059, 1.0) == Judgement::Kind::fine);
+    CHECK(kind(1, 0.061, 1.0) == Judgement::Kind::too_far);
 }

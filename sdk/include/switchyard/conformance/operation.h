@@ -37,6 +37,9 @@ struct Operation {
     bool judged =
         true;  // false: values depend on a library's generator; only shapes, claims and `inspect` count
 
+    // Root mean square that the outputs have where their terms do not cancel by chance; 0: their own. What a
+    // component of Accuracy::reduced rounds away is a share of that.
+    double natural_outputs = 0.0;
     bool exact = false;  // also of a component that is Accuracy::reduced: its bound is of other cases
 
     int executions = 0;  // how often `forward` makes executed() be called; 0: at least once

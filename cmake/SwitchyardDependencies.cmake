@@ -42,6 +42,8 @@ switchyard_system_library(pcre2 HEADER pcre2.h LIBRARIES pcre2-8 PACKAGE libpcre
 switchyard_system_library(sentencepiece HEADER sentencepiece_processor.h LIBRARIES sentencepiece sentencepiece_train PACKAGE libsentencepiece-dev)
 switchyard_system_library(boost_iostreams HEADER boost/iostreams/filtering_stream.hpp LIBRARIES boost_iostreams
   PACKAGE libboost-iostreams-dev)
+# Declarations alone, which c10d's headers include: LibTorch has Gloo inside, Debian's library is not linked.
+switchyard_system_library(gloo_headers HEADER gloo/algorithm.h DEFINITIONS USE_C10D_GLOO PACKAGE libgloo-dev)
 switchyard_system_library(highway HEADER hwy/highway.h LIBRARIES hwy DEFINITIONS HWY_SHARED_DEFINE PACKAGE libhwy-dev)
 # LibTorch ships a newer fmt than the one that the system's spdlog is built on: a target that links this one must not
 # see LibTorch's headers (switchyard_library checks it).

@@ -27,7 +27,7 @@ const Names for_loader = with(for_machine, {"machine"});
 const Names for_resolver = with(for_loader, {"loader"});
 const Names for_runtime = with(for_resolver, {"resolver", "reference"});
 const Names for_model = with(for_runtime, {"runtime"});
-const Names for_train = with(for_model, {"gguf", "model", "data", "score"});
+const Names for_train = with(for_model, {"gguf", "model", "data", "score", "distributed"});
 const Names for_bench = with(for_model, {"sdk", "conformance"});
 const Names for_compare = with(for_train, {"train", "infer", "bench", "report"});
 
@@ -50,6 +50,7 @@ const std::map<std::string, Names> may_use = {
     {"model", with(for_model, {"gguf"})},
     {"data", with(for_model, {"gguf"})},
     {"score", {"base"}},
+    {"distributed", for_loader},
     {"train", for_train},
     {"infer", for_train},
     {"quantize", with(for_runtime, {"runtime", "model"})},
@@ -76,6 +77,9 @@ const std::vector<Confined>& confined_headers() {
          "a contract header includes <ATen/core/Tensor.h> and nothing more of ATen"},
         {std::regex("(arrow|parquet)/.*"), std::regex("core/workbench/data/parquet/arrow_table\\.cpp"),
          "Arrow is optional and 60 MB; only the library that reads Parquet has it"},
+        {std::regex("torch/csrc/distributed/.*"),
+         std::regex("core/workbench/distributed/(c10d|nccl_group)\\.cpp"),
+         "c10d's headers cost 10 s in every source; use core/workbench/distributed/group.h"},
         {std::regex("catch2/.*"), std::regex("tests/.*"), "only tests use Catch2"},
     };
     return list;

@@ -10,6 +10,7 @@
 
 #include "core/kernel/config/cache_config.h"
 #include "core/kernel/config/data_config.h"
+#include "core/kernel/config/distributed_config.h"
 #include "core/kernel/config/group_config.h"
 #include "core/kernel/config/layer_rule.h"
 #include "core/kernel/config/lora_config.h"
@@ -33,6 +34,7 @@ struct Config {
     TaskConfig task;
     DataConfig data;
     TrainConfig train;
+    DistributedConfig distributed;
     LoraConfig lora;
     QuantizationConfig quantization;
     LogConfig log;

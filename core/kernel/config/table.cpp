@@ -281,6 +281,7 @@ std::vector<Section> make_sections() {
         task_section(),
         data_section(),
         train_section(),
+        distributed_section(),
         lora_section(),
         quantization_section(),
         log_section(),

@@ -193,6 +193,36 @@ Section train_section() {
     return rows.section;
 }
 
+Section distributed_section() {
+    Rows<&Config::distributed> rows{
+        {"distributed",
+         "How the processes of one training, its ranks, work together (docs/distributed.md).",
+         {}}};
+    using D = DistributedConfig;
+    rows.add<&D::backend>(
+        "backend", "who sums up gradients over the ranks; auto: nccl where run.device is cuda, else gloo",
+        {.choices = {"auto", "gloo", "nccl"}}, {.also = "process_group_backend dist_backend"});
+    rows.add<&D::timeout>(
+        "timeout", "seconds that a rank waits for the others in a step before it ends, naming who is missing",
+        {.min = 0, .max = 86400, .above_min = true}, {.also = "ddp_timeout timeout_seconds"});
+    rows.add<&D::interface>("interface",
+                            "network interface that ranks talk over, such as eth0; empty: that of the host's "
+                            "name, or the loopback where all ranks are on this machine",
+                            {}, {.also = "GLOO_SOCKET_IFNAME NCCL_SOCKET_IFNAME network_interface"});
+    rows.add<&D::lr_scaling>("lr_scaling",
+                             "learning rate with several ranks, whose batches are one: as it stands there, "
+                             "times the number of ranks, or times its square root",
+                             {}, {.also = "scale_lr lr_scale"});
+    rows.add<&D::bucket_mb>(
+        "bucket_mb", "megabytes of gradients that are summed up at once, while backward makes the next",
+        {.min = 0, .max = 65536, .above_min = true}, {.also = "bucket_cap_mb"});
+    rows.add<&D::compression>("compression",
+                              "what gradients are rounded to on their way between ranks; none: they travel "
+                              "as they are",
+                              {}, {.also = "gradient_compression comm_hook"});
+    return rows.section;
+}
+
 Section lora_section() {
     Rows<&Config::lora> rows{
         {"lora", "Adapters of low rank beside linear layers of a model that is not trained itself.", {}}};

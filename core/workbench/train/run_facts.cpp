@@ -19,11 +19,13 @@ namespace {
 using base::Json;
 
 // Keys that change what is written down, or where things are, and no number that is learnt.
-constexpr std::array<std::string_view, 25> without_effect{
+constexpr std::array<std::string_view, 27> without_effect{
     "cache.dtype",
     "cache.kind",
     "cache.page_size",
     "cache.step_tokens",
+    "distributed.interface",
+    "distributed.timeout",
     "log.command",
     "log.end_seconds",
     "plugins.disabled",

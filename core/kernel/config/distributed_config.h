@@ -1,0 +1,46 @@
+// [distributed]: how the processes of one training, its ranks, work together. Which process is which rank is
+// no part of the configuration: whoever starts them says so in the environment
+// (core/workbench/distributed/environment.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <switchyard/interfaces/types.h>
+
+namespace switchyard::config {
+
+// Whose collective operations sum up and hand round tensors.
+enum class Collectives : std::uint8_t { gloo, nccl };
+
+// What becomes of the learning rate where more ranks make a step's batch larger: nothing; that many times as
+// high (Goyal et al. 2017, arXiv:1706.02677); or by the square root of that (Krizhevsky 2014,
+// arXiv:1404.5997; usual for Adam).
+enum class LrScaling : std::uint8_t { none, linear, square_root };
+
+// In what gradients travel from rank to rank.
+enum class Compression : std::uint8_t { none, bfloat16 };
+
+struct DistributedConfig {
+    std::optional<Collectives> backend;  // empty: nccl where the model is on a GPU, else gloo
+    double timeout = 30.0;               // seconds that a rank waits for the others in a step
+    std::string interface;               // of the network; empty: that of the host's name
+    LrScaling lr_scaling = LrScaling::none;
+    double bucket_mb = 25.0;  // of gradients that are summed up at once
+    Compression compression = Compression::none;
+    bool operator==(const DistributedConfig&) const = default;
+};
+
+}  // namespace switchyard::config
+
+namespace switchyard {
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::Collectives>{"gloo", "nccl"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::LrScaling>{"none", "linear", "sqrt"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::Compression>{"none", "bfloat16"};
+}  // namespace switchyard

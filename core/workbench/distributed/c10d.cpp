@@ -1,0 +1,330 @@
+#include "core/workbench/distributed/c10d.h"
+
+#include <net/if.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <c10/util/Logging.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/joined.h"
+#include "core/workbench/distributed/nccl_library.h"
+
+namespace switchyard::distributed {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr std::size_t mebibyte = 1024 * 1024;
+constexpr std::size_t first_bucket_bytes = mebibyte;  // so that the first sum begins early
+
+Milliseconds milliseconds(double seconds) {
+    return Milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * 1000.0)));
+}
+
+// Without where in LibTorch it was thrown.
+std::string first_line(const std::exception& error) {
+    const auto* const ours = dynamic_cast<const c10::Error*>(&error);
+    const std::string text = ours != nullptr ? ours->what_without_backtrace() : error.what();
+    return text.substr(0, text.find('\n'));
+}
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+class C10dStore final : public Store {
+public:
+    explicit C10dStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
+
+    void set(const std::string& key, const std::string& value) override {
+        asked([&] { store_->set(key, bytes_of(value)); });
+    }
+    std::optional<std::string> get(const std::string& key) override {
+        std::optional<std::string> found;
+        asked([&] {
+            if (!store_->check({key})) return;
+            const auto bytes = store_->get(key);
+            found.emplace(bytes.begin(), bytes.end());
+        });
+        return found;
+    }
+    std::int64_t add(const std::string& key, std::int64_t amount) override {
+        std::int64_t sum = 0;
+        asked([&] { sum = store_->add(key, amount); });
+        return sum;
+    }
+    bool wait(const std::vector<std::string>& keys, double seconds) override {
+        if (keys.empty()) return true;
+        bool there = false;
+        asked([&] { there = store_->check(keys); });
+        if (there || seconds <= 0.0) return there;
+        try {
+            store_->wait(keys, milliseconds(seconds));
+            return true;
+        } catch (const std::exception&) {
+            asked([&] { there = store_->check(keys); });  // throws if it is not only late
+            return there;
+        }
+    }
+    const c10::intrusive_ptr<c10d::Store>& c10d() const { return store_; }
+
+private:
+    template <class Question>
+    static void asked(const Question& question) {
+        try {
+            question();
+        } catch (const std::exception& error) {
+            throw StoreGone(first_line(error));
+        }
+    }
+
+    c10::intrusive_ptr<c10d::Store> store_;
+};
+
+// What a sum of a bucket over the ranks is: c10d's own hooks make means.
+class SumBucket final : public c10d::CommHookInterface {
+public:
+    SumBucket(c10::intrusive_ptr<c10d::ProcessGroup> group, bool as_bfloat16)
+        : group_(std::move(group)), as_bfloat16_(as_bfloat16) {}
+
+    c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+        const auto gradients = bucket.getBuffer();
+        const bool rounds = as_bfloat16_ && gradients.element_size() > 2;
+        std::vector<at::Tensor> sent{rounds ? gradients.to(at::kBFloat16) : gradients};
+        auto sum = group_->allreduce(sent)->getFuture();
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            sums_.push_back(sum);
+        }
+        if (!rounds) return sum;
+        return sum->then(
+            [gradients](c10::ivalue::Future& done) {
+                gradients.copy_(c10d::detail::parseCppCommHookResult(done.value()));
+                return c10::IValue(gradients);
+            },
+            c10::TensorType::get());
+    }
+    at::Tensor parseHookResult(const c10::IValue& result) override {
+        return c10d::detail::parseCppCommHookResult(result);
+    }
+
+    void forget() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        sums_.clear();
+    }
+    bool failed() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return std::ranges::any_of(sums_, [](const auto& sum) { return sum->hasError(); });
+    }
+
+private:
+    c10::intrusive_ptr<c10d::ProcessGroup> group_;
+    bool as_bfloat16_;
+    mutable std::mutex mutex_;
+    std::vector<c10::intrusive_ptr<c10::ivalue::Future>> sums_;  // of this step
+};
+
+// Buckets stay as they are made here: made anew by the order in which gradients were seen to come, as PyTorch
+// does after the first step, they would be others after a resumption, and sums of three ranks round elsewhere
+// then.
+class ReducerSum final : public GradientSum {
+public:
+    ReducerSum(std::vector<SummedParameter> parameters, c10::intrusive_ptr<c10d::ProcessGroup> group,
+               const SumOptions& options)
+        : parameters_(std::move(parameters)) {
+        std::vector<at::Tensor> values, reversed;
+        std::vector<std::int64_t> places;
+        std::unordered_map<std::size_t, std::string> names;
+        for (std::size_t i = 0; i < parameters_.size(); ++i) {
+            values.push_back(parameters_[i].value);
+            names[i] = parameters_[i].name;
+            reversed.push_back(parameters_[parameters_.size() - 1 - i].value);
+            places.push_back(static_cast<std::int64_t>(parameters_.size() - 1 - i));
+        }
+        const auto most = std::max<std::size_t>(1, static_cast<std::size_t>(options.bucket_mb * mebibyte));
+        const std::vector<bool> sparse(values.size(), false);
+        const auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
+            reversed, {std::min(first_bucket_bytes, most), most}, sparse, places);
+        auto hook = std::make_unique<SumBucket>(group, options.as_bfloat16);
+        hook_ = hook.get();
+        reducer_.emplace(std::move(values), buckets, std::move(group), sparse,
+                         static_cast<std::int64_t>(most), false, true, std::move(names),
+                         static_cast<std::int64_t>(first_bucket_bytes), false, false,
+                         std::vector<std::int64_t>{});
+        reducer_->register_comm_hook(std::move(hook));
+    }
+    ~ReducerSum() override { reducer_->remove_autograd_hooks(); }
+
+    void begin() override {
+        hook_->forget();
+        reducer_->prepare_for_forward();
+        reducer_->prepare_for_backward({});
+    }
+    void end() override {
+        std::vector<std::string> without;
+        for (const auto& parameter : parameters_)
+            if (!parameter.value.grad().defined()) without.push_back(parameter.name);
+        if (!without.empty())
+            throw std::runtime_error("ranks cannot sum up gradients: backward made none of " +
+                                     base::joined(without) +
+                                     ", which the task does not use; freeze it with [[group]] frozen = true");
+        reducer_->check_finalized();
+    }
+    bool failed() const override { return hook_->failed(); }
+
+private:
+    std::vector<SummedParameter> parameters_;
+    SumBucket* hook_ = nullptr;
+    std::optional<c10d::Reducer> reducer_;
+};
+
+class C10dGroup final : public Group {
+public:
+    C10dGroup(std::shared_ptr<Store> store, c10::intrusive_ptr<c10d::ProcessGroup> group)
+        : store_(std::move(store)), group_(std::move(group)) {}
+
+    Place place() const override { return {group_->getRank(), group_->getSize()}; }
+    Store& store() override { return *store_; }
+
+    void sum(at::Tensor& tensor) override {
+        std::vector<at::Tensor> tensors{tensor};
+        together([&] { group_->allreduce(tensors)->wait(); });
+    }
+    void broadcast(at::Tensor& tensor, std::int64_t from) override {
+        std::vector<at::Tensor> tensors{tensor};
+        c10d::BroadcastOptions options;
+        options.rootRank = from;
+        together([&] { group_->broadcast(tensors, options)->wait(); });
+    }
+    std::vector<at::Tensor> gather(const at::Tensor& tensor) override {
+        std::vector<at::Tensor> given{tensor.contiguous()};
+        std::vector<std::vector<at::Tensor>> all(1);
+        for (int rank = 0; rank < group_->getSize(); ++rank) all[0].push_back(at::empty_like(given[0]));
+        together([&] { group_->allgather(all, given)->wait(); });
+        return all[0];
+    }
+    std::unique_ptr<GradientSum> sum_gradients(const std::vector<SummedParameter>& parameters,
+                                               const SumOptions& options) override {
+        return std::make_unique<ReducerSum>(parameters, group_, options);
+    }
+
+private:
+    template <class Operation>
+    static void together(const Operation& operation) {
+        try {
+            operation();
+        } catch (const std::exception& error) {
+            throw RankLost(first_line(error));
+        }
+    }
+
+    std::shared_ptr<Store> store_;
+    c10::intrusive_ptr<c10d::ProcessGroup> group_;
+};
+
+bool is_loopback(const std::string& address) {
+    return address.starts_with("127.") || address == "localhost" || address == "::1";
+}
+
+// An interface of this machine, or why there is none.
+std::string interface_problem(const std::string& name) {
+    if (name.empty() || ::if_nametoindex(name.c_str()) != 0) return "";
+    std::vector<std::string> known;
+    if (auto* const all = ::if_nameindex()) {
+        for (const auto* one = all; one->if_index != 0; ++one) known.emplace_back(one->if_name);
+        ::if_freenameindex(all);
+    }
+    return "distributed.interface: there is no network interface \"" + name + "\" here; expected one of " +
+           base::joined(known);
+}
+
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                            const RankEnvironment& environment,
+                                            const config::DistributedConfig& config) {
+    using Gloo = c10d::ProcessGroupGloo;
+    auto options = Gloo::Options::create(milliseconds(config.timeout));
+    options->devices.push_back(!config.interface.empty() ? Gloo::createDeviceForInterface(config.interface)
+                               : is_loopback(environment.address) ? Gloo::createDeviceForHostname("127.0.0.1")
+                                                                  : Gloo::createDefaultDevice());
+    return c10::make_intrusive<Gloo>(store, static_cast<int>(environment.rank),
+                                     static_cast<int>(environment.world_size), options);
+}
+
+std::string socket_text(const RankEnvironment& environment) {
+    return environment.address + ":" + std::to_string(environment.port);
+}
+
+}  // namespace
+
+std::shared_ptr<Store> connect_store(const RankEnvironment& environment, double timeout_seconds) {
+    FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // where it matters, an error of ours says it
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<std::uint16_t>(environment.port);
+    options.isServer = environment.rank == 0 && !environment.has_server;
+    options.waitWorkers = false;
+    options.timeout = milliseconds(timeout_seconds);
+    if (options.isServer && environment.listening >= 0) options.masterListenFd = environment.listening;
+    try {
+        auto store = c10::make_intrusive<c10d::TCPStore>(environment.address, options);
+        return std::make_shared<C10dStore>(c10::make_intrusive<c10d::PrefixStore>(
+            "switchyard/" + std::to_string(environment.attempt), std::move(store)));
+    } catch (const std::exception& error) {
+        const auto why = first_line(error);
+        if (why.find("EADDRINUSE") != std::string::npos)
+            throw base::InputError(
+                "error: MASTER_PORT: port " + std::to_string(environment.port) +
+                " of this machine is in use, so that rank 0 cannot be reached there: expected a "
+                "free one, and one process with rank 0");
+        if (options.isServer)
+            throw base::InputError("error: rank 0 cannot serve the others at " + socket_text(environment) +
+                                   ": " + why);
+        throw base::InputError("error: rank " + std::to_string(environment.rank) + " of " +
+                               std::to_string(environment.world_size) + " cannot reach rank 0 at " +
+                               socket_text(environment) + " (MASTER_ADDR, MASTER_PORT) within " +
+                               std::to_string(static_cast<std::int64_t>(timeout_seconds)) + " s: " + why);
+    }
+}
+
+std::unique_ptr<Group> join_group(const std::shared_ptr<Store>& store, const RankEnvironment& environment,
+                                  config::Collectives backend, const config::DistributedConfig& config) {
+    const Place place{environment.rank, environment.world_size};
+    // Before anything waits for the others: what is wrong between them.
+    const auto rank = std::to_string(place.rank);
+    if (store->add("process/" + rank, 1) > 1)
+        throw base::InputError("error: two processes say that they are rank " + rank + " of " +
+                               std::to_string(place.world_size) +
+                               ": each needs a RANK (or its starter's variable) of its own");
+    if (auto problem = interface_problem(config.interface); !problem.empty())
+        throw base::InputError("error: " + problem);
+    const auto ranks = std::to_string(place.world_size);
+    if (place.rank == 0) store->set("ranks", ranks);
+    if (store->wait({"ranks"}, config.timeout) && *store->get("ranks") != ranks)
+        throw base::InputError("error: rank " + rank + " was told that there are " + ranks +
+                               " ranks, rank 0 that there are " + *store->get("ranks") +
+                               ": WORLD_SIZE must be the same for all");
+    meet(*store, place, "joined", "", config.timeout);
+    const auto& c10d_store = dynamic_cast<const C10dStore&>(*store).c10d();
+    try {
+        auto group = c10::make_intrusive<c10d::ProcessGroup>(c10d_store, static_cast<int>(place.rank),
+                                                             static_cast<int>(place.world_size));
+        group->setDefaultBackend(c10d::ProcessGroup::GLOO);
+        group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::GLOO,
+                          make_gloo(c10d_store, environment, config));
+        if (backend == config::Collectives::nccl) add_nccl(&group, &c10d_store, config.timeout);
+        return std::make_unique<C10dGroup>(store, std::move(group));
+    } catch (const base::InputError&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw RankLost(first_line(error));
+    }
+}
+
+}  // namespace switchyard::distributed

@@ -1,0 +1,35 @@
+#include "core/workbench/distributed/nccl_library.h"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/machine/dlopen_error.h"
+#include "core/kernel/machine/program_paths.h"
+
+namespace switchyard::distributed {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw base::InputError("error: distributed.backend: nccl: " + why);
+}
+
+}  // namespace
+
+void add_nccl(void* group, const void* store, double timeout_seconds) {
+    const auto path = machine::belonging_path(nccl_library);
+    if (path.empty())
+        refuse(std::string(nccl_library) +
+               " is not beside this program: it is built where nvcc and nccl.h are found");
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        const char* const message = dlerror();
+        refuse(machine::explain_dlopen_error(path, message == nullptr ? "" : message).reason);
+    }
+    auto* const add = reinterpret_cast<AddNccl*>(dlsym(library, nccl_symbol));
+    if (add == nullptr) refuse(path + " exports no " + nccl_symbol + ": build it again");
+    if (const char* const problem = add(group, store, timeout_seconds)) refuse(problem);
+}
+
+}  // namespace switchyard::distributed

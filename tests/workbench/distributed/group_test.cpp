@@ -1,0 +1,168 @@
+// Sums, texts and gradients over ranks that are threads here; c10d and Gloo are the real ones.
+#include <mutex>
+
+#include <ATen/Functions.h>
+
+#include <switchyard_test.h>
+#include "core/kernel/base/input_error.h"
+#include "some_ranks.h"
+
+using namespace switchyard;
+using namespace switchyard::distributed;
+using test::as_ranks;
+
+namespace {
+
+// What the ranks found, in their order.
+struct Findings {
+    std::mutex mutex;
+    std::vector<std::vector<at::Tensor>> tensors;
+    explicit Findings(std::int64_t ranks) : tensors(static_cast<std::size_t>(ranks)) {}
+    void add(const Group& group, std::vector<at::Tensor> found) {
+        const std::lock_guard lock(mutex);
+        tensors[static_cast<std::size_t>(group.rank())] = std::move(found);
+    }
+};
+
+at::Tensor leaf(std::int64_t rows, std::int64_t columns) {
+    return at::arange(rows * columns, at::kFloat).reshape({rows, columns}).div(7.0).requires_grad_(true);
+}
+
+}  // namespace
+
+TEST_CASE("tensors are summed up, handed round and gathered over three ranks") {
+    Findings found(3);
+    as_ranks(3, [&](Group& group) {
+        auto sum = at::full({5}, static_cast<double>(group.rank() + 1), at::kDouble);
+        group.sum(sum);
+        auto told = at::full({2}, group.rank(), at::kLong);
+        group.broadcast(told, 2);
+        auto all = group.gather(at::full({2}, group.rank(), at::kLong));
+        found.add(group, {sum, told, at::cat(all)});
+    });
+    for (const auto& tensors : found.tensors) {
+        CHECK(tensors[0].equal(at::full({5}, 6.0, at::kDouble)));
+        CHECK(tensors[1].equal(at::full({2}, 2, at::kLong)));
+        CHECK(tensors[2].equal(at::arange(3, at::kLong).repeat_interleave(2)));
+    }
+}
+
+TEST_CASE("gradients are the sums over ranks and over the backwards before the last") {
+    const auto bucket_mb = GENERATE(25.0, 0.00001);
+    Findings found(3);
+    as_ranks(3, [&](Group& group) {
+        const auto a = leaf(3, 4), b = leaf(40, 2);
+        const auto sum = group.sum_gradients({{"a", a}, {"b", b}}, {.bucket_mb = bucket_mb});
+        for (int step = 0; step < 3; ++step) {
+            a.mutable_grad().reset();
+            b.mutable_grad().reset();
+            for (int micro = 0; micro < 2; ++micro) {
+                const double factor = static_cast<double>(group.rank() + 1) * (micro + 1) * (step + 1);
+                const auto loss = a.mul(a).sum().add(b.sum()).mul(factor);
+                if (micro == 1) sum->begin();
+                loss.backward();
+            }
+            sum->end();
+            CHECK_FALSE(sum->failed());
+        }
+        found.add(group, {a.grad().clone(), b.grad().clone(), a.detach()});
+    });
+    for (const auto& tensors : found.tensors) {
+        const double all = 6.0 * 3.0 * 3.0;  // ranks, backwards, the third step
+        CHECK(at::allclose(tensors[0], tensors[2].mul(2.0 * all)));
+        CHECK(at::allclose(tensors[1], at::full({40, 2}, all)));
+        CHECK(tensors[0].equal(found.tensors[0][0]));
+    }
+}
+
+TEST_CASE("gradients that travel as bfloat16 are rounded once a rank") {
+    Findings found(2);
+    as_ranks(2, [&](Group& group) {
+        const auto a = leaf(3, 4);
+        const auto sum = group.sum_gradients({{"a", a}}, {.as_bfloat16 = true});
+        sum->begin();
+        a.mul(1.001).sum().backward();
+        sum->end();
+        found.add(group, {a.grad().clone()});
+    });
+    const auto rounded = at::full({3, 4}, 1.001).to(at::kBFloat16);
+    for (const auto& tensors : found.tensors) {
+        CHECK(tensors[0].scalar_type() == at::kFloat);
+        CHECK(tensors[0].equal(rounded.add(rounded).to(at::kFloat)));
+    }
+}
+
+TEST_CASE("a parameter that backward does not reach is named") {
+    const auto act = [](Group& group) {
+        const auto a = leaf(3, 4), b = leaf(2, 2);
+        const auto sum = group.sum_gradients({{"a", a}, {"unused.weight", b}}, {});
+        sum->begin();
+        a.sum().backward();
+        sum->end();
+    };
+    CHECK_THROWS_WITH(as_ranks(2, act),
+                      test::contains("backward made none of unused.weight") && test::contains("[[group]]"));
+}
+
+TEST_CASE("a rank that goes away is noticed by the others") {
+    std::string lost;
+    as_ranks(2, [&](Group& group) {
+        if (group.rank() == 1) return;
+        auto tensor = at::ones({3});
+        try {
+            group.sum(tensor);
+        } catch (const RankLost& error) {
+            lost = error.what();
+        }
+    });
+    CHECK(lost != "");
+}
+
+TEST_CASE("what is wrong between ranks is told before they compute") {
+    auto ranks = test::local_ranks(2);
+    const auto server = connect_store(ranks[0], 60.0);
+    const auto message = [&](const RankEnvironment& rank, const std::string& interface = "") -> std::string {
+        config::DistributedConfig config;
+        config.timeout = 0.2;
+        config.interface = interface;
+        try {
+            join_group(connect_store(rank, 60.0), rank, config::Collectives::gloo, config);
+        } catch (const std::exception& error) {
+            return error.what();
+        }
+        return "";
+    };
+    SECTION("rank 0 waits for rank 1, which does not come") {
+        auto again = ranks[0];
+        again.has_server = true;  // it is served above
+        CHECK(message(again) == "waited 0 s for rank 1 of 2 to come");
+    }
+    SECTION("two processes are one rank") {
+        message(ranks[1]);
+        CHECK_THAT(message(ranks[1]), test::contains("two processes say that they are rank 1 of 2"));
+    }
+    SECTION("there is no such interface") {
+        CHECK_THAT(message(ranks[1], "wlan77"), test::contains("no network interface \"wlan77\"") &&
+                                                    test::contains("expected one of") &&
+                                                    test::contains("lo"));
+    }
+    SECTION("ranks were told different numbers of ranks") {
+        server->set("ranks", "2");
+        ranks[1].world_size = 3;
+        CHECK_THAT(message(ranks[1]),
+                   test::contains("was told that there are 3 ranks, rank 0 that there are 2"));
+    }
+}
+
+TEST_CASE("a port in use and a rank 0 that is not there are named") {
+    const auto ranks = test::local_ranks(2);
+    auto second = ranks[0];
+    second.listening = -1;  // the first one's socket is open
+    CHECK_THROWS_WITH(connect_store(second, 5.0),
+                      test::contains("port " + std::to_string(second.port) + " of this machine is in use"));
+    CHECK_THROWS_AS(connect_store(second, 5.0), base::InputError);
+    auto nowhere = ranks[1];
+    nowhere.port = 1;  // of the system, closed
+    CHECK_THROWS_WITH(connect_store(nowhere, 0.1),
+                      test::contains("rank 1 of 2 cannot reach rank 0 at 127.0.0.1:1"));
+}

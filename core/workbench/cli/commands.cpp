@@ -44,6 +44,10 @@ std::vector<Command> all_commands() {
           "train.keep_best=eval.accuracy",
           "switchyard train configs/demo.toml --run runs/naive --set attention.backend=naive --set "
           "train.steps=20"}},
+        {"launch",
+         "train with several processes on this machine, which share each step's batch",
+         {"switchyard launch -n 2 train configs/demo.toml --run runs/both",
+          "switchyard launch -n 4 --restarts 3 train configs/newsgroups.toml --run runs/news"}},
         {"predict",
          "classify texts with a trained model",
          {"switchyard predict runs/first \"a moving, funny film\"",

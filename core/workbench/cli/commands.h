@@ -47,5 +47,6 @@ Action setup_data_prepare(CLI::App& command);
 Action setup_data_train_tokenizer(CLI::App& command);
 Action setup_data_stats(CLI::App& command);
 Action setup_data_show(CLI::App& command);
+Action setup_launch(CLI::App& command);
 
 }  // namespace switchyard::cli

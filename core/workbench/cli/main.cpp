@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
     attach(commands, "report", cli::setup_report);
     attach(commands, "init", cli::setup_init);
     attach(commands, "runs", cli::setup_runs);
+    attach(commands, "launch", cli::setup_launch);
     attach(commands, "version", cli::setup_version);
     return cli::run_program(commands, {argv + 1, argv + argc}, run_with_tensors);
 }

@@ -31,11 +31,21 @@ std::vector<std::int64_t> epoch_order(std::int64_t size, const LoaderParams& par
         std::swap(all[i], all[draw(params.seed, epoch, i, static_cast<std::uint64_t>(i) + 1)]);
     }
     if (params.world_size == 1) return all;
-    std::vector<std::int64_t> own(static_cast<std::size_t>(per_rank(size, params)));
-    for (std::size_t i = 0; i < own.size(); ++i) {
-        own[i] = all[(static_cast<std::int64_t>(i) * params.world_size + params.rank) % size];
+    std::vector<std::int64_t> own;
+    own.reserve(static_cast<std::size_t>(per_rank(size, params)));
+    const auto of_all = params.batch_size * params.world_size;
+    for (std::int64_t begin = 0; begin < size; begin += of_all) {
+        const auto each = per_rank(std::min(of_all, size - begin), params);
+        for (std::int64_t i = 0; i < each; ++i) own.push_back(all[(begin + params.rank * each + i) % size]);
     }
     return own;
+}
+
+std::int64_t repeated_samples(std::int64_t size, const LoaderParams& params, std::int64_t batch) {
+    const auto of_all = params.batch_size * params.world_size;
+    const auto there = std::clamp<std::int64_t>(size - batch * of_all, 0, of_all);
+    const auto each = per_rank(there, params);
+    return std::clamp<std::int64_t>((params.rank + 1) * each - there, 0, each);
 }
 
 std::int64_t epoch_batches(std::int64_t size, const LoaderParams& params) {

@@ -14,6 +14,7 @@ using namespace switchyard;
 using reference::batch_samples;
 using reference::epoch_batches;
 using reference::epoch_order;
+using reference::repeated_samples;
 
 namespace {
 
@@ -111,6 +112,41 @@ TEST_CASE("ranks take places in turn, and the first places fill up the last roun
     CHECK(ranks[1] == Numbers{all[1], all[5], all[9]});
     CHECK(ranks[2] == Numbers{all[2], all[6], all[0]});
     CHECK(ranks[3] == Numbers{all[3], all[7], all[1]});
+}
+
+TEST_CASE("the batches of all ranks are one process's batches, cut into parts that follow each other") {
+    for (const std::int64_t size : {24, 23, 19, 13, 2}) {
+        for (const bool drop_last : {false, true}) {
+            INFO(size << " samples" << (drop_last ? ", the last dropped" : ""));
+            LoaderParams one = params_of(5, 1, drop_last), ranks = params_of(5, 3, drop_last);
+            one.batch_size = 6;
+            ranks.batch_size = 2;
+            const Numbers all = epoch_order(size, one, 1);
+            REQUIRE(epoch_batches(size, ranks) == epoch_batches(size, one));
+            const auto orders = orders_of_ranks(size, ranks, 1);
+            for (std::int64_t batch = 0; batch < epoch_batches(size, one); ++batch) {
+                Numbers together;
+                std::size_t longest = 0, shortest = 2;
+                for (ranks.rank = 0; ranks.rank < 3; ++ranks.rank) {
+                    const auto own =
+                        batch_samples(orders[static_cast<std::size_t>(ranks.rank)], ranks, batch);
+                    const auto repeated = repeated_samples(size, ranks, batch);
+                    REQUIRE(repeated <= static_cast<std::int64_t>(own.size()));
+                    together.insert(together.end(), own.begin(), own.end() - repeated);
+                    longest = std::max(longest, own.size());
+                    shortest = std::min(shortest, own.size());
+                }
+                CHECK(together == batch_samples(all, one, batch));
+                CHECK(longest == shortest);
+            }
+        }
+    }
+}
+
+TEST_CASE("one rank repeats no sample") {
+    LoaderParams params = params_of(0);
+    params.batch_size = 4;
+    for (std::int64_t batch = 0; batch < 4; ++batch) CHECK(repeated_samples(13, params, batch) == 0);
 }
 
 TEST_CASE("with drop_last the ranks take equally many, none twice") {

@@ -93,6 +93,11 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
     return job;
 }
 
+std::optional<config::Config> first_look(const JobOptions& options) {
+    auto result = load(options, nullptr);
+    return result.config ? std::optional(std::move(*result.config)) : std::nullopt;
+}
+
 std::string searched_places(const loader::SearchPath& path) {
     std::string text = "looked in:";
     for (const auto& finding : loader::scan(path)) {

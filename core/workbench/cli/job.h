@@ -1,6 +1,7 @@
 // What most commands begin with: a configuration, and the plugins that it may use.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Job {
 // Throws Failure with every problem of the configuration, and before any plugin runs that it must not name
 // (foreign_config.h). `discovery`: its path and list of disabled plugins are replaced by the configuration's.
 Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery = {});
+// What the files say, before plugins are asked for their options; nothing where there is a mistake.
+std::optional<config::Config> first_look(const JobOptions& options);
 // For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is
 // enough.
 loader::DiscoveryOptions manifests_only();

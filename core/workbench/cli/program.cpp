@@ -174,14 +174,18 @@ constexpr const char* how_to_need_less =
     "\nless memory is needed with a smaller batch.size (and more train.grad_accumulation_steps for it), a "
     "smaller\nbatch.max_length, or train.recompute = \"layers\"";
 
-int told(const std::string& said, int code) {
-    std::cout.flush();
+CommandError told(const std::string& said, int code) {
     auto text = without_frames(said);
     if (code == Exit::run_failed && is_out_of_memory(text)) text += how_to_need_less;
     const auto line = text.substr(0, text.find('\n'));
     const bool has_place = line.starts_with("error: ") || line.find(": error: ") != std::string::npos;
-    std::cerr << (has_place ? "" : "error: ") << text << (text.ends_with('\n') ? "" : "\n");
-    return code;
+    return {(has_place ? "" : "error: ") + text + (text.ends_with('\n') ? "" : "\n"), code};
+}
+
+int tell(const CommandError& told) {
+    std::cout.flush();
+    std::cerr << told.text;
+    return told.code;
 }
 
 }  // namespace
@@ -191,7 +195,15 @@ int run_program(const std::vector<Command>& commands, const std::vector<std::str
     try {
         const int code = dispatch(commands, arguments, hand_over);
         std::cout.flush();
-        return std::cout ? code : told("cannot write to the standard output", Exit::run_failed);
+        return std::cout ? code : tell(told("cannot write to the standard output", Exit::run_failed));
+    } catch (...) {
+        return tell(command_error(std::current_exception()));
+    }
+}
+
+CommandError command_error(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
     } catch (const Failure& failure) {
         return told(failure.what(), failure.code());
     } catch (const base::InputError& error) {

@@ -1,6 +1,7 @@
 // Command line -> command -> exit code, the same for both programs.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,12 @@ using HandOver = std::function<int(const std::vector<std::string>& arguments)>;
 // `arguments`: without the program's name. Never throws; errors are on stderr.
 int run_program(const std::vector<Command>& commands, const std::vector<std::string>& arguments,
                 const HandOver& hand_over);
+
+// What is told of an exception that ends a command, with "error: " in it, and the exit code.
+struct CommandError {
+    std::string text;
+    int code = Exit::run_failed;
+};
+CommandError command_error(const std::exception_ptr& thrown);
 
 }  // namespace switchyard::cli

@@ -31,11 +31,14 @@ namespace {
 
 }  // namespace
 
+void begin_anew_to_spin(const config::RuntimeConfig& runtime) {
+    if (!spins_otherwise(runtime.spin)) return;
+    set_spin(runtime.spin);
+    begin_anew();
+}
+
 void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart) {
-    if (restart == Restart::allowed && spins_otherwise(runtime.spin)) {
-        set_spin(runtime.spin);
-        begin_anew();
-    }
+    if (restart == Restart::allowed) begin_anew_to_spin(runtime);
     machine::install_cpu_allocator(runtime.allocator);
     set_threads(runtime.threads);
 }

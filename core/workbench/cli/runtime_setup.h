@@ -13,4 +13,7 @@ enum class Restart { allowed, refused };
 // standard input or printed.
 void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart = Restart::allowed);
 
+// Only that, for a process that talks to others before the rest can be set up.
+void begin_anew_to_spin(const config::RuntimeConfig& runtime);
+
 }  // namespace switchyard::cli

@@ -26,9 +26,12 @@
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/log_command.h"
 #include "core/workbench/cli/matmul_peak.h"
+#include "core/workbench/cli/open_run.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/cli/resumption.h"
+#include "core/workbench/cli/shared_plan.h"
+#include "core/workbench/cli/train_ranks.h"
 #include "core/workbench/cli/train_record.h"
 #include "core/workbench/cli/train_summary.h"
 #include "core/workbench/data/label_columns.h"
@@ -40,7 +43,6 @@
 #include "core/workbench/train/label_scale_file.h"
 #include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/run_directory.h"
-#include "core/workbench/train/run_lock.h"
 #include "core/workbench/train/session.h"
 #include "core/workbench/train/stop_signal.h"
 
@@ -51,64 +53,8 @@ using Clock = std::chrono::steady_clock;
 
 struct TrainOptions {
     JobOptions job;
-    std::string run = "runs/train";
-    bool resume = false;
-    bool resume_if_begun = false;  // --resume auto
-    std::vector<std::string> allowed_changes;
+    RunBegin begin;
     bool trace_nonfinite = false;
-};
-
-// The folder of the run, and this process's right to write it.
-class OpenRun {
-public:
-    explicit OpenRun(const TrainOptions& options) : directory_(options.run), resume_(options.resume) {
-        std::error_code error;
-        const bool is_folder = std::filesystem::is_directory(options.run, error);
-        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
-        if (!resume_ && !options.allowed_changes.empty() && !options.resume_if_begun)
-            throw Failure("--allow-change is only for --resume: give --resume too");
-        check();
-        if (!is_folder) return;
-        lock();
-        if (options.resume_if_begun) resume_ = train::RunDirectory::holds_run(options.run);
-        check();
-    }
-
-    // Before the first thing is written.
-    void prepare(const std::string& record, const train::SaveSizes& sizes) {
-        const auto& path = directory_.path();
-        std::error_code error;
-        std::filesystem::create_directories(path, error);
-        if (error) throw Failure("cannot create the folder " + path + ": " + error.message());
-        lock();
-        check();
-        const auto fault = train::RunDirectory::prepare(path, resume_ ? "" : record, sizes);
-        if (!fault.empty()) throw Failure(fault);
-    }
-
-    bool resume() const { return resume_; }
-    const train::RunDirectory& directory() const { return directory_; }
-
-private:
-    void check() const {
-        const auto& path = directory_.path();
-        if (!resume_) {
-            if (const auto error = train::RunDirectory::cannot_begin(path); !error.empty())
-                throw Failure(error);
-        } else if (!train::RunDirectory::holds_run(path)) {
-            throw Failure(path + ": error: there is no run to resume; to start one, leave out --resume");
-        }
-    }
-    void lock() {
-        if (const auto error = lock_.take(directory_.path(), command_line()); !error.empty())
-            throw Failure(error);
-        if (!std::exchange(locked_, true)) std::cerr << lock_.warning();
-    }
-
-    train::RunDirectory directory_;
-    bool resume_;
-    train::RunLock lock_;
-    bool locked_ = false;
 };
 
 // Parameters and state as the checkpoint has them; what it says about the job that it is of.
@@ -165,7 +111,7 @@ std::string mark(const train::BestSoFar::Best& best, const train::RunDirectory& 
 
 // The best evaluation up to the step that the run is resumed from, as long as its checkpoint is there.
 void recall_best(const train::RunDirectory& run, const config::TrainConfig& config, std::int64_t step,
-                 train::Trainer& trainer) {
+                 train::Trainer& trainer, bool writes) {
     const auto& metric = trainer.best().metric();
     if (metric.empty()) return;
     trainer.remember(train::evaluations_until(run.file("metrics.jsonl"), step, metric));
@@ -177,7 +123,36 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
                       ": the best is chosen among the evaluations from here on\n");
         return trainer.remember({});
     }
+    if (!writes) return;
     if (const auto error = mark(*best, run, config); !error.empty()) throw Failure(error, Exit::run_failed);
+}
+
+// From what a run is gone on with, or back to.
+train::LoadedCheckpoint newest_state(const train::RunDirectory& run, train::Session& session) {
+    const auto newest = train::newest_checkpoint(run.checkpoints());
+    if (!newest) return {std::nullopt, run.checkpoints() + " has no checkpoint"};
+    return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+}
+
+// Of a rank that is not the first one: it computes, and writes nothing.
+train::TrainingResult run_along(train::Session& session, train::Trainer& trainer,
+                                const train::RunDirectory& run, const std::vector<data::TextPair>& answered,
+                                const train::StopSignal& stop) {
+    train::TrainerHooks hooks;
+    hooks.reload = [&] { return newest_state(run, session); };
+    hooks.stop = [&] { return static_cast<bool>(stop); };
+    const auto nothing = [](std::int64_t, std::int64_t) {};
+    if (!answered.empty())
+        hooks.more_scores = [&, nothing] { return score_answers(session, answered, nothing, hooks.stop); };
+    return trainer.run(hooks);
+}
+
+// The first rank tells what there is to tell.
+int conclude_along(const train::TrainingResult& result, const train::StopSignal& stop) {
+    if (result.outcome == train::Outcome::failed)
+        throw Failure(result.error, result.numerics ? Exit::numerics : Exit::run_failed);
+    if (stop) return stop.exit_code();
+    return result.outcome == train::Outcome::stopped ? 128 + SIGTERM : Exit::fine;
 }
 
 train::TrainingResult run_training(train::Session& session, train::Trainer& trainer,
@@ -208,11 +183,7 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
         if (auto unsynced = record.sync(); !unsynced.empty()) return unsynced;
         return mark(best, run, session.config().train);
     };
-    hooks.reload = [&]() -> train::LoadedCheckpoint {
-        const auto newest = train::newest_checkpoint(run.checkpoints());
-        if (!newest) return {std::nullopt, run.checkpoints() + " has no checkpoint"};
-        return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
-    };
+    hooks.reload = [&] { return newest_state(run, session); };
     hooks.on_rewind = [&](const train::Rewind& rewind) { return record.rewound(rewind); };
     hooks.stop = [&] { return static_cast<bool>(stop); };
     if (!answered.empty())
@@ -257,6 +228,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
                       "; continue with --resume\n");
     }
     if (stop) return stop.exit_code();
+    if (result.outcome == train::Outcome::stopped) return 128 + SIGTERM;  // another rank was
     if (result.stopped_early) {
         std::cerr << ("stopped early after step " + std::to_string(result.progression.step) + ": " +
                       config.train.keep_best + " did not get better in " +
@@ -318,14 +290,36 @@ void use_kept_tokenizer(config::Config& config, const train::RunDirectory& run) 
     }
 }
 
-int train_job(const TrainOptions& options) {
+// The run's folder, which one rank alone writes.
+std::unique_ptr<OpenRun> open_run(const TrainOptions& options, TrainRanks* ranks) {
+    const bool writes = ranks == nullptr || ranks->is_first();
+    auto open =
+        writes ? std::make_unique<OpenRun>(options.begin)
+               : std::make_unique<OpenRun>(options.begin.folder, ranks->from_first("resume", "") == "yes");
+    if (ranks != nullptr && writes) ranks->from_first("resume", open->resume() ? "yes" : "no");
+    return open;
+}
+
+// The checkpoint that a run goes on from; none: it begins.
+std::optional<std::string> checkpoint_of(const OpenRun& open, TrainRanks* ranks) {
+    auto newest = open.resume() ? train::newest_checkpoint(open.directory().checkpoints()) : std::nullopt;
+    if (ranks == nullptr) return newest;
+    const auto path = ranks->from_first("checkpoint", newest.value_or(""));
+    return path.empty() ? std::nullopt : std::optional(path);
+}
+
+int train_job(const TrainOptions& options, TrainRanks* ranks) {
     const auto begun = Clock::now();
+    const bool writes = ranks == nullptr || ranks->is_first();
     train::StopSignal stop;
     // The process goes on where nobody reads its output any more; where a file may not grow, the write says
     // so.
     for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
     base::drop_what_nobody_takes();
-    OpenRun open(options);
+    if (ranks != nullptr && options.trace_nonfinite)
+        throw Failure("--trace-nonfinite: several ranks are not traced; resume with one process to trace it");
+    const auto opened = open_run(options, ranks);
+    auto& open = *opened;
     const auto& run = open.directory();
     PlanOptions plan{.missing = Missing::measure};
     std::shared_ptr<const data::Tokenizer> tokenizer;
@@ -339,35 +333,39 @@ int train_job(const TrainOptions& options) {
             data = train::read_data(config, tokenizer);
         };
     }
-    const auto planned = plan_job(options.job, plan);
+    const auto planned = plan_for(options.job, plan, ranks);
     if (open.resume()) use_kept_tokenizer(planned->config, run);
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
     if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
         throw Failure(problem);
-    const auto utilization = utilization_of(*planned);
+    auto utilization = writes ? utilization_of(*planned) : train::Utilization();
+    if (ranks != nullptr && utilization.peak)
+        utilization.peak->flops_per_second *= static_cast<double>(ranks->count());
     train::Session session(planned->config, planned->plan, *planned->registry, planned->host);
+    if (ranks != nullptr) session.share_with(ranks->group());
     // Everything that can be wrong with the input comes before anything is written.
-    const auto checkpoint = open.resume() ? train::newest_checkpoint(run.checkpoints()) : std::nullopt;
+    const auto checkpoint = checkpoint_of(open, ranks);
     if (tokenizer != nullptr) {
         session.use_data(tokenizer, std::move(data));
     } else {
         session.load_tokenizer();
         session.load_data();
     }
+    const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
+    if (ranks != nullptr) ranks->check_alike(facts, session.plan_text());
     if (!checkpoint) session.load_initial_weights();
     std::string too_long;
     const auto answered = pairs_to_answer(session, too_long);
     auto trainer = session.make_trainer();
-    const auto facts = train::facts_of(planned->config, at::get_num_threads(), planned->host);
     ResumedFrom from{run.path(), 0, ""};
     std::vector<train::FactChange> changes;
     if (open.resume()) {
         from = checkpoint ? resume_from(*checkpoint, session, trainer)
                           : ResumedFrom{run.path(), 0, recorded_facts(run)};
-        changes = changes_since(from, facts, options.allowed_changes);
+        changes = changes_since(from, facts, options.begin.allowed_changes);
     }
     stop.note();
-    open.prepare(record_text(facts), save_sizes(session, trainer.state()));
+    if (writes) open.prepare(record_text(facts), save_sizes(session, trainer.state()));
     describe_data(session);
     std::cerr << too_long;
     train::NonfiniteTrace trace;
@@ -379,9 +377,11 @@ int train_job(const TrainOptions& options) {
     if (open.resume()) {
         std::cerr << (checkpoint ? "resuming from " + *checkpoint + "\n"
                                  : run.path() + " has no checkpoint: starting from the beginning\n");
-        record_changes(run, from, changes);
-        if (checkpoint) recall_best(run, session.config().train, from.step, trainer);
+        if (writes) record_changes(run, from, changes);
+        if (checkpoint) recall_best(run, session.config().train, from.step, trainer, writes);
     }
+    if (ranks != nullptr) ranks->from_first("ready", "");  // what others read is read
+    if (!writes) return conclude_along(run_along(session, trainer, run, answered, stop), stop);
     write_job(session, *planned, open);
     LogCommand log;
     std::cerr << log.begin(session.config(), run, trainer.state().progression.step);
@@ -393,11 +393,11 @@ int train_job(const TrainOptions& options) {
 // `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.
 void read_resume(const CLI::Option& given, TrainOptions& options) {
     if (given.count() == 0) return;
-    options.resume = true;
+    options.begin.resume = true;
     const auto words = given.results();
     const auto word = words.empty() ? "" : words.front();
-    options.resume_if_begun = word == "auto";
-    if (options.resume_if_begun || word.empty() || word == "true" || word == "{}") return;
+    options.begin.resume_if_begun = word == "auto";
+    if (options.begin.resume_if_begun || word.empty() || word == "true" || word == "{}") return;
     if (!options.job.config.empty()) throw Failure("--resume: expected no value, or auto; got " + word);
     options.job.config = word;
 }
@@ -407,7 +407,7 @@ void read_resume(const CLI::Option& given, TrainOptions& options) {
 Action setup_train(CLI::App& command) {
     const auto options = std::make_shared<TrainOptions>();
     add_job_options(command, options->job);
-    command.add_option("--run", options->run, "folder for all files of the run")
+    command.add_option("--run", options->begin.folder, "folder for all files of the run")
         ->type_name("DIR")
         ->capture_default_str();
     command.get_option("CONFIG")->required(false);  // it may stand behind --resume
@@ -418,7 +418,7 @@ Action setup_train(CLI::App& command) {
             ->expected(0, 1)
             ->type_name("[auto]");
     command
-        .add_option("--allow-change", options->allowed_changes,
+        .add_option("--allow-change", options->begin.allowed_changes,
                     "resume although this key differs from the run's beginning; may be repeated")
         ->type_name("KEY")
         ->expected(1)
@@ -432,11 +432,11 @@ Action setup_train(CLI::App& command) {
         read_resume(*resume, *options);
         if (options->job.config.empty())
             throw Failure("CONFIG is required" +
-                          (options->resume
-                               ? ": " + options->run + "/config.toml is the job as that run was begun"
-                               : std::string()) +
+                          (options->begin.resume ? ": " + options->begin.folder +
+                                                       "/config.toml is the job as that run was begun"
+                                                 : std::string()) +
                           "\n`switchyard train -h` shows its options");
-        return train_job(*options);
+        return as_rank(options->job, [&](TrainRanks* ranks) { return train_job(*options, ranks); });
     };
 }
 

@@ -34,15 +34,23 @@ public:
     OfRegression(std::vector<std::string> names, data::LabelScale scale)
         : names_(std::move(names)), scale_(std::move(scale)), columns_(names_.size()) {}
 
-    void add(const Batch&, const model::TaskResult& task) override {
+    // Column, predicted and right value, of each that has a label.
+    std::vector<double> numbers(const Batch&, const model::TaskResult& task) const override {
         const Table predicted(task.logits), right(task.targets);
+        std::vector<double> told;
         for (std::int64_t row = 0; row < predicted.rows(); ++row) {
             for (std::size_t i = 0; i < columns_.size(); ++i) {
                 const double target = right.row(row)[i];
                 if (!std::isnan(target))
-                    columns_[i].add(scale_.value(i, predicted.row(row)[i]), scale_.value(i, target));
+                    told.insert(told.end(), {static_cast<double>(i), scale_.value(i, predicted.row(row)[i]),
+                                             scale_.value(i, target)});
             }
         }
+        return told;
+    }
+    void add(std::span<const double> numbers) override {
+        for (; numbers.size() >= 3; numbers = numbers.subspan(3))
+            columns_[static_cast<std::size_t>(numbers[0])].add(numbers[1], numbers[2]);
     }
     score::Metrics result() const override { return score::regression_metrics(columns_, names_); }
 
@@ -57,9 +65,19 @@ public:
     explicit OfMultiLabel(std::vector<std::string> names)
         : names_(std::move(names)), counts_(names_.size()) {}
 
-    void add(const Batch&, const model::TaskResult& task) override {
+    // The logits of a sample, then its labels.
+    std::vector<double> numbers(const Batch&, const model::TaskResult& task) const override {
         const Table logits(task.logits), right(task.targets);
-        for (std::int64_t row = 0; row < logits.rows(); ++row) counts_.add(logits.row(row), right.row(row));
+        std::vector<double> told;
+        for (std::int64_t row = 0; row < logits.rows(); ++row)
+            for (const auto& values : {logits.row(row), right.row(row)})
+                told.insert(told.end(), values.begin(), values.end());
+        return told;
+    }
+    void add(std::span<const double> numbers) override {
+        const auto labels = names_.size();
+        for (; labels > 0 && numbers.size() >= 2 * labels; numbers = numbers.subspan(2 * labels))
+            counts_.add(numbers.first(labels), numbers.subspan(labels, labels));
     }
     score::Metrics result() const override { return counts_.metrics(names_); }
 
@@ -69,7 +87,7 @@ private:
 };
 
 // Places of each sequence's tokens in a row of all tokens of a batch, padded places included.
-std::vector<std::pair<std::int64_t, std::int64_t>> sequences_of(const TokenBatch& side) {
+std::vector<std::pair<std::int64_t, std::int64_t>> places_of(const TokenBatch& side) {
     std::vector<std::pair<std::int64_t, std::int64_t>> places;
     if (side.tokens.layout == Layout::packed) {
         const auto ends = side.tokens.cu_seqlens.to(at::kCPU, at::kLong).contiguous();
@@ -101,14 +119,21 @@ public:
     OfClasses(std::vector<std::string> names, std::int64_t ignored)
         : matrix_(std::move(names)), ignored_(ignored) {}
 
-    void add(const Batch&, const model::TaskResult& task) override {
-        if (!task.logits.defined() || task.logits.size(0) == 0) return;
+    // Right and predicted label of each that has one.
+    std::vector<double> numbers(const Batch&, const model::TaskResult& task) const override {
+        std::vector<double> told;
+        if (!task.logits.defined() || task.logits.size(0) == 0) return told;
         const LabelPairs labels(task);
         for (std::int64_t row = 0; row < labels.rows(); ++row) {
             if (labels.right(row) == ignored_) continue;
-            matrix_.add(static_cast<std::size_t>(labels.right(row)),
-                        static_cast<std::size_t>(labels.told(row)));
+            told.push_back(static_cast<double>(labels.right(row)));
+            told.push_back(static_cast<double>(labels.told(row)));
         }
+        return told;
+    }
+    void add(std::span<const double> numbers) override {
+        for (; numbers.size() >= 2; numbers = numbers.subspan(2))
+            matrix_.add(static_cast<std::size_t>(numbers[0]), static_cast<std::size_t>(numbers[1]));
     }
     score::Metrics result() const override { return matrix_.metrics(); }
     const score::ConfusionMatrix* confusion() const override {
@@ -125,16 +150,33 @@ public:
     OfEntities(std::vector<std::string> names, std::int64_t ignored)
         : names_(std::move(names)), ignored_(ignored) {}
 
-    void add(const Batch& batch, const model::TaskResult& task) override {
+    // Of each sequence how many labels it has, then each predicted and right one.
+    std::vector<double> numbers(const Batch& batch, const model::TaskResult& task) const override {
         const LabelPairs labels(task);
-        for (const auto& [begin, end] : sequences_of(batch.source)) {
-            std::vector<std::string> told_labels, right_labels;
+        std::vector<double> told;
+        for (const auto& [begin, end] : places_of(batch.source)) {
+            const auto length = told.size();
+            told.push_back(0.0);
             for (auto i = begin; i < end; ++i) {
                 if (labels.right(i) == ignored_) continue;
-                told_labels.push_back(names_[static_cast<std::size_t>(labels.told(i))]);
-                right_labels.push_back(names_[static_cast<std::size_t>(labels.right(i))]);
+                told[length] += 1.0;
+                told.push_back(static_cast<double>(labels.told(i)));
+                told.push_back(static_cast<double>(labels.right(i)));
+            }
+        }
+        return told;
+    }
+    void add(std::span<const double> numbers) override {
+        const auto name = [&](double label) { return names_[static_cast<std::size_t>(label)]; };
+        while (!numbers.empty()) {
+            const auto length = static_cast<std::size_t>(numbers[0]);
+            std::vector<std::string> told_labels, right_labels;
+            for (std::size_t i = 0; i < length; ++i) {
+                told_labels.push_back(name(numbers[1 + 2 * i]));
+                right_labels.push_back(name(numbers[2 + 2 * i]));
             }
             counts_.add(told_labels, right_labels);
+            numbers = numbers.subspan(1 + 2 * length);
         }
     }
     score::Metrics result() const override { return counts_.metrics(); }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <switchyard/interfaces/batch.h>
 #include "core/kernel/config/config.h"
@@ -15,7 +17,11 @@ namespace switchyard::train {
 class EvalMetrics {
 public:
     virtual ~EvalMetrics() = default;
-    virtual void add(const Batch& batch, const model::TaskResult& task) = 0;
+    void add(const Batch& batch, const model::TaskResult& task) { add(numbers(batch, task)); }
+    // What there is to count in a batch, as numbers: those of several batches may be strung together, and
+    // come from another rank.
+    virtual std::vector<double> numbers(const Batch& batch, const model::TaskResult& task) const = 0;
+    virtual void add(std::span<const double> numbers) = 0;
     // Over all that was added.
     virtual score::Metrics result() const = 0;
     // nullptr: of no task but those with one of several labels.

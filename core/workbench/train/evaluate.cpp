@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "core/workbench/train/eval_part.h"
 #include "core/workbench/train/step_parts.h"
 
 namespace switchyard::train {
@@ -31,6 +32,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     bool with_logits = !config.task.float_labels();
     const auto metrics = eval_metrics(config, hooks.scale);
     WorstSamples worst(config, hooks.scale);
+    std::vector<double> numbers;  // for other ranks
     Batch batch;
     for (std::int64_t done = 0; loader.next(batch); ++done) {
         if (hooks.stop && hooks.stop()) break;
@@ -38,7 +40,11 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
-        if (metrics) metrics->add(batch, task);
+        if (metrics && hooks.group == nullptr) metrics->add(batch, task);
+        if (metrics && hooks.group != nullptr) {
+            const auto more = metrics->numbers(batch, task);
+            numbers.insert(numbers.end(), more.begin(), more.end());
+        }
         worst.add(batch, task);
         with_logits = with_logits && task.logits.defined();
         if (with_logits && task.logits.size(0) > 0) {
@@ -49,6 +55,22 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.complete = done + 1 == total;
     }
     plan.precision().end_step();
+    if (hooks.group != nullptr) {
+        EvalPart part{sum, hits, result.labels, result.samples, result.complete, with_logits};
+        part.numbers = std::move(numbers);
+        part.worst = worst.samples();
+        for (auto& sample : part.worst) sample.sample += hooks.first_sample;
+        worst = WorstSamples(config, hooks.scale);
+        part = join_parts(*hooks.group, part);
+        sum = part.loss;
+        hits = part.hits;
+        result.labels = part.labels;
+        result.samples = part.samples;
+        result.complete = part.complete;
+        with_logits = part.with_logits;
+        if (metrics) metrics->add(part.numbers);
+        for (const auto& sample : part.worst) worst.add(sample);
+    }
     result.worst = worst.samples();
     const auto labels = static_cast<double>(result.labels > 0 ? result.labels : 1);
     result.loss = sum / labels;

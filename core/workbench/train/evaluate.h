@@ -9,6 +9,7 @@
 
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/data_loader_op.h"
+#include "core/workbench/distributed/group.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/train/eval_metrics.h"
@@ -36,6 +37,10 @@ struct EvalHooks {
     std::function<void(std::int64_t done, std::int64_t total)> progress;
     std::function<bool()> stop;
     data::LabelScale scale;  // of a regression's labels
+    // Each of these ranks evaluates a part of the samples, `loader` this one's, and all get what holds of all
+    // of them; nullptr: there is no other.
+    distributed::Group* group = nullptr;
+    std::int64_t first_sample = 0;  // of that part
 };
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,

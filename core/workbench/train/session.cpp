@@ -75,14 +75,15 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
 }
 
 // A loader's position means something in one order of the samples only.
-std::string describe_order(const config::Config& config, std::int64_t samples) {
+std::string describe_order(const config::Config& config, std::int64_t samples, std::int64_t ranks) {
     return "task: " + std::string(name(config.task.kind)) + ", texts as " +
            std::string(name(config.data.tokenizer)) + "\ndata: " + std::to_string(samples) +
            " samples in batches of " + std::to_string(config.batch.size) +
            (config.batch.tokens > 0 ? " and " + std::to_string(config.batch.tokens) + " tokens" : "") +
            (config.data_loader.shuffle ? ", shuffled" : "") +
            (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
-           std::to_string(config.run.seed) + "\n";
+           std::to_string(config.run.seed) + (ranks > 1 ? ", " + std::to_string(ranks) + " ranks" : "") +
+           "\n";
 }
 
 }  // namespace
@@ -169,7 +170,7 @@ void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_))
 void Session::use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data) {
     tokenizer_ = std::move(tokenizer);
     data_ = std::move(data);
-    plan_text_ += describe_order(config_, data_.train->size());
+    plan_text_ += describe_order(config_, data_.train->size(), group_ == nullptr ? 1 : group_->world_size());
 }
 
 void Session::load_eval_files(const EvalFiles& files, const data::LabelScale& scale) {
@@ -207,20 +208,47 @@ GraphMaker* Session::graphs() {
     return graphs_.get();
 }
 
+LoaderParams Session::shared_params() const {
+    auto shared = params(true);
+    if (group_ == nullptr) return shared;
+    shared.rank = group_->rank();
+    shared.world_size = group_->world_size();
+    return shared;
+}
+
+// Every rank has something to do.
+void Session::check_shares() const {
+    if (group_ == nullptr) return;
+    const auto ranks = group_->world_size();
+    const auto refuse = [&](const char* key, const char* what, std::int64_t samples) {
+        throw InputError({config::told_at(config_, key) + std::to_string(samples) + " " + what +
+                          " samples are fewer than the " + std::to_string(ranks) +
+                          " ranks; expected at least one for each"});
+    };
+    if (data_.train->size() < ranks) refuse("data.train", "training", data_.train->size());
+    const auto evaluated = data_.eval->size();
+    if (evaluated > 0 && evaluated < ranks) refuse("data.eval", "evaluation", evaluated);
+    if (auto problems = rank_problems(config_); !problems.empty()) throw InputError(std::move(problems));
+}
+
 Trainer Session::make_trainer() {
-    train_loader().start(*data_.train, params(true));
+    check_shares();
+    train_loader().start(*data_.train, shared_params());
     if (train_loader().batches(0) == 0) {
         throw InputError({config::told_at(config_, "batch.size") +
                           "data_loader.drop_last leaves no batch of " + std::to_string(data_.train->size()) +
                           " samples; expected a batch.size of at most that"});
     }
+    const SampleSource* evaluated = data_.eval->size() > 0 ? data_.eval.get() : nullptr;
+    if (group_ != nullptr && evaluated != nullptr)
+        evaluated = &eval_part_.emplace(*data_.eval, group_->rank(), group_->world_size());
     return Trainer({config_, plan_, *model_, parameters_, optimizer(), train_loader(),
-                    data_.eval->size() > 0 ? &start_eval_loader(*data_.eval) : nullptr, plan_text_, graphs(),
-                    data_.scale});
+                    evaluated != nullptr ? &start_eval_loader(*evaluated) : nullptr, plan_text_, graphs(),
+                    data_.scale, group_, eval_part_ ? eval_part_->first() : 0});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
-    train_loader().start(samples, params(true));
+    train_loader().start(samples, shared_params());
     return Trainer({config_,
                     plan_,
                     *model_,
@@ -230,7 +258,8 @@ Trainer Session::make_trainer(const SampleSource& samples) {
                     nullptr,
                     plan_text_,
                     graphs(),
-                    {}});
+                    {},
+                    group_});
 }
 
 std::vector<model::Executed> Session::executed() const {

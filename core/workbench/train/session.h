@@ -22,6 +22,7 @@
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/weights/load_weights.h"
 #include "core/workbench/train/job_data.h"
+#include "core/workbench/train/sample_part.h"
 #include "core/workbench/train/trainer.h"
 
 namespace switchyard::train {
@@ -52,6 +53,9 @@ public:
     void use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data);
     // Instead of load_data: data().eval only.
     void load_eval_files(const EvalFiles& files, const data::LabelScale& scale);
+
+    // Each step's batches will be shared with these ranks, which outlive it: before data are loaded.
+    void share_with(distributed::Group& group) { group_ = &group; }
 
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.
@@ -88,6 +92,8 @@ private:
     void load_adapter();
     GraphMaker* graphs();
     LoaderParams params(bool training) const;
+    LoaderParams shared_params() const;
+    void check_shares() const;
 
     config::Config config_;
     std::string plan_text_;
@@ -101,7 +107,9 @@ private:
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;
-    std::unique_ptr<GraphMaker> graphs_;  // where train.cuda_graph asks for it
+    distributed::Group* group_ = nullptr;
+    std::optional<SamplePart> eval_part_;  // of this rank
+    std::unique_ptr<GraphMaker> graphs_;   // where train.cuda_graph asks for it
 };
 
 }  // namespace switchyard::train

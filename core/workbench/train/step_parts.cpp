@@ -18,6 +18,12 @@ std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_in
     return labels;
 }
 
+std::int64_t sequences_of(const Batch& batch) {
+    const auto& tokens = batch.source.tokens;
+    if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
+    return static_cast<std::int64_t>(batch.samples.size());
+}
+
 LossParams summed_loss(const config::Config& config) {
     LossParams loss;
     loss.loss = config.task.loss();

@@ -14,6 +14,9 @@ namespace switchyard::train {
 // Of all batches together.
 std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_index);
 
+// A packed sample may be made of several documents, each a sequence of its own.
+std::int64_t sequences_of(const Batch& batch);
+
 // The task's loss as the sum over all labels, of which means over several batches are made.
 LossParams summed_loss(const config::Config& config);
 

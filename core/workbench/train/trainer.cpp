@@ -17,13 +17,6 @@
 namespace switchyard::train {
 namespace {
 
-// A packed sample may be made of several documents, each a sequence of its own.
-std::int64_t sequences_of(const Batch& batch) {
-    const auto& tokens = batch.source.tokens;
-    if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
-    return static_cast<std::int64_t>(batch.samples.size());
-}
-
 at::Generator& generator() {
     static at::Generator cpu = at::detail::getDefaultCPUGenerator();
     return cpu;
@@ -32,6 +25,11 @@ at::Generator& generator() {
 at::Tensor generator_state() {
     const std::lock_guard<std::mutex> lock(generator().mutex());
     return generator().get_state().clone();
+}
+
+void seed_generator(std::uint64_t seed) {
+    const std::lock_guard<std::mutex> lock(generator().mutex());
+    generator().set_current_seed(seed);
 }
 
 void set_generator_state(const at::Tensor& state) {
@@ -60,7 +58,10 @@ Trainer::Trainer(const TrainingParts& parts)
             "the training data makes no batch: it has fewer samples than batch.size and "
             "data_loader.drop_last is set");
     }
-    for (const auto& group : groups_) base_lr_.push_back(group.hyper.lr);
+    if (parts.group != nullptr)
+        ranks_ = std::make_unique<DataParallel>(*parts.group, parts.config, parts.parameters);
+    for (const auto& group : groups_)
+        base_lr_.push_back(group.hyper.lr * (ranks_ ? ranks_->lr_factor() : 1.0));
     if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);
     parts_.optimizer.bind(groups_);
     if (parts.graphs != nullptr) {
@@ -69,10 +70,7 @@ Trainer::Trainer(const TrainingParts& parts)
                                                              parts.parameters, parts.optimizer, groups_},
                                           *parts.graphs);
     }
-    {
-        const std::lock_guard<std::mutex> lock(generator().mutex());
-        generator().set_current_seed(static_cast<std::uint64_t>(parts.config.run.seed));
-    }
+    seed_generator(static_cast<std::uint64_t>(parts.config.run.seed));
     now_ = boundary();
 }
 
@@ -135,7 +133,12 @@ double Trainer::accumulate(std::vector<Batch>& batches) { return *accumulate_unt
 std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, const Stop& stop) {
     const auto& config = parts_.config;
     leave_graphs();
-    const auto labels = labels_of(batches, config.loss.ignore_index);
+    if (ranks_) {
+        shared_ = ranks_->agree({batches, repeated_, stop && stop(), save_is_due_by_time()});
+        if (!shared_) return std::nullopt;
+        seed_generator(ranks_->seed_of_step(now_.step));
+    }
+    const auto labels = ranks_ ? shared_->labels : labels_of(batches, config.loss.ignore_index);
     const auto loss = step_loss(config, static_cast<double>(std::max<std::int64_t>(1, labels)));
     model::ForwardContext context;
     context.phase = Phase::train;
@@ -148,16 +151,24 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     const double scale = parts_.plan.precision().loss_scale();
     double mean = 0.0;
     std::int64_t document = 0;
-    for (auto& batch : batches) {
-        if (stop && stop()) return std::nullopt;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        auto& batch = batches[i];
+        if (ranks_)
+            document = shared_->first_documents[i];
+        else if (stop && stop())
+            return std::nullopt;
         batch.source.tokens.first_document = document;
         batch.target.tokens.first_document = document;
         document += sequences_of(batch);
         const auto result = parts_.model.task(context, batch, loss);
         mean += result.loss.loss.item<double>();
-        (scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale)).backward();
+        const auto scaled = scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale);
+        if (ranks_)
+            ranks_->backward(scaled, i + 1 == batches.size());
+        else
+            scaled.backward();
     }
-    return mean;
+    return ranks_ ? ranks_->sum(mean) : mean;
 }
 
 // Captured steps leave their gradients where the graphs write them, and hold on to the optimizer's tensors.
@@ -286,7 +297,13 @@ StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
 // Counts a step.
 StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batches,
                              std::chrono::steady_clock::time_point start) {
+    if (ranks_) {
+        report.samples = shared_->samples;
+        report.tokens = shared_->tokens;
+        report.work = shared_->work;
+    }
     for (const auto& batch : batches) {
+        if (ranks_) break;
         report.samples += sample_count(batch);
         report.tokens += batch.source.count + batch.target.count;
         report.work += model::work_of(batch, parts_.config.loss.ignore_index);
@@ -306,12 +323,16 @@ StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batche
 
 std::vector<Batch> Trainer::next_group(const Stop& stop) {
     std::vector<Batch> group;
+    repeated_ = 0;
     while (static_cast<std::int64_t>(group.size()) < parts_.config.train.grad_accumulation_steps) {
-        if (stop && stop()) return {};
+        if (!ranks_ && stop && stop()) return {};  // ranks stop together, before a step
         Batch batch;
-        if (parts_.train_loader.next(batch))
+        if (parts_.train_loader.next(batch)) {
+            const auto repeated = parts_.train_loader.last_repeated();
+            ignore_last(batch, repeated, parts_.config.loss.ignore_index);
+            repeated_ += repeated;
             group.push_back(std::move(batch));
-        else if (!group.empty())
+        } else if (!group.empty())
             break;
     }
     return group;
@@ -327,8 +348,9 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     {
         std::optional<WeightAverage::Shown> shown;
         if (average_) shown.emplace(*average_);
-        result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-                               {hooks.on_eval_progress, hooks.stop, parts_.scale});
+        result.eval = evaluate(
+            parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+            {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.group, parts_.first_eval_sample});
         if (result.eval.complete && hooks.more_scores) {
             const auto more = hooks.more_scores();
             result.eval.complete = more.has_value();
@@ -346,19 +368,25 @@ bool Trainer::keep_if_best(const TrainerHooks& hooks, TrainingResult& result) {
     if (!best_.add({now_.step, metric_of(result.eval, best_.metric())})) return true;
     if (!save_once(hooks, result)) return false;
     if (hooks.on_best) result.error = hooks.on_best(*best_.best());
+    if (ranks_) result.error = ranks_->from_first("best", result.error);
     return result.error.empty();
 }
 
 bool Trainer::save_is_due() const {
     if (due(parts_.config.train.checkpoint_every)) return true;
+    return ranks_ ? shared_ && shared_->save_is_due : save_is_due_by_time();
+}
+
+bool Trainer::save_is_due_by_time() const {
     const double minutes = parts_.config.train.checkpoint_minutes;
     const std::chrono::duration<double, std::ratio<60>> since = std::chrono::steady_clock::now() - saved_;
     return minutes > 0.0 && since.count() >= minutes;
 }
 
 bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
-    if (!hooks.save) return true;
-    result.error = hooks.save(state());
+    if (!ranks_ && !hooks.save) return true;
+    if (hooks.save) result.error = hooks.save(state());
+    if (ranks_) result.error = ranks_->from_first("saved", result.error);
     saved_ = std::chrono::steady_clock::now();
     if (result.error.empty()) saved_step_ = now_.step;
     return result.error.empty();
@@ -372,7 +400,10 @@ bool Trainer::save_once(const TrainerHooks& hooks, TrainingResult& result) {
 // be written.
 bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
     if (error.empty()) return true;
-    const bool saved = save_now(hooks, result);
+    // Other ranks know nothing of it yet: they learn it when this one ends.
+    if (hooks.save) result.error = hooks.save(state());
+    const bool saved = result.error.empty();
+    if (saved) saved_step_ = now_.step;
     const auto step = std::to_string(now_.step);
     result.error =
         error + (saved ? "; a checkpoint of step " + step + " was saved"

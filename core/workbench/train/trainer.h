@@ -7,7 +7,8 @@
 //
 // One step takes `grad_accumulation_steps` batches (fewer at the end of an epoch) and equals one step over
 // all of them in one batch: each micro-batch's loss is a sum divided by the labels of the whole step, and
-// dropout knows a sequence by its number in the step, not in the micro-batch.
+// dropout knows a sequence by its number in the step, not in the micro-batch. With several ranks it takes the
+// batches of all of them (data_parallel.h); they stop, save and evaluate together, and the first one writes.
 #pragma once
 
 #include <chrono>
@@ -27,6 +28,7 @@
 #include "core/workbench/model/work.h"
 #include "core/workbench/train/best_so_far.h"
 #include "core/workbench/train/checkpoint.h"
+#include "core/workbench/train/data_parallel.h"
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/graph/graphed_step.h"
 #include "core/workbench/train/nonfinite_trace.h"
@@ -45,9 +47,11 @@ struct TrainingParts {
     const runtime::OptimizerOp& optimizer;
     const runtime::DataLoaderOp& train_loader;  // started
     const runtime::DataLoaderOp* eval_loader = nullptr;
-    std::string plan_text;         // TrainingState::plan
-    GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
-    data::LabelScale scale = {};   // of a regression's labels
+    std::string plan_text;                // TrainingState::plan
+    GraphMaker* graphs = nullptr;         // captures whole steps; nullptr: none are
+    data::LabelScale scale = {};          // of a regression's labels
+    distributed::Group* group = nullptr;  // of the ranks that share each step; nullptr: none do
+    std::int64_t first_eval_sample = 0;   // that the loader for evaluation gives, of all
 };
 
 // After each optimizer step.
@@ -167,6 +171,7 @@ private:
     bool keep_if_best(const TrainerHooks& hooks, TrainingResult& result);
     bool at_end() const { return now_.step >= schedule_.total_steps || best_.out_of_patience(); }
     bool save_is_due() const;
+    bool save_is_due_by_time() const;
     bool save_now(const TrainerHooks& hooks, TrainingResult& result);
     bool save_once(const TrainerHooks& hooks, TrainingResult& result);
     bool written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result);
@@ -182,6 +187,9 @@ private:
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
+    std::unique_ptr<DataParallel> ranks_;   // nullptr: this process trains alone
+    std::optional<SharedStep> shared_;      // the last one, of ranks
+    std::int64_t repeated_ = 0;             // samples of the next step that only fill up its batches
     std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
     std::optional<WeightAverage> average_;  // where train.ema asks for one
     Progression now_;                       // at the last boundary between two steps

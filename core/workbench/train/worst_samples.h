@@ -26,6 +26,8 @@ public:
     WorstSamples(const config::Config& config, data::LabelScale scale);
 
     void add(const Batch& batch, const model::TaskResult& task);
+    // One that another rank found.
+    void add(const WorstSample& sample) { keep(sample); }
     // The largest loss first, of equal ones the first sample; a loss that is no number goes before all.
     std::vector<WorstSample> samples() const;
 

@@ -41,10 +41,16 @@ config::Config configured(const std::vector<std::string>& overrides) {
     return *result.config;
 }
 
-ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples)
+ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples,
+                             distributed::Group* group)
     : config(configured(overrides)),
       plan(model::make_plan(config, registry(), this_host())),
       session(config, plan, registry(), this_host()),
-      trainer(session.make_trainer(samples)) {}
+      trainer(make_trainer(samples, group)) {}
+
+train::Trainer ShortTraining::make_trainer(const SampleSource& samples, distributed::Group* group) {
+    if (group != nullptr) session.share_with(*group);
+    return session.make_trainer(samples);
+}
 
 }  // namespace switchyard::test

@@ -15,13 +15,17 @@ namespace switchyard::test {
 config::Config configured(const std::vector<std::string>& overrides);
 
 struct ShortTraining {
-    // `samples` must outlive it.
-    ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples);
+    // `samples` must outlive it, and so must `group`, whose rank it is then.
+    ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples,
+                  distributed::Group* group = nullptr);
 
     config::Config config;
     resolver::Plan plan;
     train::Session session;
     train::Trainer trainer;
+
+private:
+    train::Trainer make_trainer(const SampleSource& samples, distributed::Group* group);
 };
 
 }  // namespace switchyard::test

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/epoch_order.h>
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/plugin_library.h"
 
@@ -129,6 +130,7 @@ void DataLoaderOp::start(const SampleSource& source, const LoaderParams& params)
             ", bound for ", name(binding_->request().layout));
     source_->watch(source);
     *stats_ = {};
+    *state_ = {params, source.size(), 0};
     call_loader(*binding_, *source_, "data_loader.start",
                 [&] { binding_->interface().start(*source_, params); });
 }
@@ -140,6 +142,8 @@ std::int64_t DataLoaderOp::batches(std::int64_t epoch) const {
 
 bool DataLoaderOp::next(Batch& batch) const {
     const auto start = std::chrono::steady_clock::now();
+    const bool shared = state_->params.world_size > 1 && composition_ == Composition::reference;
+    const auto number = shared ? position().batch : 0;
     const auto [more, ready] = call_loader(*binding_, *source_, "data_loader.next", [&] {
         const std::int64_t ready = binding_->interface().ready();
         return std::pair(binding_->interface().next(batch), ready);
@@ -149,6 +153,7 @@ bool DataLoaderOp::next(Batch& batch) const {
     stats_->wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!more) return false;
     count(*stats_, batch);
+    state_->last_repeated = shared ? reference::repeated_samples(state_->size, state_->params, number) : 0;
     if (ready >= 0) stats_->ready = std::max<std::int64_t>(stats_->ready, 0) + ready;
     return true;
 }

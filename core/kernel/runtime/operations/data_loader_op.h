@@ -39,6 +39,9 @@ public:
     // Loaders make their batches on the CPU; here they come to the device that the plan was made for: pinned
     // ones are copied while the device computes.
     bool next(Batch& batch) const;
+    // How many samples at the end of the batch that `next` gave last only fill it up: of several ranks'
+    // batches in the reference's order, other ranks or batches have them.
+    std::int64_t last_repeated() const { return state_->last_repeated; }
     LoaderPosition position() const;
     void seek(const LoaderPosition& position) const;
 
@@ -53,6 +56,12 @@ private:
     std::shared_ptr<Binding<DataLoader>> binding_;
     Composition composition_;
     std::shared_ptr<LoaderStats> stats_ = std::make_shared<LoaderStats>();
+    struct State {
+        LoaderParams params;
+        std::int64_t size = 0;
+        std::int64_t last_repeated = 0;
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace switchyard::runtime

@@ -1,0 +1,200 @@
+#include "core/workbench/train/data_parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/interfaces/dropout.h>
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/trainable.h"
+#include "core/workbench/model/step_flops.h"
+#include "core/workbench/train/evaluate.h"
+#include "core/workbench/train/step_parts.h"
+
+namespace switchyard::train {
+namespace {
+
+// What a rank tells of its part of a step, as numbers: these, the work by unit, the sequences of each
+// micro-batch.
+struct StepPart {
+    enum Place : std::size_t { stop, save_is_due, labels, samples, tokens, work };
+};
+constexpr std::size_t sequences_begin = StepPart::work + model::unit_count;
+
+std::vector<double> numbers_of(const at::Tensor& tensor) {
+    const auto* const begin = tensor.const_data_ptr<double>();
+    return {begin, begin + tensor.numel()};
+}
+
+distributed::SumOptions options_of(const config::Config& config) {
+    return {config.distributed.bucket_mb, config.distributed.compression == config::Compression::bfloat16};
+}
+
+// Sums over all values of each parameter, of which ranks whose weights differ have others.
+at::Tensor sums_of(const model::Parameters& parameters) {
+    auto sums = at::zeros({static_cast<std::int64_t>(parameters.all().size())}, at::kDouble);
+    std::int64_t number = 0;
+    for (const auto& parameter : parameters.all())
+        sums.select(0, number++).fill_(parameter.value.detach().to(at::kDouble).abs().sum());
+    return sums;
+}
+
+void check_parameters(distributed::Group& group, const model::Parameters& parameters) {
+    const auto all = group.gather(sums_of(parameters));
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        for (std::size_t i = 0; i < parameters.all().size(); ++i) {
+            const auto place = static_cast<std::int64_t>(i);
+            if (all[rank].select(0, place).equal(all[0].select(0, place))) continue;
+            throw base::InputError("error: ranks 0 and " + std::to_string(rank) +
+                                   " begin with other values of " + parameters.all()[i].name +
+                                   ": they must read the same weights");
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> rank_problems(const config::Config& config) {
+    std::vector<std::string> problems;
+    const auto refuse = [&](bool bad, const char* key, const std::string& what) {
+        if (bad) problems.push_back(config::told_at(config, key) + what);
+    };
+    refuse(config.train.cuda_graph, "train.cuda_graph",
+           "steps of several ranks are not captured; expected false");
+    return problems;
+}
+
+void ignore_last(Batch& batch, std::int64_t samples, std::int64_t ignore_index) {
+    if (samples <= 0) return;
+    auto first = static_cast<std::int64_t>(batch.samples.size());  // sequence that is ignored
+    for (std::int64_t ignored = 0; first > 0; --first) {
+        const auto place = static_cast<std::size_t>(first);
+        const bool begins = place == batch.samples.size() || batch.samples[place] != batch.samples[place - 1];
+        if (begins && ++ignored > samples) break;
+    }
+    const auto ignore = [&](at::Tensor& labels, const at::Scalar& value) {
+        if (!labels.defined()) return;
+        labels = labels.clone();
+        const auto& side = batch.target.ids.defined() ? batch.target : batch.source;
+        const bool of_tokens =
+            labels.dim() == 1 && side.tokens.layout == Layout::packed && labels.size(0) == side.ids.size(0);
+        const auto begin =
+            of_tokens ? side.tokens.cu_seqlens.select(0, first).item().to<std::int64_t>() : first;
+        labels.narrow(0, begin, labels.size(0) - begin).fill_(value);
+    };
+    ignore(batch.labels, ignore_index);
+    ignore(batch.float_labels, std::numeric_limits<float>::quiet_NaN());
+}
+
+std::vector<std::string> gather_texts(distributed::Group& group, const std::string& text) {
+    auto length = at::zeros({1}, at::kLong);
+    length.fill_(static_cast<std::int64_t>(text.size()));
+    const auto lengths = group.gather(length);
+    std::int64_t longest = 1;
+    for (const auto& one : lengths) longest = std::max(longest, one.item<std::int64_t>());
+    auto bytes = at::zeros({longest}, at::kByte);
+    std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
+    std::vector<std::string> texts;
+    const auto all = group.gather(bytes);
+    for (std::size_t rank = 0; rank < all.size(); ++rank)
+        texts.emplace_back(static_cast<const char*>(all[rank].const_data_ptr()),
+                           static_cast<std::size_t>(lengths[rank].item<std::int64_t>()));
+    return texts;
+}
+
+DataParallel::DataParallel(distributed::Group& group, const config::Config& config,
+                           const model::Parameters& parameters)
+    : group_(group), config_(config) {
+    check_parameters(group, parameters);
+    std::vector<distributed::SummedParameter> summed;
+    for (const auto& parameter : parameters.all())
+        if (parameter.value.requires_grad()) summed.push_back({parameter.name, parameter.value});
+    gradients_ = group.sum_gradients(summed, options_of(config));
+}
+
+double DataParallel::lr_factor() const {
+    const auto ranks = static_cast<double>(group_.world_size());
+    switch (config_.distributed.lr_scaling) {
+        case config::LrScaling::linear:
+            return ranks;
+        case config::LrScaling::square_root:
+            return std::sqrt(ranks);
+        default:
+            return 1.0;
+    }
+}
+
+std::uint64_t DataParallel::seed_of_step(std::int64_t step) const {
+    return site_seed(static_cast<std::uint64_t>(config_.run.seed), static_cast<std::uint64_t>(step),
+                     0x80000000U + static_cast<std::uint32_t>(group_.rank()));  // sites count from 0
+}
+
+std::optional<SharedStep> DataParallel::agree(const Own& own) {
+    const auto& batches = own.batches;
+    const auto ignored = config_.loss.ignore_index;
+    std::vector<double> told(sequences_begin +
+                             static_cast<std::size_t>(config_.train.grad_accumulation_steps));
+    told[StepPart::stop] = own.stop ? 1.0 : 0.0;
+    told[StepPart::save_is_due] = own.save_is_due ? 1.0 : 0.0;
+    told[StepPart::labels] = static_cast<double>(labels_of(batches, ignored));
+    told[StepPart::samples] = -static_cast<double>(own.repeated);
+    model::Work work;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        told[StepPart::samples] += static_cast<double>(sample_count(batches[i]));
+        told[StepPart::tokens] += static_cast<double>(batches[i].source.count + batches[i].target.count);
+        work += model::work_of(batches[i], ignored);
+        told[sequences_begin + i] = static_cast<double>(sequences_of(batches[i]));
+    }
+    std::ranges::copy(work.amounts, told.begin() + StepPart::work);
+
+    SharedStep step;
+    step.first_documents.resize(batches.size());
+    std::vector<std::vector<double>> all;
+    for (const auto& one : group_.gather(at::tensor(told, at::kDouble))) all.push_back(numbers_of(one));
+    for (const auto& one : all) {
+        if (one[StepPart::stop] != 0.0) return std::nullopt;
+        step.labels += static_cast<std::int64_t>(one[StepPart::labels]);
+        step.samples += static_cast<std::int64_t>(one[StepPart::samples]);
+        step.tokens += static_cast<std::int64_t>(one[StepPart::tokens]);
+        for (std::size_t unit = 0; unit < model::unit_count; ++unit)
+            step.work.amounts[unit] += one[StepPart::work + unit];
+    }
+    step.save_is_due = all.front()[StepPart::save_is_due] != 0.0;
+    std::int64_t document = 0;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        for (std::size_t rank = 0; rank < all.size(); ++rank) {
+            if (static_cast<std::int64_t>(rank) == group_.rank()) step.first_documents[i] = document;
+            document += static_cast<std::int64_t>(all[rank][sequences_begin + i]);
+        }
+    }
+    return step;
+}
+
+void DataParallel::backward(const at::Tensor& loss, bool last) {
+    if (!last) return loss.backward();
+    gradients_->begin();
+    try {
+        loss.backward();
+    } catch (const std::exception& error) {
+        if (gradients_->failed()) throw distributed::RankLost(error.what());
+        throw;
+    }
+    gradients_->end();
+}
+
+double DataParallel::sum(double value) {
+    auto tensor = at::zeros({1}, at::kDouble).fill_(value);
+    group_.sum(tensor);
+    return tensor.item<double>();
+}
+
+std::string DataParallel::from_first(const std::string& what, const std::string& said) {
+    const auto meeting = what + " " + std::to_string(++meetings_);
+    return distributed::meet(group_.store(), group_.place(), meeting, said, long_wait_seconds).front();
+}
+
+}  // namespace switchyard::train

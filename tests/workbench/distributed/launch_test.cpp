@@ -1,0 +1,280 @@
+// `switchyard launch` and `switchyard train` as several ranks, as a user runs them. To add a case of bad
+// input: a line in the table of that test.
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+Words launched(Words train, int ranks, const Words& options = {}) {
+    Words words{"launch", "-n", std::to_string(ranks)};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), train.begin(), train.end());
+    return words;
+}
+
+// Dropout by logical position, everywhere: LibTorch's own generator is another one on each rank.
+const Words by_position{"attention.backend=naive", "normalization.backend=naive"};
+
+Words with(Words sets, const Words& more) {
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+}
+
+bool is_alive(pid_t process) {
+    std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const auto name_end = text.rfind(')');
+    return name_end != std::string::npos && text.substr(name_end + 2, 1) != "Z";
+}
+
+// Ranks that a launcher started, in their order.
+std::vector<pid_t> ranks_of(pid_t launcher) {
+    std::vector<std::pair<std::string, pid_t>> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const auto name = entry.path().filename().string();
+        if (!std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; })) continue;
+        std::ifstream stat(entry.path() / "stat");
+        std::string text((std::istreambuf_iterator<char>(stat)), {});
+        const auto name_end = text.rfind(')');
+        if (name_end == std::string::npos) continue;
+        std::istringstream rest(text.substr(name_end + 1));
+        std::string state;
+        pid_t parent = 0;
+        rest >> state >> parent;
+        if (parent != launcher) continue;
+        std::ifstream environment(entry.path() / "environ");
+        std::string variables((std::istreambuf_iterator<char>(environment)), {});
+        const auto at = variables.find("LOCAL_RANK=");
+        if (at == std::string::npos) continue;
+        found.emplace_back(variables.substr(at + 11, variables.find('\0', at) - at - 11), std::stoi(name));
+    }
+    std::ranges::sort(found);
+    std::vector<pid_t> ranks;
+    for (const auto& [rank, process] : found) ranks.push_back(process);
+    return ranks;
+}
+
+bool has_checkpoint(const fs::path& run) { return fs::exists(run) && !checkpoints(run).empty(); }
+
+// What another program, which is in PATH, makes of these words.
+Outcome run_by(Words words, const Words& train) {
+    words.push_back((build_dir() / "bin/switchyard").string());
+    words.insert(words.end(), train.begin(), train.end());
+    RunOptions options;
+    options.in_child = [words] {
+        std::vector<char*> pointers;
+        for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+        pointers.push_back(nullptr);
+        ::execvp(pointers[0], pointers.data());
+    };
+    return run({}, options);
+}
+
+bool in_path(const std::string& program) {
+    std::istringstream path(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
+    for (std::string folder; std::getline(path, folder, ':');)
+        if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    return false;
+}
+
+void check_two_ranks(const TinyJob& job, const Outcome& outcome, const std::string& run) {
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    REQUIRE(job.trained("alone", with(by_position, {"batch.size=8"})).code == 0);
+    const auto found = step_losses(job.run_folder(run));
+    for (const auto& [step, loss] : step_losses(job.run_folder("alone")))
+        CHECK(found.at(step) == Approx(loss).epsilon(1e-5));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("two processes that are launched train as one does, and one of them writes and speaks") {
+    const TinyJob job;
+    const auto same = with(by_position, {"train.eval_every=4"});
+    const auto both = run(launched(job.train("both", same), 2));
+    INFO(both.err);
+    REQUIRE(both.code == 0);
+    const auto alone = job.trained("alone", with(same, {"batch.size=8"}));
+    REQUIRE(alone.code == 0);
+    const auto expected = step_losses(job.run_folder("alone"));
+    const auto found = step_losses(job.run_folder("both"));
+    REQUIRE(found.size() == expected.size());
+    for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(1e-5));
+    const auto eval = eval_losses(job.run_folder("both"));
+    for (const auto& [step, loss] : eval_losses(job.run_folder("alone")))
+        CHECK(eval.at(step) == Approx(loss).epsilon(1e-5));
+    CHECK(both.out.starts_with("[rank 0] "));
+    CHECK(count_of(both.out, "steps, evaluation") == 1);
+    CHECK_THAT(both.err, !contains("[rank 1]"));
+    const auto summary = json_of(fs::path(job.run_folder("both")) / "summary.json");
+    CHECK(summary["status"] == "finished");
+    CHECK(summary["eval"]["accuracy"] ==
+          json_of(fs::path(job.run_folder("alone")) / "summary.json")["eval"]["accuracy"]);
+}
+
+TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
+    const TinyJob job;
+    const Words sets{"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"};
+    REQUIRE(run(launched(job.train("whole", sets), 2)).code == 0);
+    REQUIRE(run(launched(job.train("cut", with(sets, {"train.steps=3"})), 2)).code == 0);
+    fs::remove(fs::path(job.run_folder("cut")) / "model/model.safetensors");
+    const auto resumed = run(launched(job.train("cut", sets, {"--resume"}), 2));
+    INFO(resumed.err);
+    REQUIRE(resumed.code == 0);
+    CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+        const auto last = "checkpoints/step-00000008/" + file;
+        const bool same = bytes_of(fs::path(job.run_folder("cut")) / last) ==
+                          bytes_of(fs::path(job.run_folder("whole")) / last);
+        CHECK(same);
+    }
+    const auto alone = run(job.train("cut", sets, {"--resume"}));
+    CHECK(alone.code == 2);
+    CHECK_THAT(alone.err, contains("2 ranks"));
+}
+
+TEST_CASE("when a rank is killed all end, and the launcher says which") {
+    const TinyJob job;
+    const auto killed = GENERATE(0, 1);
+    Started started(launched(job.train("run", {"train.steps=100000"}), 2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    ::kill(ranks[static_cast<std::size_t>(killed)], SIGKILL);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err,
+               contains("error: rank " + std::to_string(killed) + " of 2 was killed by signal 9 (Killed)"));
+    for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
+}
+
+TEST_CASE("a rank that stands still is named by the first one, and killed") {
+    const TinyJob job;
+    Started started(launched(job.train("run", {"train.steps=100000", "distributed.timeout=15"}), 2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    ::kill(ranks[1], SIGSTOP);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, contains("error: rank 1 is gone or does not answer"));
+    for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
+}
+
+TEST_CASE("what a killed rank leaves is gone on with, to the same bits") {
+    const TinyJob job;
+    const Words sets = {"train.steps=12", "train.checkpoint_every=2", "train.keep_last=8"};
+    REQUIRE(run(launched(job.train("whole", sets), 2)).code == 0);
+    Started started(launched(job.train("run", sets), 2, {"--restarts", "2"}));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || has_checkpoint(folder); }));
+    const auto ranks = ranks_of(started.process());
+    if (!ranks.empty()) ::kill(ranks.back(), SIGKILL);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    require_same_end(job.run_folder("whole"), job.run_folder("run"));
+}
+
+TEST_CASE("no rank is left behind when the launcher is killed, and none when it is stopped") {
+    const TinyJob job;
+    const auto signal = GENERATE(SIGKILL, SIGTERM, SIGINT);
+    Started started(launched(job.train("run", {"train.steps=100000"}), 2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    started.send(signal);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == (signal == SIGKILL ? -SIGKILL : 128 + signal));
+    CHECK(wait_until([&] { return !is_alive(ranks[0]) && !is_alive(ranks[1]); }));
+    if (signal == SIGKILL) return;
+    CHECK(json_of(folder / "summary.json")["status"] == "stopped");
+    CHECK(has_checkpoint(folder));
+}
+
+TEST_CASE("bad input of a launched training is told once, with exit code 2") {
+    const TinyJob job;
+    job.write("two.tsv", "text\tlabel\nthe film is bright\tgood\nthe plot is dull\tbad\n");
+    struct Case {
+        int ranks;
+        Words sets;
+        std::string text;
+    };
+    const std::vector<Case> cases{{2, {"optimizer.lrr=1"}, "optimizer.lrr"},
+                                  {2, {"data.train=[\"nowhere.tsv\"]"}, "nowhere.tsv"},
+                                  {2, {"distributed.timeout=0"}, "distributed.timeout"},
+                                  {2, {"distributed.interface=wlan77"}, "no network interface \"wlan77\""},
+                                  {3,
+                                   {"data.train=[\"" + job.file("two.tsv") + "\"]", "data.eval_fraction=0"},
+                                   "2 training samples are fewer than the 3 ranks"}};
+    for (const auto& one : cases) {
+        INFO(one.text);
+        const auto outcome = run(launched(job.train("bad", one.sets), one.ranks));
+        INFO(outcome.err);
+        CHECK(outcome.code == 2);
+        CHECK_THAT(outcome.err, contains(one.text));
+        CHECK(count_of(outcome.err, "error: ") == 1);
+        CHECK(outcome.out.empty());
+        CHECK_FALSE(fs::exists(job.run_folder("bad")));
+    }
+}
+
+TEST_CASE("bad arguments of launch are refused") {
+    const TinyJob job;
+    check_refused(run({"launch", "-n", "0", "train", "x.toml"}), {"-n", "from 1 to 1024, got 0"});
+    check_refused(run({"launch", "-n", "2"}), {"expected the command that all processes run"});
+    check_refused(run({"launch", "-n", "2", "predict", "x"}), {"train; got \"predict\""});
+    check_refused(run({"launch", "-n", "2", "--restarts", "-1", "train", "x"}), {"--restarts"});
+}
+
+TEST_CASE("a rank whose environment makes no sense is refused") {
+    const TinyJob job;
+    RunOptions options;
+    options.environment = {
+        {"RANK", "2"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "1"}};
+    check_refused(run(job.train("run"), options), {"RANK", "got 2, but WORLD_SIZE is 2"});
+    options.environment["RANK"] = "1";
+    check_refused(run(job.train("run", {"distributed.timeout=0.2"}), options),
+                  {"rank 1 of 2 cannot reach rank 0 at 127.0.0.1:1"});
+    options.environment["WORLD_SIZE"] = "1";
+    options.environment["RANK"] = "0";
+    CHECK(run(job.train("run", {"train.steps=1"}), options).code == 0);
+}
+
+TEST_CASE("torchrun starts ranks") {
+    if (!in_path("torchrun")) return skip("torchrun is not in PATH");
+    const TinyJob job;
+    const auto outcome = run_by({"torchrun", "--standalone", "--no-python", "--nproc-per-node", "2"},
+                                job.train("torchrun", by_position));
+    check_two_ranks(job, outcome, "torchrun");
+}
+
+TEST_CASE("mpirun starts ranks") {
+    if (!in_path("mpirun")) return skip("mpirun is not in PATH");
+    const TinyJob job;
+    const auto outcome = run_by({"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"},
+                                job.train("mpirun", by_position));
+    check_two_ranks(job, outcome, "mpirun");
+}

@@ -1,0 +1,328 @@
+// Two and three ranks against one process that has all their samples in one batch. How far they may be apart
+// is what one process is from itself that has the same batch in as many parts. To add a case: a line in
+// `cases`.
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/cat.h>
+
+#include "core/workbench/train/data_parallel.h"
+#include "core/workbench/train/sample_part.h"
+#include "short_training.h"
+#include "some_ranks.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using test::ShortTraining;
+
+namespace {
+
+using Sets = std::vector<std::string>;
+
+// 23 texts of 2 to 24 tokens, so that no number of ranks divides them; some tokens have a label.
+class UnequalTexts final : public SampleSource {
+public:
+    explicit UnequalTexts(std::string task, std::int64_t count = 23)
+        : task_(std::move(task)), count_(count) {}
+    std::int64_t size() const override { return count_; }
+    std::int64_t length(std::int64_t index) const override { return source(index) + target_length(index); }
+    std::int64_t target_length(std::int64_t index) const override {
+        return task_ == "seq2seq" ? 2 + index * 7 % 13 : 0;
+    }
+    Sample get(std::int64_t index, std::int64_t) const override {
+        Sample sample;
+        sample.ids = tokens(source(index), index);
+        if (task_ == "seq2seq") sample.target_ids = tokens(target_length(index), index + 31);
+        if (task_ == "classification") {
+            sample.labels = {index % 3};
+        } else if (task_ == "regression") {
+            sample.float_labels = {static_cast<float>(index % 5)};
+        } else {
+            for (const auto id : task_ == "seq2seq" ? sample.target_ids : sample.ids)
+                sample.labels.push_back(id % 4 == 0 ? -100 : id);
+        }
+        return sample;
+    }
+
+private:
+    static std::int64_t source(std::int64_t index) { return 2 + index * index % 23; }
+    static std::vector<std::int64_t> tokens(std::int64_t count, std::int64_t index) {
+        std::vector<std::int64_t> ids;
+        for (std::int64_t i = 0; i < count; ++i) ids.push_back(1 + (index * 7 + i * i * 3) % 49);
+        return ids;
+    }
+
+    std::string task_;
+    std::int64_t count_;
+};
+
+struct Case {
+    std::string type, task;
+    std::int64_t ranks = 2;
+    Sets more = {};
+};
+
+Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {
+    Sets all{"model.type=" + one.type,
+             "task.kind=" + one.task,
+             "model.layers=2",
+             "model.hidden_size=16",
+             "model.heads=2",
+             "model.intermediate_size=32",
+             "model.vocab_size=50",
+             "model.max_positions=29",
+             "model.dropout=0.1",
+             "model.attention_dropout=0.1",
+             "batch.max_length=29",
+             "batch.size=" + std::to_string(batch),
+             "train.grad_accumulation_steps=" + std::to_string(accumulated),
+             "train.epochs=2",
+             "optimizer.lr=0.003",
+             "precision.backend=torch/fp32",
+             "attention.backend=naive",  // these two drop by logical position
+             "normalization.backend=naive",
+             "linear.backend=torch",
+             "data_loader.backend=torch"};
+    for (const std::string slot : {"activation", "loss", "optimizer"}) all.push_back(slot + ".backend=torch");
+    if (one.task == "classification") all.emplace_back("task.labels=[\"a\",\"b\",\"c\"]");
+    all.insert(all.end(), one.more.begin(), one.more.end());
+    return all;
+}
+
+struct Trained {
+    std::vector<double> losses;
+    std::vector<std::int64_t> samples;
+    std::vector<bool> skipped;
+    at::Tensor parameters;  // of all, end to end
+};
+
+Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,
+                   distributed::Group* group = nullptr) {
+    const UnequalTexts texts(one.task);
+    ShortTraining job(sets_of(one, batch, accumulated), texts, group);
+    const auto result = job.trainer.run({});
+    if (!result.error.empty()) throw std::runtime_error(result.error);
+    Trained trained;
+    for (const auto& step : result.steps) {
+        trained.losses.push_back(step.loss);
+        trained.samples.push_back(step.samples);
+        trained.skipped.push_back(step.skipped);
+    }
+    std::vector<at::Tensor> values;
+    for (const auto& parameter : job.session.parameters().all())
+        values.push_back(parameter.value.detach().reshape({-1}).to(at::kDouble));
+    trained.parameters = at::cat(values);
+    return trained;
+}
+
+std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated) {
+    std::vector<Trained> all(static_cast<std::size_t>(one.ranks));
+    std::mutex mutex;
+    test::as_ranks(one.ranks, [&](distributed::Group& group) {
+        auto trained = trained_by(one, batch, accumulated, &group);
+        const std::lock_guard lock(mutex);
+        all[static_cast<std::size_t>(group.rank())] = std::move(trained);
+    });
+    return all;
+}
+
+// Relative to the mean size of values.
+double distance(const at::Tensor& a, const at::Tensor& b) {
+    return a.sub(b).norm().item<double>() / b.norm().item<double>();
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+    double most = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::abs(b[i]));
+    return most;
+}
+
+constexpr double rounding = 2e-6;  // of float32, over the steps of a case
+
+void check_equal(const Case& one) {
+    constexpr std::int64_t batch = 2, accumulated = 2;
+    const auto ranks = train_on_ranks(one, batch, accumulated);
+    const auto alone = trained_by(one, batch * one.ranks, accumulated);
+    const auto parts = trained_by(one, batch, accumulated * one.ranks);
+    REQUIRE(alone.losses.size() == parts.losses.size());
+    const auto allowed = 4.0 * distance(parts.parameters, alone.parameters) + rounding;
+    const auto allowed_loss = 4.0 * distance(parts.losses, alone.losses) + rounding;
+    for (const auto& rank : ranks) {
+        REQUIRE(rank.losses.size() == alone.losses.size());
+        CHECK(distance(rank.parameters, alone.parameters) <= allowed);
+        CHECK(distance(rank.losses, alone.losses) <= allowed_loss);
+        CHECK(rank.samples == alone.samples);
+        CHECK(rank.parameters.equal(ranks[0].parameters));
+        CHECK(rank.losses == ranks[0].losses);
+    }
+}
+
+void check_all(const std::vector<Case>& cases) {
+    for (const auto& one : cases) {
+        std::string told = one.type + ", " + one.task + ", " + std::to_string(one.ranks) + " ranks";
+        for (const auto& set : one.more) told += ", " + set;
+        INFO(told);
+        check_equal(one);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("ranks learn what one process learns, with dropout, accumulation and an uneven last batch") {
+    check_all({{"bert", "classification", 2},
+               {"bert", "masked_lm", 3},
+               {"bert", "regression", 3},
+               {"gpt", "causal_lm", 2},
+               {"gpt", "causal_lm", 3, {"train.recompute=layers"}},
+               {"t5", "seq2seq", 2},
+               {"t5", "seq2seq", 3}});
+}
+
+TEST_CASE("ranks learn what one process learns in the packed layout") {
+    check_all({{"bert", "classification", 3, {"batch.layout=packed"}},
+               {"gpt", "causal_lm", 2, {"batch.layout=packed"}},
+               {"t5", "seq2seq", 3, {"batch.layout=packed"}}});
+}
+
+TEST_CASE("ranks learn what one process learns with every optimizer, clipping and many buckets") {
+    for (const std::string algorithm : {"adamw", "adam", "sgd", "lion", "lamb", "muon"}) {
+        check_all({{"gpt",
+                    "causal_lm",
+                    2,
+                    {"optimizer.algorithm=" + algorithm, "optimizer.backend=naive",
+                     "optimizer.max_grad_norm=0.5", "distributed.bucket_mb=0.001"}}});
+    }
+    for (const std::string backend : {"torch", "fused"})
+        check_all({{"bert", "classification", 2, {"optimizer.backend=" + backend}}});
+}
+
+TEST_CASE("the learning rate follows the number of ranks where that is asked for") {
+    struct Rule {
+        std::string rule;
+        double factor;
+    };
+    for (const auto& [rule, factor] : {Rule{"linear", 2.0}, Rule{"sqrt", std::sqrt(2.0)}}) {
+        INFO(rule);
+        const Sets sgd{"optimizer.algorithm=sgd", "distributed.lr_scaling=" + rule};
+        const auto ranks = train_on_ranks({"gpt", "causal_lm", 2, sgd}, 4, 1);
+        Case one{"gpt", "causal_lm", 2, sgd};
+        one.more.push_back("optimizer.lr=" + std::to_string(0.003 * factor));
+        CHECK(distance(ranks[0].parameters, trained_by(one, 8, 1).parameters) < 1e-6);
+        one.more.emplace_back("optimizer.lr=0.003");
+        CHECK(distance(ranks[0].parameters, trained_by(one, 8, 1).parameters) > 1e-5);
+    }
+}
+
+TEST_CASE("gradients that travel as bfloat16 are nearly the same") {
+    const auto ranks = train_on_ranks({"gpt", "causal_lm", 2, {"distributed.compression=bfloat16"}}, 4, 1);
+    const auto alone = trained_by({"gpt", "causal_lm"}, 8, 1);
+    CHECK(ranks[0].parameters.equal(ranks[1].parameters));
+    CHECK(distance(ranks[0].parameters, alone.parameters) > 0.0);
+    CHECK(distance(ranks[0].losses, alone.losses) < 0.01);
+}
+
+TEST_CASE("an evaluation in parts says what one of all samples says") {
+    for (const std::string task : {"classification", "regression"}) {
+        INFO(task);
+        const Case one{"bert", task, 3};
+        const UnequalTexts texts(task);
+        ShortTraining job(sets_of(one, 4, 1), texts);
+        const auto evaluated = [&](ShortTraining& job, const SampleSource& samples,
+                                   const train::EvalHooks& hooks) {
+            return train::evaluate(job.session.config(), job.session.plan(), job.session.model(),
+                                   job.session.start_eval_loader(samples), hooks);
+        };
+        const auto alone = evaluated(job, texts, {});
+        std::vector<train::EvalResult> all(3);
+        test::as_ranks(3, [&](distributed::Group& group) {
+            ShortTraining part_job(sets_of(one, 4, 1), texts);
+            const train::SamplePart part(texts, group.rank(), 3);
+            train::EvalHooks hooks;
+            hooks.group = &group;
+            hooks.first_sample = part.first();
+            all[static_cast<std::size_t>(group.rank())] = evaluated(part_job, part, hooks);
+        });
+        for (const auto& rank : all) {
+            CHECK(rank.complete);
+            CHECK(rank.samples == 23);
+            CHECK(rank.labels == alone.labels);
+            CHECK(rank.loss == Approx(alone.loss).epsilon(1e-6));
+            CHECK(rank.accuracy == alone.accuracy);
+            REQUIRE(rank.metrics.size() == alone.metrics.size());
+            for (std::size_t i = 0; i < alone.metrics.size(); ++i) {
+                CHECK(rank.metrics[i].first == alone.metrics[i].first);
+                // A correlation of what hardly varies has few digits.
+                CHECK(rank.metrics[i].second == Approx(alone.metrics[i].second).epsilon(1e-4).margin(0.01));
+            }
+            REQUIRE(rank.worst.size() == alone.worst.size());
+            for (std::size_t i = 0; i < alone.worst.size(); ++i) {
+                const auto& worst = rank.worst[i];
+                CHECK(worst.loss == Approx(alone.worst[i].loss).epsilon(1e-4));
+                CHECK(worst.label == (task == "regression" ? std::to_string(worst.sample % 5)
+                                                           : std::string(1, "abc"[worst.sample % 3])));
+            }
+        }
+    }
+}
+
+TEST_CASE("ranks that begin with other weights are refused") {
+    const UnequalTexts texts("causal_lm");
+    const auto act = [&](distributed::Group& group) {
+        const Case one{"gpt", "causal_lm", 2, {"run.seed=" + std::to_string(group.rank())}};
+        ShortTraining job(sets_of(one, 4, 1), texts, &group);
+    };
+    CHECK_THROWS_WITH(test::as_ranks(2, act), test::contains("ranks 0 and 1 begin with other values of"));
+}
+
+TEST_CASE("a rank that is asked to stop stops all before the same step") {
+    const UnequalTexts texts("causal_lm");
+    std::vector<train::TrainingResult> results(2);
+    test::as_ranks(2, [&](distributed::Group& group) {
+        ShortTraining job(sets_of({"gpt", "causal_lm"}, 2, 1), texts, &group);
+        train::TrainerHooks hooks;
+        std::int64_t asked = 0;
+        hooks.stop = [&] { return group.rank() == 1 && ++asked > 3; };
+        results[static_cast<std::size_t>(group.rank())] = job.trainer.run(hooks);
+    });
+    for (const auto& result : results) {
+        CHECK(result.outcome == train::Outcome::stopped);
+        CHECK(result.error == "");
+        CHECK(result.steps.size() == 3);
+    }
+}
+
+TEST_CASE("an overflow on one rank skips the step on all") {
+    // Sample 0 alone has a target so large that its gradient is not finite in float16 at the first scales.
+    class OneLarge final : public SampleSource {
+    public:
+        std::int64_t size() const override { return 16; }
+        std::int64_t length(std::int64_t) const override { return 4; }
+        Sample get(std::int64_t index, std::int64_t) const override {
+            Sample sample;
+            sample.ids = {1, 2 + index, 3, 4};
+            sample.float_labels = {index == 0 ? 3000.0F : 0.5F};
+            return sample;
+        }
+    };
+    const OneLarge samples;
+    const Case one{"bert",
+                   "regression",
+                   2,
+                   {"precision.backend=amp/fp16", "train.epochs=4", "data_loader.shuffle=false"}};
+    std::vector<std::vector<bool>> skipped(2);
+    std::vector<at::Tensor> first(2);
+    test::as_ranks(2, [&](distributed::Group& group) {
+        ShortTraining job(sets_of(one, 4, 1), samples, &group);
+        const auto rank = static_cast<std::size_t>(group.rank());
+        for (const auto& step : job.trainer.run({}).steps) skipped[rank].push_back(step.skipped);
+        first[rank] = job.session.parameters().all().front().value.detach().clone();
+    });
+    CHECK(skipped[0] == skipped[1]);
+    CHECK(std::ranges::count(skipped[0], true) > 0);
+    CHECK(std::ranges::count(skipped[0], false) > 0);
+    CHECK(first[0].equal(first[1]));
+}

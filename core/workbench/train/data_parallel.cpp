@@ -11,7 +11,6 @@
 #include <switchyard/interfaces/dropout.h>
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
-#include "core/workbench/model/step_flops.h"
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/step_parts.h"
 
@@ -141,15 +140,12 @@ std::optional<SharedStep> DataParallel::agree(const Own& own) {
     told[StepPart::stop] = own.stop ? 1.0 : 0.0;
     told[StepPart::save_is_due] = own.save_is_due ? 1.0 : 0.0;
     told[StepPart::labels] = static_cast<double>(labels_of(batches, ignored));
-    told[StepPart::samples] = -static_cast<double>(own.repeated);
-    model::Work work;
-    for (std::size_t i = 0; i < batches.size(); ++i) {
-        told[StepPart::samples] += static_cast<double>(sample_count(batches[i]));
-        told[StepPart::tokens] += static_cast<double>(batches[i].source.count + batches[i].target.count);
-        work += model::work_of(batches[i], ignored);
+    const auto amounts = amounts_of(batches, ignored);
+    told[StepPart::samples] = static_cast<double>(amounts.samples - own.repeated);
+    told[StepPart::tokens] = static_cast<double>(amounts.tokens);
+    std::ranges::copy(amounts.work.amounts, told.begin() + StepPart::work);
+    for (std::size_t i = 0; i < batches.size(); ++i)
         told[sequences_begin + i] = static_cast<double>(sequences_of(batches[i]));
-    }
-    std::ranges::copy(work.amounts, told.begin() + StepPart::work);
 
     SharedStep step;
     step.first_documents.resize(batches.size());

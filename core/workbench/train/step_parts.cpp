@@ -1,5 +1,8 @@
 #include "core/workbench/train/step_parts.h"
 
+#include "core/workbench/model/step_flops.h"
+#include "core/workbench/train/evaluate.h"
+
 namespace switchyard::train {
 
 namespace {
@@ -22,6 +25,16 @@ std::int64_t sequences_of(const Batch& batch) {
     const auto& tokens = batch.source.tokens;
     if (tokens.layout == Layout::packed) return tokens.cu_seqlens.size(0) - 1;
     return static_cast<std::int64_t>(batch.samples.size());
+}
+
+SharedStep amounts_of(const std::vector<Batch>& batches, std::int64_t ignore_index) {
+    SharedStep step;
+    for (const auto& batch : batches) {
+        step.samples += sample_count(batch);
+        step.tokens += batch.source.count + batch.target.count;
+        step.work += model::work_of(batch, ignore_index);
+    }
+    return step;
 }
 
 LossParams summed_loss(const config::Config& config) {

@@ -8,11 +8,15 @@
 #include <switchyard/interfaces/loss.h>
 #include <switchyard/interfaces/optimizer.h>
 #include "core/kernel/config/config.h"
+#include "core/workbench/train/data_parallel.h"
 
 namespace switchyard::train {
 
 // Of all batches together.
 std::int64_t labels_of(const std::vector<Batch>& batches, std::int64_t ignore_index);
+
+// Samples, tokens and work of these batches.
+SharedStep amounts_of(const std::vector<Batch>& batches, std::int64_t ignore_index);
 
 // A packed sample may be made of several documents, each a sequence of its own.
 std::int64_t sequences_of(const Batch& batch);

@@ -9,7 +9,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "core/workbench/model/step_flops.h"
 #include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/step_parts.h"
@@ -297,17 +296,10 @@ StepReport Trainer::graphed_step(std::vector<Batch>& batches) {
 // Counts a step.
 StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batches,
                              std::chrono::steady_clock::time_point start) {
-    if (ranks_) {
-        report.samples = shared_->samples;
-        report.tokens = shared_->tokens;
-        report.work = shared_->work;
-    }
-    for (const auto& batch : batches) {
-        if (ranks_) break;
-        report.samples += sample_count(batch);
-        report.tokens += batch.source.count + batch.target.count;
-        report.work += model::work_of(batch, parts_.config.loss.ignore_index);
-    }
+    const auto step = ranks_ ? *shared_ : amounts_of(batches, parts_.config.loss.ignore_index);
+    report.samples = step.samples;
+    report.tokens = step.tokens;
+    report.work = step.work;
     if (average_ && !report.skipped && report.nonfinite.empty()) average_->update();
     ++now_.step;
     now_.samples += report.samples;

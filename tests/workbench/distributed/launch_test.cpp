@@ -266,7 +266,8 @@ TEST_CASE("a rank whose environment makes no sense is refused") {
 TEST_CASE("torchrun starts ranks") {
     if (!in_path("torchrun")) return skip("torchrun is not in PATH");
     const TinyJob job;
-    const auto outcome = run_by({"torchrun", "--standalone", "--no-python", "--nproc-per-node", "2"},
+    // Without "--" torchrun takes --run for a shortened option of its own.
+    const auto outcome = run_by({"torchrun", "--standalone", "--no-python", "--nproc-per-node", "2", "--"},
                                 job.train("torchrun", by_position));
     check_two_ranks(job, outcome, "torchrun");
 }

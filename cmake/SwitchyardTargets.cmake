@@ -43,10 +43,10 @@ endmacro()
 
 # For code that nobody waits for while it runs: of more than this only the compiler has work, half as much again.
 set(SWITCHYARD_LESS_OPTIMISED "$<$<CONFIG:Release>:-O1>")
-# From g++ 13 on, -O2 sets an option that has to be as it was for the precompiled headers.
+# From g++ 13 on, -O2 sets options that have to be as they were for the precompiled headers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13
     AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  list(APPEND SWITCHYARD_LESS_OPTIMISED "$<$<CONFIG:Release>:-munroll-only-small-loops>")
+  list(APPEND SWITCHYARD_LESS_OPTIMISED "$<$<CONFIG:Release>:-munroll-only-small-loops;-mvzeroupper>")
 endif()
 
 function(switchyard_absolute_sources result)

@@ -139,6 +139,9 @@ std::vector<Command> all_commands() {
           "--steps 300 "
           "--loss-equivalence 0.02",
           "switchyard compare examples/peers/bert.toml --time 120"}},
+        {"compare self-test",
+         "show how often a comparison finds what is not there, and what is",
+         {"switchyard compare self-test", "switchyard compare self-test compare.json --replays 1000"}},
         {"plugins list",
          "list the plugins that were found",
          {"switchyard plugins list", "switchyard plugins list --json plugins.json"}},

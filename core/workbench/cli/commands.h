@@ -16,6 +16,7 @@ void attach(std::vector<Command>& commands, std::string_view path, Setup setup);
 
 // Without LibTorch.
 Action setup_version(CLI::App& command);
+Action setup_self_test(CLI::App& command);
 Action setup_init(CLI::App& command);
 Action setup_report(CLI::App& command);
 Action setup_runs(CLI::App& command);

@@ -30,9 +30,19 @@ std::string indented(std::string text) {
     return result + '\n';
 }
 
+// Who serves each slot, in the order of the plan; what serves several layers or phases alike once.
+std::string chosen_text(const resolver::Plan& plan) {
+    std::vector<std::string> list;
+    for (const auto& row : plan.rows) {
+        auto one = std::string(row.use.slot) + " " + row.chosen->plugin + "/" + row.chosen->component;
+        if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(std::move(one));
+    }
+    return joined(list, ", ");
+}
+
 // The configuration of an arm, planned on this machine; or nothing, and why.
 std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
-                                       std::string& problem) {
+                                       std::string& problem, std::string& chosen) {
     try {
         auto job = load_job(options, host);
         set_phases(job.config, purpose);
@@ -44,6 +54,7 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
                                            auto_choice(job.config, registry, host, Missing::measure));
         if (plan.ok()) {
             std::cerr << plan_warnings(plan);
+            chosen = chosen_text(plan);
             return std::move(job.config);
         }
         problem = plan_problems(plan);
@@ -69,6 +80,10 @@ public:
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
+        if (request_.most > 0 && list.arms.size() > request_.most)
+            throw Failure("there are " + counted(list.arms.size(), "arm") +
+                          ", which share the time of --time; --yes compares "
+                          "them all, --one-at-a-time takes the values of --vary one by one");
         checked_.arms = std::move(list.arms);
         std::string problems;
         for (auto& arm : checked_.arms) {
@@ -83,11 +98,15 @@ public:
 
 private:
     std::string check(compare::ArmSpec& arm) {
-        if (arm.external()) return base::program_problem(arm.program.front(), arm.folder);
+        auto& chosen = checked_.chosen.emplace_back();
+        if (arm.external()) {
+            chosen = joined(arm.program, " ");
+            return base::program_problem(arm.program.front(), arm.folder);
+        }
         auto options = request_.job;
         options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
         std::string problem;
-        auto config = plan_arm(options, host_, request_.purpose, problem);
+        auto config = plan_arm(options, host_, request_.purpose, problem, chosen);
         if (!config) return problem;
         arm.environment = spin_environment(config->runtime.spin);
         if (!first_) {

@@ -18,11 +18,14 @@ struct ArmsRequest {
     bool force = false;  // compare arms that are no fair comparison too, and mark them
     Purpose purpose = Purpose::as_configured;
     std::size_t least = 2;  // arms; where there are fewer, the configuration as it stands comes first
+    std::size_t most = 0;   // arms that are compared without --yes; 0: any number
 };
 
 struct CheckedArms {
     std::vector<compare::ArmSpec> arms;
-    config::Config config;          // of the reference arm
+    std::vector<std::string>
+        chosen;             // by arm: "attention torch, linear gemm/float32", or the program's command
+    config::Config config;  // of the reference arm
     std::size_t reference_arm = 0;  // the first that is no external program
 };
 

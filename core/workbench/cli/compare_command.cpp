@@ -1,11 +1,14 @@
 // switchyard compare: whole training runs against each other, each in a process of its own.
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/bench/bench_report.h"
@@ -19,9 +22,11 @@
 #include "core/workbench/cli/progress.h"
 #include "core/workbench/cli/started_arms.h"
 #include "core/workbench/compare/arms/first_step_file.h"
+#include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
+#include "core/workbench/compare/gate/gate_report.h"
 #include "core/workbench/report/record_parts.h"
 #include "core/workbench/train/stop_signal.h"
 
@@ -33,6 +38,7 @@ struct CompareOptions {
     std::string operation{name(compare::Operation::step)};
     std::int64_t samples = 0;  // 0: not said
     int blocks = 0;
+    int rounds = 0;
     std::int64_t steps_per_block = 0;
     double seconds = 60.0;
     double timeout = 300.0;
@@ -44,6 +50,10 @@ struct CompareOptions {
     JsonOption json;
     std::string html;
     std::string fastest;
+    std::string fail_on, junit, markdown, baseline;
+    compare::GateRules gate;  // of fail_on
+    bool dry_run = false;
+    bool yes = false;
 };
 
 constexpr std::int64_t default_samples = 1024;
@@ -62,7 +72,8 @@ void check_operation(const CompareOptions& options) {
     const std::pair<const char*, bool> of_training[] = {
         {"--seeds", options.seeds > 0},
         {"--steps", options.steps > 0},
-        {"--loss-equivalence", !options.loss_equivalence.empty()}};
+        {"--loss-equivalence", !options.loss_equivalence.empty()},
+        {"--fail-on loss", options.gate.loss.has_value()}};
     for (const auto& [option, given] : of_training) {
         if (given)
             throw Failure(std::string(option) + " trains to the end; --operation forward trains nothing");
@@ -98,23 +109,87 @@ public:
     }
 
     int run() {
+        if (options_.dry_run) return tell_plan();
         stop_.note();  // what is timed by then is shown
         compare::ExperimentSettings settings = read_settings();
+        const auto baseline = read_baseline();
         auto comparison = compare::run_experiment(
             start_arms(checked_.arms, guard_, [this] { return static_cast<bool>(stop_); }), settings);
         const int stopped = stop_.exit_code();
         stop_.end_at_once();
         show_progress("");
-        write_json(options_.json, report_json(comparison));
+        if (baseline) compare::add_baseline(comparison, *baseline, options_.baseline, settings.margin);
+        const auto gate = compare::pass_gate(comparison, options_.gate);
+        write_json(options_.json, report_json(comparison, gate));
+        write_gate(comparison, gate);
         if (!options_.html.empty()) write_file(options_.html, page(comparison));
         if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
-            std::cout << bench::wrap(title(), 100, "  ") << "\n" << compare::to_text(comparison);
-        return comparison.stopped ? stopped : comparison.exit_code();
+            std::cout << bench::wrap(title(), 100, "  ") << "\n"
+                      << compare::to_text(comparison)
+                      << (options_.gate.any() ? compare::gate_text(gate) : "");
+        return comparison.stopped ? stopped : exit_code(comparison, gate);
     }
 
 private:
+    // What would run, and for how long. Nothing is started.
+    int tell_plan() {
+        const auto settings = read_settings();
+        (void)read_baseline();
+        std::cout << bench::wrap(title(), 100, "  ") << "\n";
+        for (std::size_t at = 0; at < checked_.arms.size(); ++at) {
+            const auto& arm = checked_.arms[at];
+            std::cout << "\n"
+                      << arm.name << (at == 0 && options_.baseline.empty() ? " (base)" : "") << "\n  "
+                      << bench::wrap(joined(arm.overrides, " "), 96, "  ")
+                      << (arm.overrides.empty() ? "" : "\n  ") << bench::wrap(checked_.chosen[at], 96, "  ")
+                      << "\n";
+        }
+        const auto arms = counted(checked_.arms.size(), "arm");
+        std::string text = "warm-up, rounds and blocks of " + arms + ": about " +
+                           base::digits(options_.seconds, 2) + " s (--time)";
+        if (settings.blocks > 0)
+            text = arms + ": warm-up of a fifth of --time at most, then " +
+                   counted(settings.blocks, "block") + ", however long they take";
+        text += "; before that each prepares once: its data, its first step";
+        if (settings.seeds > 0)
+            text += "; after that " +
+                    std::to_string(checked_.arms.size() * static_cast<std::size_t>(settings.seeds)) +
+                    " trainings of " + std::to_string(settings.loss_steps) + " steps for the final losses";
+        std::cout << "\n" << bench::wrap(text, 100, "") << "\n";
+        return Exit::fine;
+    }
+
+    int exit_code(const compare::Comparison& comparison, const compare::GateResult& gate) const {
+        return options_.gate.any() ? gate.exit_code() : comparison.exit_code();
+    }
+
+    // Looked at before anything runs.
+    std::optional<compare::RecordedComparison> read_baseline() const {
+        if (options_.baseline.empty()) return std::nullopt;
+        auto read = compare::read_comparison(options_.baseline);
+        const auto unlike =
+            compare::unlike_baseline(read, options_.arms.operation, describe(options_, checked_),
+                                     compare::host_text(bench::to_json(host_)));
+        if (!unlike.empty()) throw Failure("--baseline " + options_.baseline + ": " + unlike);
+        return read;
+    }
+
+    void write_gate(const compare::Comparison& comparison, const compare::GateResult& gate) const {
+        if (!options_.junit.empty())
+            write_file(options_.junit, compare::junit_xml(gate, comparison.elapsed_ms / 1e3));
+        if (!options_.markdown.empty())
+            write_file(options_.markdown,
+                       compare::markdown(comparison, options_.gate.any() ? gate : compare::GateResult{},
+                                         describe(options_, checked_), command_line()));
+        const char* const actions = std::getenv("GITHUB_ACTIONS");
+        if (options_.gate.any() && actions != nullptr && std::string(actions) == "true")
+            std::cerr << compare::github_annotations(gate);
+    }
+
     std::string title() const {
+        if (checked_.arms.size() == 1)
+            return checked_.arms.front().name + ": " + describe(options_, checked_);
         return checked_.arms.front().name +
                (checked_.arms.size() == 2 ? " and " + checked_.arms[1].name
                                           : " and " + counted(checked_.arms.size() - 1, "other")) +
@@ -125,6 +200,10 @@ private:
         compare::ExperimentSettings settings;
         settings.operation = options_.arms.operation;
         settings.blocks = options_.blocks;
+        settings.rounds = options_.rounds;
+        if (options_.blocks > 0 && options_.rounds > options_.blocks)
+            throw Failure("--rounds " + std::to_string(options_.rounds) +
+                          ": a round has a block at least; --blocks is " + std::to_string(options_.blocks));
         settings.steps_per_block = options_.steps_per_block;
         settings.time_ms = options_.seconds * 1e3;
         settings.timeout_ms = options_.timeout * 1e3;
@@ -138,6 +217,11 @@ private:
                 throw Failure("--loss-equivalence: " + error);
             if (settings.seeds == 0) settings.seeds = 5;
         }
+        if (options_.gate.loss && settings.loss_margin && *settings.loss_margin != *options_.gate.loss)
+            throw Failure("--fail-on loss: its margin is " + bench::to_string(*options_.gate.loss) +
+                          ", that of --loss-equivalence " + bench::to_string(*settings.loss_margin));
+        if (options_.gate.loss) settings.loss_margin = options_.gate.loss;
+        if (options_.gate.loss && settings.seeds == 0) settings.seeds = 5;
         if (settings.seeds == 1) throw Failure("--seeds: an interval needs two seeds at least");
         settings.loss_steps = options_.steps > 0 ? options_.steps : checked_.config.train.steps;
         if (settings.seeds > 0 && settings.loss_steps == 0)
@@ -148,6 +232,10 @@ private:
             MessageOptions{options_.arms.job, folder_.path(), settings.operation, samples_of_pass(options_),
                            options_.lengths, settings.loss_steps, settings.seeds});
         settings.prepare = [this](const compare::Preparation& what) { return messages_->prepare(what); };
+        settings.start = [this](std::size_t arm, std::string& error) {
+            return start_arm(
+                checked_.arms[arm], guard_, [this] { return static_cast<bool>(stop_); }, error);
+        };
         settings.shared_steps = [this](int seed) { return messages_->shared_steps(seed); };
         settings.drift = [this](std::size_t arm, std::size_t base) {
             return compare::drift_between(messages_->first_step_file(base), messages_->first_step_file(arm));
@@ -159,8 +247,11 @@ private:
         return settings;
     }
 
-    nlohmann::ordered_json report_json(const compare::Comparison& comparison) const {
+    nlohmann::ordered_json report_json(const compare::Comparison& comparison,
+                                       const compare::GateResult& gate) const {
         auto json = compare::to_json(comparison);
+        json["exit_code"] = exit_code(comparison, gate);
+        json["gate"] = options_.gate.any() ? compare::to_json(gate) : nullptr;
         json["title"] = describe(options_, checked_);
         json["config"] = options_.arms.job.config;
         json["config_fingerprint"] = config::fingerprint(checked_.config);
@@ -183,7 +274,9 @@ private:
             bool wrong = false;
             for (const auto& pair : comparison.pairs)
                 wrong = wrong || (pair.arm == at && pair.verdict == bench::SpeedVerdict::wrong);
-            if (!arm.ok() || arm.spec.external() || wrong || !std::isfinite(arm.samples_per_second)) continue;
+            if (!arm.ok() || arm.spec.external() || !arm.measured_before.empty() || wrong ||
+                !std::isfinite(arm.samples_per_second))
+                continue;
             if (best == nullptr || arm.samples_per_second > best->samples_per_second) best = &arm;
         }
         if (best == nullptr) throw Failure("--fastest: no arm could be timed", Exit::run_failed);
@@ -216,6 +309,11 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
         ->type_name("A,B");
     repeated("--arm", written.arms, "an arm with several values, as \"half: precision.backend=torch/bf16\"")
         ->type_name("NAME: KEY=VALUE");
+    command.add_flag("--one-at-a-time", written.one_at_a_time,
+                     "of several --vary: the first values, and each other one alone on top of them");
+    command.add_flag("--yes", options.yes, "compare more than 64 arms");
+    command.add_flag("--dry-run", options.dry_run,
+                     "show every arm, what it would run and how long that takes");
     command.add_flag("--force", options.arms.force,
                      "compare arms of different models, data or seeds too; the output says so");
 }
@@ -227,6 +325,11 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
     add_number(command, "--blocks", options.blocks,
                "number of blocks, however long they take; default: as many as fit, 9 to 60", "N",
                whole_number(1, 10000));
+    add_number(command, "--rounds", options.rounds,
+               "how often each arm is started anew, the blocks divided among the starts; default: as time "
+               "allows, 5 to "
+               "10, or 1",
+               "N", whole_number(1, 1000));
     add_number(command, "--steps-per-block", options.steps_per_block,
                "steps of an arm in a block; default: as many as last 0.1 s", "N", whole_number(1, 10000));
     add_number(command, "--timeout", options.timeout, "longest time for an arm to prepare, and for a block",
@@ -274,11 +377,35 @@ Action setup_compare(CLI::App& command) {
     command.add_option("--html", options->html, "HTML page with plots")
         ->check(output_file())
         ->type_name("FILE");
+    command
+        .add_option("--fail-on", options->fail_on,
+                    "end with 3 where an arm became worse, 4 where that cannot be told, 5 where it computes "
+                    "something "
+                    "else; of slower:SHARE, memory:SHARE, drift, loss:MARGIN")
+        ->type_name("slower:3%,...");
+    command.add_option("--junit", options->junit, "what --fail-on found, as JUnit's XML")
+        ->check(output_file())
+        ->type_name("FILE");
+    command.add_option("--markdown", options->markdown, "a summary, for the comment of a pull request")
+        ->check(output_file())
+        ->type_name("FILE");
+    command
+        .add_option("--baseline", options->baseline,
+                    "compare with the base of an earlier --json file, which takes no turns with the arms")
+        ->type_name("FILE");
     command.add_option("--fastest", options->fastest, "write the values for --set that give the fastest arm")
         ->check(output_file())
         ->type_name("FILE");
     return [options] {
         options->arms.operation = *parse<compare::Operation>(options->operation);
+        if (!options->fail_on.empty()) {
+            if (const auto wrong = compare::read_gate_rules(options->fail_on, options->gate); !wrong.empty())
+                throw Failure("--fail-on: " + wrong);
+        }
+        if (!options->junit.empty() && !options->gate.any())
+            throw Failure("--junit: says what --fail-on found; there is no --fail-on");
+        if (!options->baseline.empty()) options->arms.least = 1;
+        options->arms.most = options->yes ? 0 : 64;
         check_operation(*options);
         return CompareRun(*options).run();
     };

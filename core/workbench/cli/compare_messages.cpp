@@ -85,13 +85,14 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     const auto& arm = arms_.arms[what.arm];
     const auto& config = arms_.config;
     const auto seed = config.run.seed + std::max(0, what.seed);
+    const bool first = what.seed < 0 && what.round == 0;
     const auto steps = what.seed < 0 ? config.train.steps : options_.loss_steps;
     Json message{{"type", "prepare"},
                  {"protocol", compare::arm_protocol},
                  {"operation", name(options_.operation)},
                  {"name", arm.name},
                  {"seed", seed},
-                 {"first_step_file", what.seed < 0 ? first_step_file(what.arm) : ""}};
+                 {"first_step_file", first ? first_step_file(what.arm) : ""}};
     if (arm.external()) {
         message["device"] = name(config.run.device);
         message["threads"] = config.runtime.threads;
@@ -120,8 +121,8 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["samples"] = options_.samples;
     message["lengths"] = options_.lengths;
     if (what.arm == arms_.reference_arm) {
-        message["amplification"] = what.seed < 0;
-        if (external_) {
+        message["amplification"] = first;
+        if (external_ && what.round == 0) {
             std::filesystem::create_directories(shared_folder(what.seed) + "/weights");
             message["export_folder"] = shared_folder(what.seed);
         }

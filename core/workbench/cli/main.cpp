@@ -38,6 +38,7 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
     base::guard_terminal();
     auto commands = cli::all_commands();
+    attach(commands, "compare self-test", cli::setup_self_test);
     attach(commands, "plugins list", cli::setup_plugins_list);
     attach(commands, "plugins info", cli::setup_plugins_info);
     attach(commands, "plugins doctor", cli::setup_plugins_doctor);

@@ -23,17 +23,25 @@ ArmFolder::~ArmFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
+std::unique_ptr<compare::ArmClient> start_arm(const compare::ArmSpec& arm, compare::ArmGuard& guard,
+                                              const std::function<bool()>& stop, std::string& error) {
+    // An arm of this program loads the configuration by the path given here, so it runs here.
+    base::Program program =
+        arm.external()
+            ? base::Program{arm.program, arm.folder}
+            : base::Program{std::vector<std::string>{
+                                machine::belonging_path("libexec/switchyard/switchyard-run"), "arm"},
+                            ""};
+    program.environment = arm.environment;
+    return compare::ArmProcess::start(program, guard, stop, error);
+}
+
 std::vector<compare::StartedArm> start_arms(const std::vector<compare::ArmSpec>& arms,
                                             compare::ArmGuard& guard, const std::function<bool()>& stop) {
-    const auto runner = machine::belonging_path("libexec/switchyard/switchyard-run");
     std::vector<compare::StartedArm> started;
     for (const auto& arm : arms) {
         compare::StartedArm one{arm, nullptr, ""};
-        // An arm of this program loads the configuration by the path given here, so it runs here.
-        base::Program program = arm.external() ? base::Program{arm.program, arm.folder}
-                                               : base::Program{std::vector<std::string>{runner, "arm"}, ""};
-        program.environment = arm.environment;
-        one.client = compare::ArmProcess::start(program, guard, stop, one.error);
+        one.client = start_arm(arm, guard, stop, one.error);
         started.push_back(std::move(one));
     }
     return started;

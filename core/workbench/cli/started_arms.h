@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ public:
 private:
     std::string path_;
 };
+
+// One of them; nullptr where it cannot be, `error` says why.
+std::unique_ptr<compare::ArmClient> start_arm(const compare::ArmSpec& arm, compare::ArmGuard& guard,
+                                              const std::function<bool()>& stop, std::string& error);
 
 // `guard` outlives them. `stop`: looked at while they are waited for.
 std::vector<compare::StartedArm> start_arms(const std::vector<compare::ArmSpec>& arms,

@@ -142,6 +142,8 @@ std::string line_plot(const LinePlot& plot, const Canvas& canvas) {
     const auto limit =
         static_cast<std::size_t>(canvas.width * 2.0);  // two to a column show all that can be seen
     const Unit unit{plot.x_label == "optimizer step" ? "step" : plot.x_label, plot.steps ? 1 : 3};
+    for (const double x : plot.breaks)
+        svg += line_from(frame.at_x(x), frame.top, frame.at_x(x), frame.bottom, "grid");
     for (const auto& curve : plot.curves) svg += curve_of(curve, frame, limit, unit);
     return svg + "</svg>\n";
 }

@@ -31,7 +31,8 @@ struct LinePlot {
     std::vector<Curve> curves;
     bool from_zero = false;
     std::string x_label = "optimizer step";
-    bool steps = true;  // x counts; else it is a measure, of at least 0
+    bool steps = true;                // x counts; else it is a measure, of at least 0
+    std::vector<double> breaks = {};  // values of x between which something begins anew
 };
 
 struct BarPlot {

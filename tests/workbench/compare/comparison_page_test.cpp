@@ -81,6 +81,26 @@ TEST_CASE("a comparison's page has the ratio, the losses, memory, blocks, drift,
     CHECK(html.find("http") == std::string::npos);
 }
 
+TEST_CASE("rounds are told where blocks are shown, and what the verdict comes from") {
+    auto made = comparison();
+    CHECK_THAT(page_of(made), contains("Every arm was started once: what differs between two starts"));
+    made.rounds = 3;
+    for (auto& arm : made.arms) {
+        for (std::size_t block = 0; block < arm.blocks.size(); ++block)
+            arm.blocks[block]->round = static_cast<int>(3 * block / arm.blocks.size());
+        arm.blocks.back()->repeated = true;
+    }
+    made.pairs[0].total_speedup = 2.5;
+    made.pairs[0].p_corrected = 0.04;
+    made.pairs[0].note = "all blocks together, the seldom slow ones too, are 2.50 times as fast";
+    const auto html = page_of(made);
+    CHECK_THAT(html, contains("Every arm was started anew 2 times on the way, at the vertical lines."));
+    CHECK_THAT(html, contains("Intervals are of 3 starts of every arm."));
+    CHECK_THAT(html, contains("All blocks together"));
+    CHECK_THAT(html, contains("the seldom slow ones too, are 2.50 times as fast"));
+    CHECK(switchyard::test::unbalanced(html) == "");
+}
+
 TEST_CASE("the headline names the winner, and what differs is told below it") {
     auto made = comparison();
     made.arms[0].spec.overrides = {"run.seed=3", "attention.backend=naive"};

@@ -1,6 +1,7 @@
 // Two and more arms of the tiny job, for real: what they are held to is what they computed, never how long it
 // took.
 // To add a case: arms, and what must stand in the JSON.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,8 @@ TEST_CASE("two backends: equal losses, no drift beyond rounding, what ran") {
     for (const auto& arm : json["arms"]) {
         CHECK(arm["status"] == "ok");
         CHECK(arm["dtype"] == "float32");
-        CHECK(arm["blocks"].size() == 2);
+        CHECK(std::count_if(arm["blocks"].begin(), arm["blocks"].end(),
+                            [](const auto& block) { return block["repeated"] == false; }) == 2);
         CHECK(arm["samples_per_second"].get<double>() > 0.0);
         CHECK(arm["tokens_per_second"].get<double>() > arm["samples_per_second"].get<double>());
         CHECK(arm["peak_memory_bytes"].get<std::int64_t>() > 100'000);

@@ -53,8 +53,9 @@ private:
         }
         turn.samples = arm_.samples * steps;
         turn.tokens = 100 * steps;
-        turn.peak_memory_bytes = 1'000'000;
+        turn.peak_memory_bytes = arm_.peak_memory_bytes;
         turn.involuntary_switches = arm_.involuntary_switches;
+        turn.others_share = arm_.others_share(static_cast<int>(turns_) - 1);
         return {Exchange::End::answered, to_message(turn).dump(), wall};
     }
 
@@ -74,10 +75,14 @@ MadeUp steady(double ms) {
     return arm;
 }
 
+std::unique_ptr<compare::ArmClient> made_up_client(const std::string& name, const MadeUp& arm, Log& log) {
+    return std::make_unique<FakeClient>(name, arm, log);
+}
+
 compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log) {
     compare::ArmSpec spec;
     spec.name = name;
-    return {spec, std::make_unique<FakeClient>(name, arm, log), ""};
+    return {spec, made_up_client(name, arm, log), ""};
 }
 
 compare::ExperimentSettings quick_settings() {

@@ -17,9 +17,11 @@ struct MadeUp {
     };
     std::function<double(int seed)> seed_shift = [](int) { return 0.0; };
     std::int64_t involuntary_switches = 0;
+    std::function<double(int turn)> others_share = [](int) { return -1.0; };
     double silent_from_turn = 1e9, gone_from_turn = 1e9;
     std::string instead;  // said in place of the report of a turn
     double claims = 1.0;  // of its time
+    std::int64_t peak_memory_bytes = 1'000'000;
     double first_loss = 2.0;
     std::string dtype = "float32";
     compare::Operation operation = compare::Operation::step;  // that it is ready for
@@ -32,6 +34,7 @@ using Log = std::vector<std::string>;
 // One whose steps all take `ms`.
 MadeUp steady(double ms);
 
+std::unique_ptr<compare::ArmClient> made_up_client(const std::string& name, const MadeUp& arm, Log& log);
 compare::StartedArm made_up_arm(const std::string& name, const MadeUp& arm, Log& log);
 
 // Settings whose messages and drifts mean nothing.

@@ -42,6 +42,15 @@ double number(const Json& value, const char* key) {
     return value.get<double>();
 }
 
+// From 0 to 1; below 0 where it is not there: not known.
+double share(const Json& object, const char* key) {
+    if (base::member(object, key).is_null()) return -1.0;
+    const double value = number(object[key], key);
+    if (!(value >= 0.0 && value <= 1.0))
+        throw InvalidMessage(std::string("\"") + key + "\" has a value that is not a share, 0 to 1");
+    return value;
+}
+
 std::string text(const Json& object, const char* key) {
     if (!object.contains(key) || object[key].is_null()) return "";
     if (!object[key].is_string()) throw InvalidMessage(std::string("\"") + key + "\" is not a string");
@@ -213,6 +222,8 @@ TurnAnswer read_turn(const std::string& line, std::int64_t steps) {
         check_sum("step_tokens", turn.step_tokens, turn.tokens);
         turn.peak_memory_bytes = count(object, "peak_memory_bytes", false);
         turn.involuntary_switches = count(object, "involuntary_switches", false);
+        turn.page_faults = count(object, "page_faults", false);
+        turn.others_share = share(object, "others_share");
         turn.executed = object_or_empty(object, "executed");
         return turn;
     });
@@ -267,6 +278,8 @@ Json to_message(const Turn& turn) {
             {"step_skipped", turn.step_skipped},
             {"peak_memory_bytes", turn.peak_memory_bytes},
             {"involuntary_switches", turn.involuntary_switches},
+            {"page_faults", turn.page_faults},
+            {"others_share", turn.others_share < 0.0 ? Json(nullptr) : Json(turn.others_share)},
             {"executed", turn.executed}};
 }
 

@@ -60,7 +60,9 @@ struct Turn {
     std::vector<std::int64_t> step_skipped;               // likewise: 1 for a step that changed nothing
     std::int64_t peak_memory_bytes = -1;     // most live tensor bytes in this turn; -1: not known
     std::int64_t involuntary_switches = -1;  // context switches, as getrusage counts them; -1: not known
-    nlohmann::ordered_json executed;         // object, by slot
+    std::int64_t page_faults = -1;           // minor and major, likewise
+    double others_share = -1.0;       // of the processors' time, that went to others; below 0: not known
+    nlohmann::ordered_json executed;  // object, by slot
 };
 
 // The answer to run of Operation::generate. Times of a pass: all prompts of the batch, until the last

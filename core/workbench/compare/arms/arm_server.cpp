@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/kernel/machine/cpu_allocator.h"
+#include "core/workbench/bench/measure/disturbance_meter.h"
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/relative_distance.h"
 #include "core/workbench/compare/arms/executed_json.h"
@@ -83,9 +84,14 @@ template <class Report>
 void ArmServer::measure(Report& report, const std::function<void()>& work) {
     bench::reset_peak_memory(device_);
     const auto switches_before = clock_.involuntary_switches();
+    const bench::DisturbanceMeter disturbed;
     work();
     const auto switches = clock_.involuntary_switches();
     report.involuntary_switches = switches < 0 ? -1 : switches - switches_before;
+    if constexpr (requires { report.page_faults; }) {
+        report.page_faults = disturbed.page_faults();
+        report.others_share = disturbed.others_share();
+    }
     report.peak_memory_bytes = bench::peak_memory(device_);
     report.executed = executed_json(session_.executed(), before_);
 }

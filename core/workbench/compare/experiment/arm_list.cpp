@@ -44,14 +44,6 @@ std::string unquoted(const std::string& word) {
     return quoted ? word.substr(1, word.size() - 2) : word;
 }
 
-// "attention.backend=naive" as "attention=naive": what a slot's main choice is goes without saying.
-std::string short_name(const std::string& override) {
-    const auto equals = override.find('=');
-    std::string key = override.substr(0, equals);
-    if (key.ends_with(".backend")) key.resize(key.size() - 8);
-    return key + override.substr(equals);
-}
-
 void add_word(std::string& text, const std::string& word) {
     if (!text.empty()) text += ' ';
     text += word;
@@ -59,16 +51,20 @@ void add_word(std::string& text, const std::string& word) {
 
 class Lister {
 public:
-    void add_product(const std::vector<std::string>& vary) {
+    void add_product(const std::vector<std::string>& vary, bool one_at_a_time) {
         std::vector<ArmSpec> product(vary.empty() ? 0 : 1);
         for (const auto& text : vary) {
             const auto choices = read_vary(text);
             std::vector<ArmSpec> next;
             for (const auto& arm : product) {
-                for (const auto& choice : choices) {
+                const bool changed =
+                    std::ranges::any_of(arm.levels, [](std::size_t level) { return level > 0; });
+                for (std::size_t level = 0; level < choices.size(); ++level) {
+                    if (one_at_a_time && changed && level > 0) break;
                     next.push_back(arm);
-                    next.back().overrides.push_back(choice);
-                    add_word(next.back().name, short_name(choice));
+                    next.back().overrides.push_back(choices[level]);
+                    next.back().levels.push_back(level);
+                    add_word(next.back().name, short_name(choices[level]));
                 }
             }
             product = std::move(next);
@@ -136,10 +132,12 @@ public:
             std::ranges::all_of(list_.arms, [](const ArmSpec& arm) { return arm.external(); });
         const bool lone = least > 1 ? list_.arms.size() == 1 : only_programs;
         if (list_.problems.empty() && lone)
-            list_.arms.insert(
-                list_.arms.begin(),
-                ArmSpec{
-                    names_.contains("as configured") ? "base" : "as configured", {}, {}, "", {}, {}, true});
+            list_.arms.insert(list_.arms.begin(),
+                              ArmSpec{.name = names_.contains("as configured") ? "base" : "as configured",
+                                      .overrides = {},
+                                      .program = {},
+                                      .folder = "",
+                                      .differs = {}});
         if (list_.problems.empty() && list_.arms.empty())
             complain("there is nothing to compare",
                      "say --stacks naive,torch or --vary attention.backend=naive,torch, or write [[arm]] "
@@ -207,10 +205,17 @@ bool should_be_equal(const std::string& key, Operation operation) {
 
 }  // namespace
 
+std::string short_name(const std::string& override) {
+    const auto equals = override.find('=');
+    std::string key = override.substr(0, equals);
+    if (key.ends_with(".backend")) key.resize(key.size() - 8);
+    return key + override.substr(equals);
+}
+
 ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfig>& tables,
                   std::size_t least) {
     Lister lister;
-    lister.add_product(written.vary);
+    lister.add_product(written.vary, written.one_at_a_time);
     for (const auto& text : written.stacks) lister.add_stack(text);
     for (const auto& text : written.arms) lister.add_written(text);
     for (const auto& text : written.programs) lister.add_program(text);

@@ -25,7 +25,12 @@ struct WrittenArms {
     std::vector<std::string> stacks;         // "torch+precision=torch/bf16": stack_arm.h
     std::vector<std::string> arms;           // "name: KEY=VALUE KEY=VALUE"
     std::vector<std::string> programs = {};  // "name: COMMAND WORD WORD"
+    // Of `vary` not all combinations, but the first values and each other value alone on top of them.
+    bool one_at_a_time = false;
 };
+
+// "attention.backend=naive" as "attention=naive": what a slot's main choice is goes without saying.
+std::string short_name(const std::string& override);
 
 // First the product of all `vary`, then the stacks, the arms, the programs, then the [[arm]] tables of the
 // configuration. Where that is fewer than `least`, or only programs, the configuration as it stands

@@ -84,14 +84,21 @@ bool ArmRequests::accounted(std::size_t at, double claimed_ms, double wall_ms, c
     return false;
 }
 
+void ArmRequests::end_process(std::size_t at) {
+    if (!arms_[at].client) return;
+    if (outcome(at).ok() && !stopped_)
+        arms_[at].client->quit();
+    else
+        arms_[at].client->kill();
+}
+
 void ArmRequests::quit() {
-    for (std::size_t at = 0; at < arms_.size(); ++at) {
-        if (!arms_[at].client) continue;
-        if (outcome(at).ok() && !stopped_)
-            arms_[at].client->quit();
-        else
-            arms_[at].client->kill();
-    }
+    for (std::size_t at = 0; at < arms_.size(); ++at) end_process(at);
+}
+
+void ArmRequests::replace(std::size_t at, std::unique_ptr<ArmClient> client, const std::string& error) {
+    arms_[at].client = std::move(client);
+    if (arms_[at].client == nullptr) fail(at, ArmStatus::failed, error);
 }
 
 }  // namespace switchyard::compare

@@ -61,6 +61,11 @@ public:
     // Whether the times that an arm reports of a turn are no more than the turn took; else it has ended.
     bool accounted(std::size_t at, double claimed_ms, double wall_ms, const std::string& of_what);
 
+    // The process of one arm ends, before `replace` puts a new start of it in its place; nullptr: it could
+    // not be started, `error` says why.
+    void end_process(std::size_t at);
+    void replace(std::size_t at, std::unique_ptr<ArmClient> client, const std::string& error);
+
     // All end: those that answer by themselves, unless it was stopped.
     void quit();
 

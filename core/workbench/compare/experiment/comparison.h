@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ struct ArmSpec {
     std::vector<std::string> environment = {};  // of its process, beside this one's: "NAME=VALUE"
     // With --force: what makes the comparison unfair, "model.layers: 6, the base has 12".
     std::vector<std::string> differs;
+    // Which value of each `--vary` it has, from 0; its overrides begin with these values. Empty: it is none
+    // of theirs.
+    std::vector<std::size_t> levels = {};
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }
@@ -46,6 +50,10 @@ struct ArmBlock {
     double wall_ms = 0.0;       // of the turn, by the coordinator's clock
     std::int64_t steps = 0;
     std::int64_t samples = 0, tokens = 0;  // of all its timed steps
+    int round = 0;                         // which start of the arm, from 0
+    std::int64_t page_faults = -1;         // while it ran, minor and major; -1: not known
+    double others_share = -1.0;            // of the processors' time, that went to others; below 0: not known
+    bool repeated = false;  // another took its place, since some arm was disturbed in it: it does not count
 };
 
 // What became of an arm, whatever it was asked for.
@@ -66,13 +74,18 @@ struct ArmResult : ArmOutcome {
     Drift drift, allowed;  // against the base; NaN: not known
     nlohmann::ordered_json executed = nlohmann::ordered_json::object();
     std::vector<std::optional<ArmBlock>> blocks;   // nothing: it had failed before
-    std::vector<double> losses;                    // of each step, warm-up included
+    std::vector<double> losses;                    // of each step of the first start, warm-up included
     std::vector<std::vector<double>> seed_losses;  // by seed
     std::vector<double> final_losses;              // by seed: the mean over the last tenth of the steps
     std::vector<bool> skipped;                     // of each step in `losses`: it changed nothing
     int outliers = 0;
     std::int64_t skipped_steps = 0;  // of the timed run and of all seeds
-    Stability stability;             // of the timed run
+    Stability stability;             // of the first start of the timed run
+    // In the first start: the first step after which times do not change any more, of `warm_up_steps`; all of
+    // them where they still did.
+    std::int64_t steady_from = 0;
+    std::string
+        measured_before;  // not empty: the file that it was read from; it took no turns with the others
     // Its own clock leaves out much of the time that its turns took: they were timed by the coordinator's.
     bool by_coordinator = false;
 };
@@ -82,8 +95,14 @@ struct PairResult {
     std::size_t arm = 0;
     base::Interval speedup;
     bench::SpeedVerdict verdict = bench::SpeedVerdict::cannot_tell;
-    double p = 1.0;      // Wilcoxon's signed-rank test over blocks of "as fast as each other"
-    std::string reason;  // of WRONG, and of what cannot be told
+    double p = 1.0;            // of "as fast as each other": the test whose interval `speedup` is
+    double p_corrected = 1.0;  // of all pairs together, by Holm: this one decides
+    // Of the work of all blocks together, what happens seldom and what counts as an outlier included.
+    double total_speedup = std::numeric_limits<double>::quiet_NaN();
+    double correlation = 0.0;  // of neighbouring blocks
+    int blocks = 0;            // that count in both arms
+    std::string reason;        // of WRONG, and of what cannot be told
+    std::string note;          // what has to be told beside the verdict
     std::optional<bench::EquivalenceResult> loss;
 };
 
@@ -91,10 +110,13 @@ struct Comparison {
     Operation operation = Operation::step;
     std::vector<ArmResult> arms;
     std::vector<PairResult> pairs;
-    int blocks = 0;
-    std::int64_t steps_per_block = 0;  // that are timed; passes of Operation::forward
-    std::int64_t lead_in = 0;          // steps before them in each turn, not timed
-    std::int64_t warm_up_steps = 0;
+    int blocks = 0;                        // that count
+    int rounds = 1;                        // in each of which every arm was started anew
+    int repeated_blocks = 0;               // since some arm was disturbed
+    std::int64_t steps_per_block = 0;      // that are timed; passes of Operation::forward
+    std::int64_t lead_in = 0;              // steps before them in each turn, not timed
+    std::int64_t warm_up_steps = 0;        // of the first round
+    std::int64_t later_warm_up_steps = 0;  // of each further one
     std::uint64_t seed = 0;
     int seeds = 0;
     std::int64_t loss_steps = 0;  // of each seed

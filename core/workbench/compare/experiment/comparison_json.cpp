@@ -3,6 +3,7 @@
 
 #include "core/kernel/base/json_text.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/compare/experiment/effects.h"
 
 namespace switchyard::compare {
 namespace {
@@ -30,6 +31,10 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"involuntary_switches",
          block->sample.involuntary_switches < 0 ? Json(nullptr) : Json(block->sample.involuntary_switches)},
         {"turn_ms", base::number_or_null(block->wall_ms)},
+        {"round", block->round},
+        {"repeated", block->repeated},
+        {"page_faults", block->page_faults < 0 ? Json(nullptr) : Json(block->page_faults)},
+        {"others_share", block->others_share < 0.0 ? Json(nullptr) : Json(block->others_share)},
         {"samples", block->samples},
         {"tokens", block->tokens}};
 }
@@ -61,7 +66,9 @@ Json arm_json(const ArmResult& arm) {
               {"reason", arm.stability.reason},
               {"loss_drift", base::number_or_null(arm.stability.loss_drift)},
               {"late_skipped_steps", arm.stability.late_skips}}},
+            {"measured_before", arm.measured_before.empty() ? Json(nullptr) : Json(arm.measured_before)},
             {"outliers", arm.outliers},
+            {"steady_from_step", arm.steady_from},
             {"blocks", blocks},
             {"losses", numbers(arm.losses)},
             {"final_losses", numbers(arm.final_losses)},
@@ -84,7 +91,11 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
             {"speedup", base::to_json(pair.speedup)},
             {"verdict", name(pair.verdict)},
             {"p", base::number_or_null(pair.p)},
+            {"p_corrected", base::number_or_null(pair.p_corrected)},
+            {"total_speedup", base::number_or_null(pair.total_speedup)},
+            {"block_correlation", base::number_or_null(pair.correlation)},
             {"reason", pair.reason},
+            {"note", pair.note},
             {"sentence", sentence(comparison, pair)},
             {"loss", loss}};
 }
@@ -98,13 +109,23 @@ Json to_json(const Comparison& comparison) {
     Json margin = nullptr;
     if (comparison.margin)
         margin = {{"size", comparison.margin->size}, {"relative", comparison.margin->relative}};
+    Json effects = Json::array();
+    for (const auto& effect : effects_of(comparison))
+        effects.push_back({{"kind", name(effect.kind)},
+                           {"change", effect.change},
+                           {"speedup", base::to_json(effect.estimate.ratio)},
+                           {"p", base::number_or_null(effect.estimate.p)}});
     return {{"operation", name(comparison.operation)},
             {"arms", arms},
             {"pairs", pairs},
+            {"effects", effects},
             {"blocks", comparison.blocks},
+            {"rounds", comparison.rounds},
+            {"repeated_blocks", comparison.repeated_blocks},
             {"steps_per_block", comparison.steps_per_block},
             {"lead_in_steps", comparison.lead_in},
             {"warm_up_steps", comparison.warm_up_steps},
+            {"later_warm_up_steps", comparison.later_warm_up_steps},
             {"seed", comparison.seed},
             {"seeds", comparison.seeds},
             {"loss_steps", comparison.loss_steps},

@@ -149,6 +149,9 @@ std::string name_with_notes(const ArmResult& arm, const std::vector<std::string>
     const auto settings = settings_of(arm, keys);
     if (settings != arm.spec.name) html += why(settings);
     if (arm.description != "switchyard") html += why(shortened(arm.description, 100));
+    if (!arm.measured_before.empty())
+        html += why("measured before, in " + shortened(arm.measured_before, 100) +
+                    ": it took no turns with the others");
     if (!arm.ok()) html += " <span class=\"why bad\">" + escape(shortened(status_text(arm), 400)) + "</span>";
     return html;
 }
@@ -200,6 +203,34 @@ std::string ratios(const Comparison& comparison) {
     return "<figure>\n" + report::forest_plot_for_all(plot) +
            "<figcaption>Right of 1 is faster. Within the shaded band two arms are the "
            "same.</figcaption>\n</figure>\n";
+}
+
+// What the verdicts come from, pair by pair.
+std::string evidence(const Comparison& comparison) {
+    HtmlTable table({{"Arm"},
+                     {"Times as fast [95 %]", true},
+                     {"All blocks together", true},
+                     {"p", true},
+                     {"p among all pairs", true},
+                     {"Correlation of blocks", true},
+                     {"Verdict"}});
+    bool any = false;
+    for (const auto at : by_speed(comparison)) {
+        const auto* const pair = pair_of(comparison, at);
+        if (pair == nullptr) continue;
+        any = true;
+        const auto ratio = known(pair->speedup);
+        table.row({escape(shortened(comparison.arms[at].spec.name, 100)), ratio ? page_interval(*ratio) : "–",
+                   page_value(pair->total_speedup), page_value(pair->p, 2), page_value(pair->p_corrected, 2),
+                   page_value(pair->correlation, 2), in_words(name(pair->verdict)) + why(pair->note)});
+    }
+    const std::string rounds =
+        comparison.rounds > 1
+            ? "Intervals are of " + std::to_string(comparison.rounds) + " starts of every arm."
+            : "Every arm was started once: what differs between two starts of a program counts as the arm's.";
+    return any ? table.html() +
+                     note(rounds + " p among all pairs is corrected by Holm's method, and decides.")
+               : "";
 }
 
 double peak_bytes(const ArmResult& arm) { return static_cast<double>(arm.peak_memory_bytes); }
@@ -353,7 +384,7 @@ std::string blocks(const Comparison& comparison) {
         Points points;
         for (std::size_t i = 0; i < result.blocks.size(); ++i) {
             const auto& block = result.blocks[i];
-            if (!block || !std::isfinite(block->sample.ms)) continue;
+            if (!block || block->repeated || !std::isfinite(block->sample.ms)) continue;
             if (block->sample.outlier)
                 ++outliers;
             else
@@ -363,10 +394,18 @@ std::string blocks(const Comparison& comparison) {
             plot.curves.push_back({result.spec.name, hue_of(arm), Curve::Look::points, points});
     }
     if (plot.curves.empty()) return "";
+    const auto& of_base = comparison.arms[base_at(comparison)].blocks;
+    for (std::size_t i = 1; i < of_base.size(); ++i) {
+        if (of_base[i] && of_base[i - 1] && of_base[i]->round != of_base[i - 1]->round)
+            plot.breaks.push_back(static_cast<double>(i) + 0.5);
+    }
     std::string caption = comparison.operation == Operation::step
                               ? "In each block every arm trained on the same batches"
                               : "In each block every arm passed over the same samples";
     caption += ", in an order drawn anew.";
+    if (comparison.rounds > 1)
+        caption += " Every arm was started anew " + std::to_string(comparison.rounds - 1) +
+                   " times on the way, at the vertical lines.";
     if (outliers > 0) caption += " Left out: " + std::to_string(outliers) + " samples that were outliers.";
     return "<figure>\n" + report::legend(plot.curves) + report::line_plot_for_all(plot) + "<figcaption>" +
            escape(caption) + "</figcaption>\n</figure>\n";
@@ -415,6 +454,8 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
         {"Configuration", facts.config},
         {"Its fingerprint", facts.config_fingerprint},
         {"Blocks", std::to_string(comparison.blocks)},
+        {"In rounds, each of new processes", std::to_string(comparison.rounds)},
+        {"Blocks repeated, for other programs had a processor", std::to_string(comparison.repeated_blocks)},
         {"Operation", std::string(name(comparison.operation))},
         {"Timed " + units + " in a block", std::to_string(comparison.steps_per_block)},
         {"Of these " + units + " before, not timed", std::to_string(comparison.lead_in)},
@@ -428,7 +469,7 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
 
 std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts) {
     std::string body = head(comparison, facts);
-    body += section("Speed", ratios(comparison) + speeds(comparison));
+    body += section("Speed", ratios(comparison) + speeds(comparison) + evidence(comparison));
     if (comparison.operation == Operation::step) {
         body += section("Loss", losses(comparison));
         body += section("Stability", stability(comparison));

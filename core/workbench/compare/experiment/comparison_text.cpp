@@ -7,8 +7,10 @@
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/text_table.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
+#include "core/workbench/compare/experiment/effects.h"
 #include "core/workbench/report/html_text.h"
 
 namespace switchyard::compare {
@@ -66,6 +68,8 @@ std::string speeds(const Comparison& comparison) {
              arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes))});
         if (arm.by_coordinator)
             table.note("timed from outside: the times it reports leave out much of its turns");
+        if (!arm.measured_before.empty())
+            table.note("NOT INTERLEAVED: measured before, read from " + arm.measured_before);
         for (const auto& key : arm.spec.differs) table.note("NOT A FAIR COMPARISON: " + key);
     }
     return table.render("  ", width) + failures;
@@ -153,6 +157,60 @@ std::string verdicts(const Comparison& comparison) {
     return text.empty() ? "" : "\n" + text;
 }
 
+// Both where they are not the same: of this pair alone, and among all.
+std::string p_text(const Comparison& comparison, const PairResult& pair) {
+    char text[96];
+    if (comparison.pairs.size() < 2)
+        std::snprintf(text, sizeof text, " (p %.2g)", pair.p);
+    else
+        std::snprintf(text, sizeof text, " (p %.2g, %.2g among %zu)", pair.p, pair.p_corrected,
+                      comparison.pairs.size());
+    return text;
+}
+
+// How it was measured, in a few lines.
+std::string measured(const Comparison& comparison) {
+    const bool one_step = comparison.steps_per_block == 1;
+    std::string text = std::to_string(comparison.blocks) + " blocks of " +
+                       std::to_string(comparison.steps_per_block) + " " +
+                       std::string(one_step ? unit_of(comparison.operation) : units_of(comparison.operation));
+    if (comparison.rounds > 1)
+        text += " in " + std::to_string(comparison.rounds) + " rounds, each of new processes";
+    text += " after " + std::to_string(comparison.warm_up_steps) + " to warm up";
+    int outliers = 0, samples = 0;
+    double most = 0.0, others = 0.0;
+    for (const auto& arm : comparison.arms) {
+        outliers += arm.outliers;
+        if (!arm.measured_before.empty()) continue;
+        if (arm.ok()) most = std::max(most, static_cast<double>(arm.steady_from));
+        for (const auto& block : arm.blocks) {
+            if (!block || block->repeated) continue;
+            ++samples;
+            others = std::max(others, block->others_share);
+        }
+    }
+    if (most > 0.0)
+        text += most < static_cast<double>(comparison.warm_up_steps)
+                    ? " (steady from " + std::to_string(static_cast<std::int64_t>(most)) + ")"
+                    : " (NOT YET STEADY)";
+    if (outliers > 0)
+        text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
+                " samples left out as outliers";
+    if (comparison.repeated_blocks > 0)
+        text += "; " + std::to_string(comparison.repeated_blocks) +
+                " blocks repeated, for others had the processor";
+    if (others > bench::undisturbed_share)
+        text += "; others took up to " + base::digits(100.0 * others, 2) +
+                " % of the processors in blocks that count";
+    if (comparison.stopped) text += "; STOPPED before its end";
+    text = paragraph(text);
+    if (comparison.rounds == 1 && !comparison.pairs.empty())
+        text += paragraph(
+            "each arm was started once: a difference that comes with a start, of 1 % or so, counts "
+            "as the arm's (--rounds 5)");
+    return text;
+}
+
 }  // namespace
 
 std::string sentence(const Comparison& comparison, const PairResult& pair) {
@@ -161,20 +219,21 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
     const std::string ratio = std::isfinite(pair.speedup.low)
                                   ? base::interval_text(pair.speedup) + " times as fast"
                                   : base::digits(pair.speedup.median) + " times as fast, one block only";
-    char p[32];
-    std::snprintf(p, sizeof p, " (p %.2g)", pair.p);
+    const std::string p = p_text(comparison, pair);
+    const std::string note = pair.note.empty() ? "" : "; " + pair.note;
     switch (pair.verdict) {
         case bench::SpeedVerdict::faster:
-            return arm + " is FASTER than " + base + ": " + ratio + p;
+            return arm + " is FASTER than " + base + ": " + ratio + p + note;
         case bench::SpeedVerdict::slower:
-            return arm + " is SLOWER than " + base + ": " + ratio + p;
+            return arm + " is SLOWER than " + base + ": " + ratio + p + note;
         case bench::SpeedVerdict::same:
-            return arm + " is the SAME as " + base + " within 2 %: " + ratio;
+            return arm + " is the SAME as " + base + " within 2 %: " + ratio + note;
         case bench::SpeedVerdict::wrong:
             return arm + " is WRONG, so its speed means nothing: " + pair.reason + " (" + ratio + ")";
         default:
             return arm + ": CANNOT TELL whether it is faster than " + base + ": " + ratio + p +
-                   (pair.reason.empty() ? "; use more blocks or a quieter machine" : "; " + pair.reason);
+                   (pair.reason.empty() ? "; use more blocks or a quieter machine" : "; " + pair.reason) +
+                   note;
     }
 }
 
@@ -183,24 +242,10 @@ base::Called called(const Comparison& comparison) {
 }
 
 std::string to_text(const Comparison& comparison) {
-    int outliers = 0, samples = 0;
-    for (const auto& arm : comparison.arms) {
-        outliers += arm.outliers;
-        samples += static_cast<int>(std::count_if(arm.blocks.begin(), arm.blocks.end(),
-                                                  [](const auto& block) { return block.has_value(); }));
-    }
-    std::string text = speeds(comparison);
-    text += "  " + std::to_string(comparison.blocks) + " blocks of " +
-            std::to_string(comparison.steps_per_block) + " " +
-            std::string(comparison.steps_per_block == 1 ? unit_of(comparison.operation)
-                                                        : units_of(comparison.operation)) +
-            " after " + std::to_string(comparison.warm_up_steps) + " to warm up";
-    if (outliers > 0)
-        text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
-                " samples left out as outliers";
-    if (comparison.stopped) text += "; STOPPED before its end";
-    text += "\n" + (comparison.operation == Operation::step ? stability(comparison) : "") +
-            drifts(comparison) + what_ran(comparison) + losses(comparison) + verdicts(comparison);
+    std::string text = speeds(comparison) + measured(comparison);
+    text += (comparison.operation == Operation::step ? stability(comparison) : "") + drifts(comparison) +
+            what_ran(comparison) + losses(comparison) + effects_text(effects_of(comparison)) +
+            verdicts(comparison);
     return text;
 }
 

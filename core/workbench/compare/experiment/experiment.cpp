@@ -4,7 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/workbench/bench/measure/change_point.h"
+#include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/compare/experiment/experiment_plan.h"
 #include "core/workbench/compare/experiment/judge_arms.h"
 
 namespace switchyard::compare {
@@ -12,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t most_steps = 500;       // of one block
+constexpr std::int64_t most_steps = 500;       // of one turn to warm up
 constexpr std::int64_t steps_of_a_chunk = 50;  // of a run to the end
 
 class Experiment {
@@ -34,10 +37,11 @@ public:
 
     Comparison run() {
         prepare_all(-1);
+        restart_ms_ = arms_.elapsed_ms();
         measure_drift();
         if (going()) warm_up();
         compare_passes();
-        if (going()) run_blocks();
+        if (going()) run_rounds();
         summarise_arms(result_);
         for (int seed = 0; seed < settings_.seeds && going(); ++seed) run_seed(seed);
         arms_.quit();
@@ -69,15 +73,17 @@ private:
     }
     void end(std::size_t at, ArmStatus status, const std::string& reason) { arms_.end(at, status, reason); }
 
-    void prepare_all(int seed) {
+    // `round`: after the first, arms are started anew for it.
+    void prepare_all(int seed, int round = 0) {
         std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::stable_partition(order.begin(), order.end(),
                               [&](std::size_t at) { return at == settings_.reference_arm; });
         for (const std::size_t at : order) {
             if (arms_.stopped()) return;
-            if (result_.arms[at].ok()) prepare(at, seed);
-            if (at != settings_.reference_arm) continue;
+            if (result_.arms[at].ok() && round > 0) start(at);
+            if (result_.arms[at].ok()) prepare(at, seed, round);
+            if (at != settings_.reference_arm || round > 0) continue;
             if (!result_.arms[at].ok()) return fail_external_arms(seed);
             if (settings_.shared_steps) shared_steps_ = settings_.shared_steps(seed);
         }
@@ -96,12 +102,21 @@ private:
         }
     }
 
-    void prepare(std::size_t at, int seed) {
+    void start(std::size_t at) {
+        std::string error;
+        arms_.end_process(at);
+        auto client = settings_.start(at, error);
+        arms_.replace(at, std::move(client), error);
+    }
+
+    void prepare(std::size_t at, int seed, int round = 0) {
         tell(result_.arms[at].spec.name + ": prepares" +
-             (seed < 0 ? "" : " for seed " + std::to_string(seed + 1)));
+             (seed >= 0   ? " for seed " + std::to_string(seed + 1)
+              : round > 0 ? " for round " + std::to_string(round + 1)
+                          : ""));
         done_[at] = 0;
-        const auto ready = arms_.prepared(at, settings_.prepare({at, seed}), settings_.operation);
-        if (!ready || seed >= 0) return;
+        const auto ready = arms_.prepared(at, settings_.prepare({at, seed, round}), settings_.operation);
+        if (!ready || seed >= 0 || round > 0) return;
         if (!std::isfinite(ready->loss) && !result_.arms[at].spec.external())
             return end(at, ArmStatus::nan, "the loss of its first batch is not finite, before any step");
         amplification_[at] = ready->amplification;
@@ -198,10 +213,12 @@ private:
         }
     }
 
-    // In turns, as later. The last turn's times are what is planned with.
+    // In turns, as later, until times of all arms have become steady. The last turn's times are what is
+    // planned with.
     void warm_up() {
         tell("warming up");
         std::vector<double> spent(arms_.size(), 0.0), last(arms_.size(), 0.0);
+        costs_.assign(arms_.size(), {});
         std::int64_t steps = 1;
         for (int turn = 0; going(); ++turn) {
             double fastest = 1e300;
@@ -211,6 +228,7 @@ private:
                 const auto done = take_turn(at, steps, "while it warmed up", wall, result_.arms[at].losses);
                 if (!done) continue;
                 keep_skips(at, *done, steps);
+                keep_costs(at, *done);
                 last[at] = wall / static_cast<double>(steps);
                 fastest = std::min(fastest, last[at]);
                 if (turn > 0) spent[at] += wall;
@@ -221,7 +239,7 @@ private:
                 if (result_.arms[at].ok()) least = std::min(least, spent[at]), total += spent[at];
             }
             const double left = settings_.time_ms / 5.0 - total;
-            if (turn >= 1 && (least >= settings_.warm_up_ms || left <= 0.0)) break;
+            if (turn >= 1 && ((least >= settings_.warm_up_ms && steady()) || left <= 0.0)) break;
             // As many as the fastest arm needs for a quarter of its time, if the others have time for them.
             const double round = std::accumulate(last.begin(), last.end(), 1e-3);
             const double wanted = settings_.warm_up_ms / 4.0 / std::max(fastest, 1e-3);
@@ -231,70 +249,123 @@ private:
         plan(last);
     }
 
-    void plan(const std::vector<double>& step_ms) {
-        double fastest = 1e300, sum = 0.0;
-        for (std::size_t at = 0; at < step_ms.size(); ++at) {
+    // Times of the steps that warm up, by what each has to do.
+    void keep_costs(std::size_t at, const Turn& turn) {
+        for (std::size_t step = 0; step < turn.step_ms.size(); ++step) {
+            const bool counted = !turn.step_tokens.empty() && turn.step_tokens[step] > 0;
+            costs_[at].push_back(turn.step_ms[step] /
+                                 (counted ? static_cast<double>(turn.step_tokens[step]) : 1.0));
+        }
+        result_.arms[at].steady_from = static_cast<std::int64_t>(bench::steady_from(costs_[at]));
+    }
+
+    // Whether a quarter of all steps came after the last change, in every arm.
+    bool steady() const {
+        for (std::size_t at = 0; at < arms_.size(); ++at) {
+            const auto& arm = result_.arms[at];
+            if (arm.ok() && 4 * arm.steady_from > 3 * static_cast<std::int64_t>(costs_[at].size()))
+                return false;
+        }
+        return true;
+    }
+
+    void plan(const std::vector<double>& last_step_ms) {
+        Measured measured;
+        std::int64_t until_steady = 0;
+        for (std::size_t at = 0; at < last_step_ms.size(); ++at) {
             if (!result_.arms[at].ok()) continue;
-            fastest = std::min(fastest, step_ms[at]);
-            sum += step_ms[at];
+            measured.step_ms.push_back(last_step_ms[at]);
+            until_steady = std::max(until_steady, result_.arms[at].steady_from);
         }
+        const double sum = std::accumulate(measured.step_ms.begin(), measured.step_ms.end(), 0.0);
         if (sum == 0.0) return;
-        fastest = std::max(fastest, 1e-3);
-        const auto enough = static_cast<std::int64_t>(std::ceil(settings_.min_turn_ms / fastest));
-        result_.steps_per_block = settings_.steps_per_block > 0
-                                      ? settings_.steps_per_block
-                                      : std::clamp<std::int64_t>(enough, 1, most_steps);
-        // Caches are cold after the others' turns: where a step is short, that would be seen.
-        result_.lead_in =
-            fastest < settings_.min_turn_ms
-                ? std::clamp(enough / 10, std::int64_t{1}, std::max<std::int64_t>(1, result_.steps_per_block))
-                : 0;
-        block_ms_ = sum * static_cast<double>(result_.steps_per_block + result_.lead_in);
-        const double fitting = std::floor((settings_.time_ms - used_ms_) / block_ms_);
-        planned_blocks_ =
-            settings_.blocks > 0
-                ? settings_.blocks
-                : static_cast<int>(std::clamp<double>(fitting, settings_.min_blocks,
-                                                      std::max(settings_.min_blocks, settings_.max_blocks)));
+        // A further start is as warm after as many steps as the first one was, and has its caches filled.
+        const auto later = std::clamp<std::int64_t>(
+            until_steady + 1, std::min<std::int64_t>(2, result_.warm_up_steps), result_.warm_up_steps);
+        measured.used_ms = used_ms_;
+        if (settings_.start) measured.restart_ms = restart_ms_ + sum * static_cast<double>(later);
+        plan_ = plan_experiment(settings_, measured);
+        result_.steps_per_block = plan_.steps_per_block;
+        result_.lead_in = plan_.lead_in;
+        result_.later_warm_up_steps = plan_.rounds > 1 ? later : 0;
+        repeats_left_ = std::max(1, plan_.blocks / 4);
     }
 
-    void run_blocks() {
-        for (int block = 0; block < planned_blocks_ && going(); ++block) {
-            // The number of blocks is not stretched by a machine that has become slower, beyond what is
-            // always taken.
-            const bool late =
-                settings_.blocks == 0 && block >= settings_.min_blocks && used_ms_ > settings_.time_ms;
-            if (late) break;
-            tell("block " + std::to_string(block + 1) + " of " + std::to_string(planned_blocks_), used_ms_,
-                 block_ms_ * (planned_blocks_ - block));
-            run_block();
+    void run_rounds() {
+        for (int round = 0; round < plan_.rounds && going(); ++round) {
+            if (round > 0 && !begin_round(round)) return;
+            result_.rounds = round + 1;
+            for (int block = 0; block < plan_.blocks_in(round) && going(); ++block) {
+                // The number of blocks is not stretched by a machine that has become slower, beyond what is
+                // always taken.
+                const bool enough = result_.blocks >= settings_.min_blocks &&
+                                    round + 1 >= std::min(plan_.rounds, least_rounds);
+                if (settings_.blocks == 0 && enough && used_ms_ > settings_.time_ms) return;
+                tell("block " + std::to_string(result_.blocks + 1) + " of " + std::to_string(plan_.blocks),
+                     used_ms_, plan_.block_ms * (plan_.blocks - result_.blocks));
+                while (going() && !run_block(round)) {
+                }
+            }
         }
     }
 
-    void run_block() {
+    // All arms anew; false: none is left, or it was stopped.
+    bool begin_round(int round) {
+        const double before = arms_.elapsed_ms();
+        prepare_all(-1, round);
+        for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
+            double wall = 0.0;
+            std::vector<double> losses;
+            if (result_.arms[at].ok())
+                (void)take_turn(at, result_.later_warm_up_steps,
+                                "while it warmed up in round " + std::to_string(round + 1), wall, losses);
+            used_ms_ -= wall;  // it is in what follows
+        }
+        used_ms_ += arms_.elapsed_ms() - before;
+        return going();
+    }
+
+    // False: some arm was disturbed, and the block is to be repeated.
+    bool run_block(int round) {
         std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         random_.shuffle(order);
         for (auto& arm : result_.arms) arm.blocks.emplace_back();
         int position = 0;
+        bool disturbed = false;
         for (const std::size_t at : order) {
             if (!result_.arms[at].ok() || arms_.stopped()) continue;
-            if (auto block = time_turn(at, position++)) result_.arms[at].blocks.back() = std::move(block);
+            auto block = time_turn(at, position++, round);
+            disturbed = disturbed || (block && block->others_share > bench::undisturbed_share);
+            if (block) result_.arms[at].blocks.back() = std::move(block);
+        }
+        if (disturbed && repeats_left_ > 0) {
+            --repeats_left_;
+            ++result_.repeated_blocks;
+            for (auto& arm : result_.arms) {
+                if (arm.blocks.back()) arm.blocks.back()->repeated = true;
+            }
+            return false;
         }
         if (!arms_.stopped()) ++result_.blocks;
+        return true;
     }
 
-    std::optional<ArmBlock> time_turn(std::size_t at, int position) {
+    std::optional<ArmBlock> time_turn(std::size_t at, int position, int round) {
         const std::int64_t lead = result_.lead_in, steps = result_.steps_per_block;
         auto& arm = result_.arms[at];
         double wall = 0.0;
-        const auto turn =
-            take_turn(at, lead + steps, "in block " + std::to_string(result_.blocks + 1), wall, arm.losses);
+        std::vector<double> of_later_start;
+        const auto turn = take_turn(at, lead + steps, "in block " + std::to_string(result_.blocks + 1), wall,
+                                    round > 0 ? of_later_start : arm.losses);
         if (!turn) return std::nullopt;
-        keep_skips(at, *turn, lead + steps);
+        if (round == 0) keep_skips(at, *turn, lead + steps);
         arm.peak_memory_bytes = std::max(arm.peak_memory_bytes, turn->peak_memory_bytes);
         arm.executed = turn->executed;
         ArmBlock block;
+        block.round = round;
+        block.page_faults = turn->page_faults;
+        block.others_share = turn->others_share;
         block.wall_ms = wall;
         block.steps = steps;
         const auto timed = [&](const std::vector<std::int64_t>& each, std::int64_t all) {
@@ -355,11 +426,13 @@ private:
     std::vector<double> first_loss_;
     std::vector<std::vector<double>> unaccounted_;
     std::vector<StepCounts> shared_steps_;
-    std::int64_t pass_samples_ = 0;   // of Operation::forward, by the first turn
-    std::vector<std::int64_t> done_;  // steps since each arm prepared
-    int planned_blocks_ = 0;
-    double block_ms_ = 0.0;        // that a block is planned to take
-    double used_ms_ = 0.0;         // of it, for turns that were taken
+    std::int64_t pass_samples_ = 0;           // of Operation::forward, by the first turn
+    std::vector<std::int64_t> done_;          // steps since each arm prepared
+    std::vector<std::vector<double>> costs_;  // of the steps that warmed up, by arm
+    ExperimentPlan plan_;
+    double restart_ms_ = 0.0;      // that it takes to start and prepare all arms
+    int repeats_left_ = 0;         // of blocks in which an arm was disturbed
+    double used_ms_ = 0.0;         // of the time that is allowed
     std::int64_t seed_steps_ = 0;  // of all arms and seeds so far
     double seeds_ms_ = 0.0;        // that these took
 };

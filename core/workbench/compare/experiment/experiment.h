@@ -5,16 +5,20 @@
 //               many blocks fit
 //     blocks    in every block every arm takes the same steps of the same data, in an order drawn anew
 //               (forward: passes over the same samples instead of steps)
+//     rounds    after so many blocks every arm ends and is started, prepared and warmed up anew, since no
+//               number of blocks says how one start of an arm differs from the next
 //     seeds     where final losses are asked for: for each seed every arm prepares again and trains to the
 //               end
 //
-// The numbers of blocks and steps are fixed before the first block, never by the results. An arm that fails
-// keeps its row and its reason; the others go on.
+// The numbers of rounds, blocks and steps are fixed before the first block, never by the results. A block in
+// which other programs took a processor away from some arm is repeated: that is read from what the kernel
+// counts, never from the arms' times. An arm that fails keeps its row and its reason; the others go on.
 //
 // No LibTorch here: the coordinator knows only clients, and tests put in fake ones.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +35,7 @@ namespace switchyard::compare {
 struct Preparation {
     std::size_t arm = 0;
     int seed = -1;
+    int round = 0;  // of the timed run; weights, batches and first step are those of round 0
 };
 
 // What is being done.
@@ -45,6 +50,7 @@ struct ExperimentSettings {
     int blocks = 0;  // 0: as many as fit the time, within the bounds
     int min_blocks = 9;
     int max_blocks = 60;
+    int rounds = 0;                    // 0: as many starts of each arm as the time allows, 5 to 10, or one
     std::int64_t steps_per_block = 0;  // 0: as many as last min_turn_ms
     double time_ms = 60'000.0;         // for warm-up and blocks, roughly
     double warm_up_ms = 1000.0;        // of each arm, at least two turns
@@ -58,6 +64,8 @@ struct ExperimentSettings {
     std::size_t reference_arm = 0;  // the arm that weights and batches come from: it prepares first
 
     std::function<nlohmann::ordered_json(const Preparation&)> prepare;  // the message
+    // A new process of an arm, or nothing, and why. Without it there is one round.
+    std::function<std::unique_ptr<ArmClient>(std::size_t arm, std::string& error)> start;
     // After every arm has prepared: the drift of an arm's first step from that of another, files that their
     // preparations named.
     std::function<Drift(std::size_t arm, std::size_t base)> drift;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/workbench/bench/measure/signed_rank.h"
-
 namespace switchyard::compare {
 namespace {
 
@@ -15,28 +13,15 @@ void use_coordinators_clock(ArmResult& arm, std::int64_t lead_in) {
     }
 }
 
-void mark_outlier_blocks(ArmResult& arm) {
-    std::vector<bench::TimedSample> samples;
-    for (const auto& block : arm.blocks) {
-        if (!block) continue;
-        samples.push_back(block->sample);
-        samples.back().ms *=
-            static_cast<double>(block->steps) / static_cast<double>(std::max<std::int64_t>(
-                                                    1, block->tokens > 0 ? block->tokens : block->samples));
-    }
-    bench::mark_outliers(samples);
-    std::size_t next = 0;
-    for (auto& block : arm.blocks) {
-        if (block) block->sample.outlier = samples[next++].outlier;
-    }
-}
+bool counts(const std::optional<ArmBlock>& block) { return block && !block->repeated; }
 
 void summarise(ArmResult& arm, const Comparison& comparison) {
     if (arm.by_coordinator) use_coordinators_clock(arm, comparison.lead_in);
     mark_outlier_blocks(arm);
+    arm.outliers = 0;
     std::vector<double> good, rates, tokens;
     for (const auto& block : arm.blocks) {
-        if (!block) continue;
+        if (!counts(block)) continue;
         arm.outliers += block->sample.outlier ? 1 : 0;
         if (block->sample.outlier) continue;
         const double seconds = block->sample.ms * static_cast<double>(block->steps) / 1e3;
@@ -49,63 +34,37 @@ void summarise(ArmResult& arm, const Comparison& comparison) {
     arm.tokens_per_second = bench::median(tokens);
 }
 
-// Milliseconds a sample: arms whose loaders make other batches are still comparable.
-std::vector<std::optional<double>> costs(const ArmResult& arm) {
-    std::vector<std::optional<double>> list;
-    for (const auto& block : arm.blocks) {
-        const bool good = block && !block->sample.outlier;
-        list.push_back(good ? std::optional(block->sample.ms * static_cast<double>(block->steps) /
-                                            static_cast<double>(block->samples))
-                            : std::nullopt);
-    }
-    return list;
-}
-
-PairResult judge_pair(const Comparison& comparison, std::size_t base_at, std::size_t arm_at, double margin) {
-    const ArmResult& base = comparison.arms[base_at];
-    const ArmResult& arm = comparison.arms[arm_at];
-    PairResult pair{base_at, arm_at, {}, bench::SpeedVerdict::cannot_tell, 1.0, "", std::nullopt};
-    const auto base_costs = costs(base), arm_costs = costs(arm);
-    std::vector<double> logs;
-    for (std::size_t block = 0; block < std::min(base_costs.size(), arm_costs.size()); ++block) {
-        if (base_costs[block] && arm_costs[block])
-            logs.push_back(std::log(*base_costs[block] / *arm_costs[block]));
-    }
-    pair.speedup = bench::speedup(base_costs, arm_costs, {.seed = comparison.seed});
-    pair.p = bench::signed_rank_p(logs);
-    // The bootstrap of fewer than six blocks is their range: too narrow to conclude anything from.
-    if (logs.size() < 6)
-        pair.reason = "at least six blocks are needed; there are " + std::to_string(logs.size());
-    else
-        pair.verdict = bench::judge(pair.speedup, margin);
-    if (const auto far = too_far(arm.drift, arm.allowed); !far.empty()) {
-        pair.verdict = bench::SpeedVerdict::wrong;
-        pair.reason = far;
-    }
-    if (comparison.margin)
-        pair.loss = bench::test_equivalence(base.final_losses, arm.final_losses, *comparison.margin);
-    return pair;
-}
-
 }  // namespace
+
+void mark_outlier_blocks(ArmResult& arm) {
+    std::vector<bench::TimedSample> samples;
+    for (const auto& block : arm.blocks) {
+        if (!counts(block)) continue;
+        samples.push_back(block->sample);
+        samples.back().ms *=
+            static_cast<double>(block->steps) / static_cast<double>(std::max<std::int64_t>(
+                                                    1, block->tokens > 0 ? block->tokens : block->samples));
+    }
+    bench::mark_outliers(samples);
+    std::size_t next = 0;
+    for (auto& block : arm.blocks) {
+        if (counts(block)) block->sample.outlier = samples[next++].outlier;
+    }
+}
+
+std::size_t base_index(const Comparison& comparison) {
+    const auto found = std::find_if(comparison.arms.begin(), comparison.arms.end(),
+                                    [](const ArmResult& arm) { return arm.ok(); });
+    return static_cast<std::size_t>(found - comparison.arms.begin());
+}
 
 void summarise_arms(Comparison& comparison) {
     for (auto& arm : comparison.arms) summarise(arm, comparison);
 }
 
-void judge_pairs(Comparison& comparison, double margin) {
-    const auto base = std::find_if(comparison.arms.begin(), comparison.arms.end(),
-                                   [](const ArmResult& arm) { return arm.ok(); });
-    const auto at = static_cast<std::size_t>(base - comparison.arms.begin());
-    for (std::size_t arm = at + 1; arm < comparison.arms.size(); ++arm) {
-        if (comparison.arms[arm].ok()) comparison.pairs.push_back(judge_pair(comparison, at, arm, margin));
-    }
-}
-
 void judge_stabilities(Comparison& comparison) {
     if (comparison.operation != Operation::step) return;  // nothing was trained
-    const auto base = std::find_if(comparison.arms.begin(), comparison.arms.end(),
-                                   [](const ArmResult& arm) { return arm.ok(); });
+    const auto base = comparison.arms.begin() + static_cast<std::ptrdiff_t>(base_index(comparison));
     for (auto& arm : comparison.arms) {
         if (!arm.ok()) {
             if (arm.status == ArmStatus::nan) arm.stability.stable = false;

@@ -1,4 +1,5 @@
-// From the turns that arms took to what is said of them.
+// From the turns that arms took to what is said of them (judge_arms.cpp), and of two of them
+// (judge_pairs.cpp).
 //
 // No LibTorch here.
 #pragma once
@@ -9,9 +10,17 @@
 
 namespace switchyard::compare {
 
-// Marks outliers, and fills in times and rates. A sample is an outlier by its time for each token: blocks
-// have other texts, and take longer for that.
+// A sample is an outlier by its time for each token: blocks have other texts, and take longer for that.
+void mark_outlier_blocks(ArmResult& arm);
+
+// Marks outliers, and fills in times and rates.
 void summarise_arms(Comparison& comparison);
+
+// The arm that the others are held against: the first that works.
+std::size_t base_index(const Comparison& comparison);
+
+// Fewer blocks conclude nothing.
+inline constexpr int least_blocks = 6;
 
 // Every arm that is ok against the first that is. `margin`: within which two are the SAME.
 void judge_pairs(Comparison& comparison, double margin);

@@ -1,0 +1,22 @@
+// An arm that was measured before, as the base of a comparison. It did not take turns with the others, so
+// what the machine was like then and now does not cancel: it is marked as such wherever it is shown.
+//
+// No LibTorch here.
+#pragma once
+
+#include <string>
+
+#include "core/workbench/compare/experiment/read_comparison.h"
+
+namespace switchyard::compare {
+
+// Why a recording says nothing about what is compared now, or "". `title` and `host` as in
+// RecordedComparison.
+std::string unlike_baseline(const RecordedComparison& recorded, Operation operation, const std::string& title,
+                            const std::string& host);
+
+// The first arm of the recording that worked becomes the base, and all pairs are judged against it.
+void add_baseline(Comparison& comparison, const RecordedComparison& recorded, const std::string& file,
+                  double margin);
+
+}  // namespace switchyard::compare

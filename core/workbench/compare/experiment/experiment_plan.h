@@ -1,0 +1,38 @@
+// How many rounds, blocks and steps a comparison has: decided once, from what the warm-up took, before the
+// first block is looked at.
+//
+// No LibTorch here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/workbench/compare/experiment/experiment.h"
+
+namespace switchyard::compare {
+
+// Fewer rounds than these do not show how starts of an arm differ: Student's distribution of four freedoms is
+// already half again as wide as the normal one.
+inline constexpr int least_rounds = 5;
+inline constexpr int most_rounds = 10;
+
+struct Measured {
+    std::vector<double> step_ms;  // by arm that works, by the coordinator's clock
+    double used_ms = 0.0;         // of the time that is allowed
+    double restart_ms = 0.0;  // that it takes to start all arms anew, until they are warm; 0: they cannot be
+};
+
+struct ExperimentPlan {
+    std::int64_t steps_per_block = 0;  // that are timed
+    std::int64_t lead_in = 0;          // before them
+    int rounds = 1;
+    int blocks = 0;         // of all rounds together
+    double block_ms = 0.0;  // that one is expected to take
+
+    // Blocks of one round, from 0: they are spread evenly.
+    int blocks_in(int round) const { return blocks * (round + 1) / rounds - blocks * round / rounds; }
+};
+
+ExperimentPlan plan_experiment(const ExperimentSettings& settings, const Measured& measured);
+
+}  // namespace switchyard::compare

@@ -1,0 +1,204 @@
+#include "core/workbench/compare/experiment/self_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/bench/measure/statistics.h"
+#include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/judge_arms.h"
+
+namespace switchyard::compare {
+namespace {
+
+using bench::PhiloxStream;
+using bench::SimulatedBlocks;
+
+constexpr double margin = 0.02;
+
+// As if it had been measured.
+PairResult judged(const SimulatedBlocks& blocks) {
+    Comparison comparison;
+    comparison.arms.resize(2);
+    comparison.steps_per_block = 1;
+    for (std::size_t at = 0; at < 2; ++at) {
+        const auto& times = at == 0 ? blocks.base_ms : blocks.arm_ms;
+        for (std::size_t block = 0; block < times.size(); ++block) {
+            ArmBlock made;
+            made.sample.ms = times[block];
+            made.steps = made.samples = 1;
+            made.round = blocks.round_of[block];
+            comparison.arms[at].blocks.emplace_back(made);
+        }
+        mark_outlier_blocks(comparison.arms[at]);
+    }
+    judge_pairs(comparison, margin);
+    return comparison.pairs.front();
+}
+
+void count(VerdictShares& shares, bench::SpeedVerdict verdict, double one) {
+    switch (verdict) {
+        case bench::SpeedVerdict::faster:
+            shares.faster += one;
+            break;
+        case bench::SpeedVerdict::slower:
+            shares.slower += one;
+            break;
+        case bench::SpeedVerdict::same:
+            shares.same += one;
+            break;
+        default:
+            shares.cannot_tell += one;
+    }
+}
+
+// `draw`: a comparison in which the arm takes so many times as long.
+SelfTestRow replayed(const std::string& name, const SelfTestSettings& settings,
+                     const std::function<SimulatedBlocks(double factor)>& draw) {
+    SelfTestRow row{name, {}, {}, 0.0, 0.0};
+    const double one = 1.0 / settings.replays;
+    std::vector<double> widths;
+    for (int replay = 0; replay < settings.replays; ++replay) {
+        const auto pair = judged(draw(1.0));
+        count(row.against_itself, pair.verdict, one);
+        row.missed += pair.p < 0.05 ? one : 0.0;
+        if (std::isfinite(pair.speedup.low))
+            widths.push_back(0.5 * std::log(pair.speedup.high / pair.speedup.low));
+        count(row.slowed, judged(draw(1.0 + settings.slow_down)).verdict, one);
+    }
+    row.half_width = bench::median(widths);
+    return row;
+}
+
+// What one round of a pair varied by: logarithms of the ratios of its blocks, around that of all.
+using Deviations = std::vector<std::vector<double>>;
+
+Deviations deviations_of(const Comparison& recorded, std::size_t base, std::size_t arm) {
+    Deviations rounds;
+    std::vector<double> medians;
+    const auto &bases = recorded.arms[base].blocks, &arms = recorded.arms[arm].blocks;
+    int round = -1;
+    for (std::size_t block = 0; block < std::min(bases.size(), arms.size()); ++block) {
+        if (!bases[block] || !arms[block] || bases[block]->repeated) continue;
+        if (bases[block]->round != round) round = bases[block]->round, rounds.emplace_back();
+        const auto cost = [](const ArmBlock& one) {
+            return one.sample.ms * static_cast<double>(one.steps) / static_cast<double>(one.samples);
+        };
+        rounds.back().push_back(std::log(cost(*arms[block]) / cost(*bases[block])));
+    }
+    for (const auto& one : rounds) medians.push_back(bench::median(one));
+    double centre = 0.0;
+    for (const double one : medians) centre += one / static_cast<double>(medians.size());
+    for (auto& one : rounds) {
+        for (double& value : one) value -= centre;
+    }
+    return rounds;
+}
+
+std::size_t blocks_in(const Deviations& rounds) {
+    std::size_t count = 0;
+    for (const auto& round : rounds) count += round.size();
+    return count;
+}
+
+// One round's blocks, as runs that follow each other in a circle (Politis & Romano 1992).
+std::vector<double> drawn_runs(const std::vector<double>& round, PhiloxStream& random) {
+    const std::size_t run = std::max<std::size_t>(1, round.size() / 4);
+    std::vector<double> drawn;
+    while (drawn.size() < round.size()) {
+        const auto from = random.below(static_cast<std::uint32_t>(round.size()));
+        const double sign = random.below(2) == 0 ? 1.0 : -1.0;
+        for (std::size_t i = 0; i < run && drawn.size() < round.size(); ++i)
+            drawn.push_back(sign * round[(from + i) % round.size()]);
+    }
+    return drawn;
+}
+
+SimulatedBlocks drawn(const Deviations& recorded, double factor, PhiloxStream& random) {
+    SimulatedBlocks blocks;
+    for (std::size_t round = 0; round < recorded.size(); ++round) {
+        const auto& from = recorded[random.below(static_cast<std::uint32_t>(recorded.size()))];
+        const double sign = random.below(2) == 0 ? 1.0 : -1.0;
+        for (const double value : recorded.size() == 1 ? drawn_runs(from, random) : from) {
+            blocks.round_of.push_back(static_cast<int>(round));
+            blocks.base_ms.push_back(100.0);
+            blocks.arm_ms.push_back(100.0 * factor * std::exp(sign * value));
+        }
+    }
+    return blocks;
+}
+
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f %%", 100.0 * share);
+    return text;
+}
+
+}  // namespace
+
+double allowed_share(int replays) { return 0.05 + 3.0 * std::sqrt(0.05 * 0.95 / replays); }
+
+std::vector<SelfTestRow> test_on_simulated(const SelfTestSettings& settings) {
+    std::vector<SelfTestRow> rows;
+    std::uint32_t stream = 0;
+    for (const double correlation : {0.0, 0.3, 0.5, 0.7}) {
+        for (const double starts : {0.0, 0.005, 0.01}) {
+            PhiloxStream random(settings.seed, ++stream);
+            std::string name = "correlated by " + base::digits(correlation, 1) +
+                               ", starts differ by " + base::digits(100.0 * starts, 2) + " %";
+            rows.push_back(replayed(name, settings, [&](double factor) {
+                return bench::simulate_blocks({settings.noise, correlation, starts},
+                                              {settings.rounds, settings.blocks, factor}, random);
+            }));
+        }
+    }
+    return rows;
+}
+
+std::optional<SelfTestRow> test_on_recorded(const Comparison& recorded, const SelfTestSettings& settings) {
+    std::vector<Deviations> pairs;
+    const auto base = base_index(recorded);
+    for (std::size_t arm = base + 1; arm < recorded.arms.size(); ++arm) {
+        auto rounds = deviations_of(recorded, base, arm);
+        if (blocks_in(rounds) >= 6) pairs.push_back(std::move(rounds));
+    }
+    if (pairs.empty()) return std::nullopt;
+    PhiloxStream random(settings.seed, 0);
+    return replayed("recorded", settings, [&](double factor) {
+        return drawn(pairs[random.below(static_cast<std::uint32_t>(pairs.size()))], factor, random);
+    });
+}
+
+std::string to_text(const std::vector<SelfTestRow>& rows, const SelfTestSettings& settings) {
+    using Align = bench::TextTable::Align;
+    bench::TextTable table({{"an arm against itself", Align::left},
+                            {"FASTER"},
+                            {"SLOWER"},
+                            {"SAME"},
+                            {"CANNOT TELL"},
+                            {"p < 0.05"},
+                            {"interval"}});
+    bench::TextTable found(
+        {{"against itself, slowed by " + base::digits(100.0 * settings.slow_down, 2) + " %", Align::left},
+         {"FASTER"},
+         {"SLOWER"},
+         {"SAME"},
+         {"CANNOT TELL"}});
+    for (const auto& row : rows) {
+        const auto cells = [&](const VerdictShares& shares) {
+            return std::vector<std::string>{row.name, percent(shares.faster), percent(shares.slower),
+                                            percent(shares.same), percent(shares.cannot_tell)};
+        };
+        auto first = cells(row.against_itself);
+        first.push_back(percent(row.missed));
+        first.push_back("+-" + percent(row.half_width));
+        table.row(first);
+        if (row.against_itself.faster + row.against_itself.slower > allowed_share(settings.replays))
+            table.note("MORE than 5 % FASTER and SLOWER");
+        found.row(cells(row.slowed));
+    }
+    return table.render("  ", 110) + "\n" + found.render("  ", 110);
+}
+
+}  // namespace switchyard::compare

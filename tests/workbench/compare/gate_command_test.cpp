@@ -1,0 +1,139 @@
+// The gate, rounds, the dry run and the self-test as a user runs them. Which exit code is for what is tested
+// with made-up arms (gate_test.cpp): nothing here depends on how fast the machine is. To add a case: options,
+// and the text.
+#include <filesystem>
+
+#include "compared.h"
+
+using namespace switchyard::test;
+
+namespace {
+
+const Words two{"--vary", "attention.backend=naive,torch"};
+
+Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+std::string refused(const TinyJob& job, const Words& more) {
+    const auto outcome = compared_text(job, with(two, more));
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+}
+
+}  // namespace
+
+TEST_CASE("a gate that holds: exit code 0, a test case each, a table") {
+    const TinyJob job;
+    const auto json = compared(job, with(two, {"--fail-on", "memory:900%,drift", "--junit",
+                                               job.file("gate.xml"), "--markdown", job.file("gate.md")}));
+    REQUIRE(json["gate"].size() == 2);
+    CHECK(json["gate"][0]["rule"] == "drift");
+    CHECK(json["gate"][0]["outcome"] == "fine");
+    CHECK(json["gate"][1]["outcome"] == "fine");
+    CHECK_THAT(bytes_of(job.file("gate.xml")), contains("tests=\"2\" failures=\"0\" errors=\"0\""));
+    CHECK_THAT(bytes_of(job.file("gate.md")), contains("### switchyard compare: fine"));
+}
+
+TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and to GitHub") {
+    const TinyJob job;
+    const auto json = compared(job, with(two, {"--fail-on", "slower:3%"}), 4);  // of two blocks
+    CHECK(json["exit_code"] == 4);
+    CHECK(json["gate"][0]["outcome"] == "CANNOT_TELL");
+    const auto outcome = run(compare_words(job, short_run(with(two, {"--fail-on", "slower:3%"}))),
+                             {.environment = {{"GITHUB_ACTIONS", "true"}}});
+    CHECK(outcome.code == 4);
+    CHECK_THAT(outcome.out, contains("\ngate\n  CANNOT TELL  attention=torch, slower:3.0%: "));
+    CHECK_THAT(outcome.err, contains("::warning title=CANNOT TELL%3A attention=torch%2C slower%3A3.0%25::"));
+}
+
+TEST_CASE("what is wrong with the options of a gate is told with their names") {
+    const TinyJob job;
+    CHECK_THAT(refused(job, {"--fail-on", "slowr:3%"}),
+               contains("--fail-on: 'slowr:3%' is none of slower:SHARE"));
+    CHECK_THAT(refused(job, {"--fail-on", "slower"}), contains("--fail-on: slower needs a share above 0"));
+    CHECK_THAT(refused(job, {"--junit", job.file("a.xml")}),
+               contains("--junit: says what --fail-on found; there is no --fail-on"));
+    CHECK_THAT(refused(job, {"--operation", "forward", "--fail-on", "loss:0.02"}),
+               contains("--fail-on loss trains to the end; --operation forward trains nothing"));
+    CHECK_THAT(refused(job, {"--rounds", "3"}),
+               contains("--rounds 3: a round has a block at least; --blocks is 2"));
+    CHECK_THAT(refused(job, {"--baseline", job.file("none.json")}),
+               contains("none.json: error: there is no such file"));
+    job.write("foreign.json", "{\"rows\": []}");
+    CHECK_THAT(refused(job, {"--baseline", job.file("foreign.json")}),
+               contains("foreign.json: error: is not what `switchyard compare --json` writes: "));
+}
+
+TEST_CASE("in rounds every arm is started anew, with the same weights and batches") {
+    const TinyJob job;
+    const auto json = run_json(compare_words(job, with(two, {"--blocks", "4", "--rounds", "2",
+                                                             "--steps-per-block", "1", "--time", "0.5"})),
+                               0);
+    const JsonSchema schema(source_dir() / "docs/schema/compare.json");
+    for (const auto& fault : schema.faults(json)) FAIL_CHECK(fault);
+    CHECK(json["rounds"] == 2);
+    CHECK(json["blocks"] == 4);
+    for (const auto& arm : json["arms"]) {
+        CHECK(arm["status"] == "ok");
+        CHECK(arm["blocks"].front()["round"] == 0);
+        CHECK(arm["blocks"].back()["round"] == 1);
+        CHECK(arm["blocks"].back()["page_faults"].get<std::int64_t>() >= 0);
+    }
+}
+
+TEST_CASE("what was measured before is compared with, and marked") {
+    const TinyJob job;
+    job.write("before.json",
+              run_json(compare_words(job, with(two, {"--blocks", "4", "--rounds", "2", "--steps-per-block",
+                                                     "1", "--time", "0.5"})),
+                       0)
+                  .dump());
+    const auto json = compared(job, {"--baseline", job.file("before.json")});
+    REQUIRE(json["arms"].size() == 2);
+    CHECK(json["arms"][0]["name"] == "attention=naive (measured before)");
+    CHECK(json["arms"][0]["measured_before"] == job.file("before.json"));
+    CHECK(json["pairs"][0]["verdict"] == "CANNOT_TELL");  // of one round now
+    const auto other = compared_text(job, {"--baseline", job.file("before.json"), "--set", "model.layers=1"});
+    CHECK(other.code == 2);
+    CHECK_THAT(other.err, contains("before.json: is of bert, 2 layers"));
+}
+
+TEST_CASE("a dry run shows the arms and starts nothing") {
+    const TinyJob job;
+    const auto outcome = compared_text(job, {"--vary", "attention.backend=naive,torch", "--vary",
+                                             "optimizer.lr=1e-4,2e-4", "--one-at-a-time", "--dry-run"});
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, contains("attention=naive optimizer.lr=1e-4 (base)\n"));
+    CHECK_THAT(outcome.out, contains("attention=torch optimizer.lr=1e-4\n"));
+    CHECK_THAT(outcome.out, contains("attention torch/"));
+    CHECK_THAT(outcome.out, contains("3 arms: warm-up"));
+    CHECK_THAT(outcome.out, !contains("attention=torch optimizer.lr=2e-4"));
+    const auto timed = run(compare_words(job, {"--vary", "attention.backend=naive,torch", "--dry-run"}));
+    CHECK_THAT(timed.out, contains("about 60 s (--time)"));
+}
+
+TEST_CASE("more than 64 arms are asked for twice") {
+    const TinyJob job;
+    std::string many = "optimizer.lr=";
+    for (int i = 1; i <= 65; ++i) many += (i > 1 ? "," : "") + std::to_string(i) + "e-6";
+    const auto outcome = compared_text(job, {"--vary", many, "--dry-run"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err,
+               contains("there are 65 arms, which share the time of --time; --yes compares them all"));
+}
+
+TEST_CASE("the self-test of the statistics, simulated and of a recording") {
+    const TinyJob job;
+    const auto simulated = run({"compare", "self-test", "--replays", "50"});
+    CHECK(simulated.code == 0);
+    CHECK_THAT(simulated.out, contains("correlated by 0.7, starts differ by 1.0 %"));
+    job.write("few.json", run_json(compare_words(job, short_run(two)), 0).dump());
+    const auto few = run({"compare", "self-test", job.file("few.json")});
+    CHECK(few.code == 2);
+    CHECK_THAT(few.err, contains("few.json: no two arms have six blocks"));
+    job.write("none.json", "{}");
+    CHECK(run({"compare", "self-test", job.file("none.json")}).code == 2);
+}

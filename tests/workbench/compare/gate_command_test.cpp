@@ -45,7 +45,7 @@ TEST_CASE("a gate that cannot tell ends with 4, and says so on the terminal and 
     const auto outcome = run(compare_words(job, short_run(with(two, {"--fail-on", "slower:3%"}))),
                              {.environment = {{"GITHUB_ACTIONS", "true"}}});
     CHECK(outcome.code == 4);
-    CHECK_THAT(outcome.out, contains("\ngate\n  CANNOT TELL  attention=torch, slower:3.0%: "));
+    CHECK_THAT(outcome.out, contains("\ngate\n  CANNOT TELL: attention=torch, slower:3.0%: "));
     CHECK_THAT(outcome.err, contains("::warning title=CANNOT TELL%3A attention=torch%2C slower%3A3.0%25::"));
 }
 

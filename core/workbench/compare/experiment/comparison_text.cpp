@@ -197,8 +197,8 @@ std::string measured(const Comparison& comparison) {
         text += "; " + std::to_string(outliers) + " of " + std::to_string(samples) +
                 " samples left out as outliers";
     if (comparison.repeated_blocks > 0)
-        text += "; " + std::to_string(comparison.repeated_blocks) +
-                " blocks repeated, for others had the processor";
+        text += "; " + base::counted(static_cast<std::size_t>(comparison.repeated_blocks), "block") +
+                " repeated, for others had the processor";
     if (others > bench::undisturbed_share)
         text += "; others took up to " + base::digits(100.0 * others, 2) +
                 " % of the processors in blocks that count";

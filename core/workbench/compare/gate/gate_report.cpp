@@ -96,7 +96,7 @@ std::string gate_text(const GateResult& result) {
     std::string text = "\ngate\n";
     for (const auto& finding : result.findings)
         text += "  " +
-                bench::wrap(outcome_text(finding.outcome) + "  " + finding.arm + ", " + finding.rule + ": " +
+                bench::wrap(outcome_text(finding.outcome) + ": " + finding.arm + ", " + finding.rule + ": " +
                                 finding.text,
                             94, "      ") +
                 "\n";

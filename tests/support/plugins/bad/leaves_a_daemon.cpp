@@ -1,5 +1,5 @@
 // Works, and leaves a process behind: in a session of its own, its parent gone, deaf to signals, no
-// descriptor of the probe open. Its number stands in a file beside the library.
+// descriptor of the probe open. Its number stands in a file beside the library, below those before it.
 #include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ struct Daemon {
         setsid();
         if (fork() != 0) _exit(0);
         for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
-        std::FILE* const file = std::fopen((std::string(library.dli_fname) + ".pid").c_str(), "w");
+        std::FILE* const file = std::fopen((std::string(library.dli_fname) + ".pid").c_str(), "a");
         std::fprintf(file, "%d\n", static_cast<int>(getpid()));
         std::fclose(file);
         for (int descriptor = 0; descriptor < 1024; ++descriptor) close(descriptor);

@@ -1,5 +1,10 @@
 // A run that somebody else made: what its configuration names is code, and runs only where the user said so.
 // To add a command that reads a configuration: its line in `commands`.
+#include <sys/types.h>
+
+#include <csignal>
+#include <fstream>
+
 #include "tiny_job.h"
 
 #include <switchyard_test.h>
@@ -28,8 +33,18 @@ public:
     std::string library() const { return (plugins_ / "libx.so").string(); }
     const TinyJob& job() const { return job_; }
 
-    // Whether code of the plugin ran since it was asked last.
-    bool code_ran() const { return fs::remove(library() + ".pid"); }
+    ForeignRun(const ForeignRun&) = delete;
+    ForeignRun& operator=(const ForeignRun&) = delete;
+    ~ForeignRun() { code_ran(); }
+
+    // Whether code of the plugin ran since it was asked last. What it left behind, where it was allowed to
+    // run, is ended.
+    bool code_ran() const {
+        const std::string file = library() + ".pid";
+        std::ifstream left(file);
+        for (pid_t process = 0; left >> process;) ::kill(process, SIGKILL);
+        return fs::remove(file);
+    }
 
     // No plugin has been probed yet.
     static RunOptions fresh() { return {{{"SWITCHYARD_CACHE", temporary_dir("cache").string()}}}; }

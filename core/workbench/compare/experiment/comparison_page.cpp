@@ -179,11 +179,8 @@ std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
 }
 
 std::string ratios(const Comparison& comparison) {
-    report::ForestPlot plot{"Speed over " + base_of(comparison),
-                            "",
-                            "times as fast as " + base_of(comparison) + ", median and 95 % interval",
-                            0.02,
-                            {}};
+    report::ForestPlot plot{
+        "Speed over " + base_of(comparison), "", "times as fast as the base [95 %]", 0.02, {}};
     bool any = false;
     for (const auto at : plotted(comparison)) {
         const auto& arm = comparison.arms[at].spec.name;

@@ -31,8 +31,8 @@ only_arrow_in_parquet() {
 }
 
 # Every library comes from LibTorch's folder, from its neighbours among the wheels, or from the system. The CUDA runtime
-# of a plugin's CUDA library is the one that LibTorch has loaded by then, which ldd cannot know. What captures graphs links LibTorch's CUDA
-# library: what that one needs is LibTorch's to find.
+# of a plugin's CUDA library is the one that LibTorch has loaded by then, which ldd cannot know. What captures graphs, and what speaks
+# NCCL, links LibTorch's CUDA library: what that one needs is LibTorch's to find.
 needed_by_libtorch_cuda() { bare ldd "$libtorch/lib/libtorch_cuda.so" 2>/dev/null | awk '{ print $1 }'; }
 
 nothing_from_a_toolkit() {
@@ -40,7 +40,7 @@ nothing_from_a_toolkit() {
     for file in $(built); do
         strange=$(bare ldd "$file" | grep -vE "linux-vdso|ld-linux" | grep -vF "$(dirname "$libtorch")/" |
             grep -vF "${arrow:-$libtorch}/" | grep -vE "=> (/usr)?/lib/" | { [[ $file == *_cuda.so ]] && grep -v libcudart || cat; }) || true
-        if [[ $file == *_cuda_graphs.so ]]; then
+        if [[ $file == *_cuda_graphs.so || $file == *_nccl.so ]]; then
             strange=$(grep -vwF "$(needed_by_libtorch_cuda)" <<<"$strange") || true
         fi
         [[ -z $strange ]] || fail "$file would load:"$'\n'"$strange"

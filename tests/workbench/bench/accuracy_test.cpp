@@ -77,8 +77,9 @@ TEST_CASE("rounding to the dtype is not an error") {
 TEST_CASE("a reduced component is held to the bound that it declares") {
     const auto candidate = one({3.3, -4.3, 3.3, -4.3});
     CHECK(judge_results(candidate, one(oracle), one(oracle), 0.0).exceeded());
-    CHECK_FALSE(judge_results(candidate, one(oracle), one(oracle), 0.1).exceeded());
-    CHECK(judge_results(candidate, one(oracle), one(oracle), 0.05).exceeded());
+    CHECK_FALSE(judge_results(candidate, one(oracle), one(oracle), 0.05).exceeded());
+    // Of four values it is twice as much, since few errors may be large by chance (tolerance.h).
+    CHECK(judge_results(candidate, one(oracle), one(oracle), 0.04).exceeded());
 }
 
 TEST_CASE("the tensor that is worst off is the one reported") {

@@ -4,13 +4,23 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <thread>
 
 namespace switchyard::test {
+namespace {
+
+// c10d keeps a record of collectives, one for a process, whose map of process groups is not locked: with
+// ranks that are threads it crashes now and then. It is off where it has room for no entries.
+const bool no_recorder =
+    ::setenv("TORCH_FR_BUFFER_SIZE", "0", 1) == 0 && ::setenv("TORCH_NCCL_TRACE_BUFFER_SIZE", "0", 1) == 0;
+
+}  // namespace
 
 std::vector<distributed::RankEnvironment> local_ranks(std::int64_t count) {
+    if (!no_recorder) throw std::runtime_error("the environment cannot be set");
     const int listening = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

@@ -52,6 +52,8 @@ class Peer:
         os.environ["TOKENIZERS_PARALLELISM"] = "true"
         from tokenizers import Tokenizer
         self.tokenizer = Tokenizer.from_file(options.tokenizer)
+        self.tokenizer.no_truncation()  # some files say to which length texts are cut and filled up
+        self.tokenizer.no_padding()
         with open(options.text, newline="\n") as file:
             self.texts = file.read().split("\n")
 

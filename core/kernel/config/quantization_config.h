@@ -29,6 +29,11 @@ struct QuantizationConfig {
         if (method == QuantizationMethod::dynamic) return InputQuantization::dynamic;
         return method == QuantizationMethod::fixed ? InputQuantization::fixed : InputQuantization::none;
     }
+    // Of a weight that another module stores as floats, a head that is the embedding table. Four bits are too
+    // few for it, since it names the next token by the largest of close values.
+    QuantizationMethod method_of_floats() const {
+        return method == QuantizationMethod::weight_int4 ? QuantizationMethod::weight_int8 : method;
+    }
 };
 
 }  // namespace switchyard::config

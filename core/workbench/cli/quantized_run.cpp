@@ -17,10 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a dense weight becomes in memory, of a tied head, is as the stored ones are; of four bits it is eight.
+// What a dense weight becomes in memory, of a tied head, is in groups as the stored ones are.
 void set_group(config::SlotConfig& linear, const config::QuantizationConfig& how) {
-    const auto method = how.bits() == 4 ? config::QuantizationMethod::weight_int8 : how.method;
-    const std::string component(name(method));
+    const std::string component(name(how.method_of_floats()));
     for (auto& [key, options] : linear.options)
         if (key == component || key.ends_with("/" + component)) options.set("group", how.group);
 }

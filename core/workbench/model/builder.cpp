@@ -15,8 +15,8 @@ Builder::Builder(const config::Config& config)
     left_out_.backend = stored.skip_backend;
     if (stored.inputs() == InputQuantization::fixed)
         stored_as_floats_ = left_out_;  // no calibration found a scale for it
-    else if (stored.bits() == 4)
-        stored_as_floats_.backend = {"int8/weight_int8"};
+    else if (stored.method_of_floats() != stored.method)
+        stored_as_floats_.backend = {std::string(name(stored.method_of_floats()))};
 }
 
 bool Builder::left_out(const LinearPlace& place) const {

@@ -155,10 +155,8 @@ private:
     bool runs(const SlotPlace& place, Phase phase) const;
 
     const config::Config& config_;
-    config::SlotConfig left_out_;  // [linear] for layers of quantization.skip
-    // [linear] for a weight that another module stores, as floats: a head that is the embedding table. Four
-    // bits are too few for it, since it names the next token by the largest of close values.
-    config::SlotConfig stored_as_floats_;
+    config::SlotConfig left_out_;          // [linear] for layers of quantization.skip
+    config::SlotConfig stored_as_floats_;  // [linear] for a weight that another module stores, as floats
 };
 
 // Floating-point operations of a matrix product; a multiply-add counts 2.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <vector>
 
+#include "core/kernel/base/mean_ranks.h"
 #include "core/workbench/bench/measure/statistics.h"
 
 namespace switchyard::bench {
@@ -14,22 +14,6 @@ namespace {
 constexpr double surprising = 0.01;
 constexpr double least_change = 0.02;
 constexpr std::size_t least_after = 4;
-
-// Ranks from 1, ties share their mean.
-std::vector<double> ranks_of(std::span<const double> values) {
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-    std::vector<double> ranks(values.size());
-    for (std::size_t from = 0; from < order.size();) {
-        std::size_t to = from + 1;
-        while (to < order.size() && values[order[to]] == values[order[from]]) ++to;
-        for (std::size_t i = from; i < to; ++i) ranks[order[i]] = static_cast<double>(from + 1 + to) / 2.0;
-        from = to;
-    }
-    return ranks;
-}
 
 double distances(std::span<const double> values) {
     const double centre = median(values);
@@ -55,7 +39,7 @@ ChangePoint strongest_change(std::span<const double> values) {
     ChangePoint change;
     if (values.size() < 2) return change;
     const double count = static_cast<double>(values.size());
-    const auto ranks = ranks_of(values);
+    const auto ranks = base::mean_ranks(values);
     double sum = 0.0, most = 0.0;
     for (std::size_t at = 0; at + 1 < values.size(); ++at) {
         sum += ranks[at];

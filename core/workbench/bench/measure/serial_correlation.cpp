@@ -54,7 +54,7 @@ double lag_one_within(std::span<const std::vector<double>> rounds) {
         const double centre = median(round);
         for (const double value : round) apart.push_back(std::abs(value - centre));
     }
-    const double reach = 4.0 * 1.482602218505602 * median(apart);
+    const double reach = 4.0 * deviations_of_mad * median(apart);
     Variogram one, two;
     for (const auto& round : rounds) {
         const auto values = drawn_in(round, median(round), reach);

@@ -5,22 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/kernel/base/mean_ranks.h"
+
 namespace switchyard::bench {
-namespace {
-
-// Twice the mean rank of each value in a sorted list: a whole number, ties or not.
-std::vector<std::size_t> doubled_ranks(const std::vector<double>& sorted) {
-    std::vector<std::size_t> ranks(sorted.size());
-    for (std::size_t begin = 0; begin < sorted.size();) {
-        std::size_t end = begin + 1;
-        while (end < sorted.size() && sorted[end] == sorted[begin]) ++end;
-        for (std::size_t i = begin; i < end; ++i) ranks[i] = begin + 1 + end;
-        begin = end;
-    }
-    return ranks;
-}
-
-}  // namespace
 
 double signed_rank_p(std::span<const double> differences) {
     std::vector<double> values;
@@ -31,7 +18,8 @@ double signed_rank_p(std::span<const double> differences) {
     std::sort(values.begin(), values.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
     std::vector<double> sizes(values.size());
     std::transform(values.begin(), values.end(), sizes.begin(), [](double value) { return std::abs(value); });
-    const auto ranks = doubled_ranks(sizes);
+    std::vector<std::size_t> ranks;  // twice each: a whole number, ties or not
+    for (const double rank : base::mean_ranks(sizes)) ranks.push_back(static_cast<std::size_t>(2.0 * rank));
 
     std::size_t total = 0, positive = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {

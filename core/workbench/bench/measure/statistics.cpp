@@ -55,7 +55,7 @@ double median_absolute_deviation(std::span<const double> values) {
     const double centre = median(values);
     std::vector<double> distances(values.begin(), values.end());
     for (double& value : distances) value = std::abs(value - centre);
-    return 1.482602218505602 * median_in_place(distances);
+    return deviations_of_mad * median_in_place(distances);
 }
 
 std::vector<bool> outliers(std::span<const double> values, double threshold) {

@@ -46,7 +46,9 @@ struct BootstrapOptions {
 double median(std::span<const double> values);
 // Linear interpolation between order statistics (type 7 of Hyndman & Fan 1996; NumPy's default). 0 <= p <= 1.
 double quantile(std::span<const double> values, double p);
-// Median of |x - median|, times 1.4826: the standard deviation, if the sample is a normal one.
+// By how much the standard deviation of a normal sample is larger than the median of |x - median|.
+inline constexpr double deviations_of_mad = 1.482602218505602;
+// Median of |x - median|, times that: the standard deviation, if the sample is a normal one.
 double median_absolute_deviation(std::span<const double> values);
 
 // One flag a value: modified z-score |x - median| / deviation above `threshold` (Iglewicz & Hoaglin

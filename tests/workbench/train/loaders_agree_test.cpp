@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ragged_texts.h"
 #include "short_training.h"
 
 #include <switchyard_test.h>
@@ -14,40 +15,6 @@ using namespace switchyard;
 namespace {
 
 using Sets = std::vector<std::string>;
-
-// 23 texts of 2 to 24 tokens; each is answered by one of another length, labelled as a whole, or token by
-// token.
-class RaggedTexts final : public SampleSource {
-public:
-    explicit RaggedTexts(config::TaskKind kind) : kind_(kind) {}
-    std::int64_t size() const override { return 23; }
-    std::int64_t length(std::int64_t index) const override { return source(index) + target_length(index); }
-    std::int64_t target_length(std::int64_t index) const override {
-        return kind_ == config::TaskKind::seq2seq ? 2 + index * 7 % 13 : 0;
-    }
-    Sample get(std::int64_t index, std::int64_t) const override {
-        Sample sample;
-        sample.ids = tokens(source(index), index);
-        if (kind_ == config::TaskKind::seq2seq) sample.target_ids = tokens(target_length(index), index + 31);
-        if (kind_ == config::TaskKind::classification) {
-            sample.labels = {index % 3};
-        } else {
-            for (const auto id : kind_ == config::TaskKind::seq2seq ? sample.target_ids : sample.ids)
-                sample.labels.push_back(id % 4 == 0 ? -100 : id);
-        }
-        return sample;
-    }
-
-private:
-    static std::int64_t source(std::int64_t index) { return 2 + index * index % 23; }
-    static std::vector<std::int64_t> tokens(std::int64_t count, std::int64_t index) {
-        std::vector<std::int64_t> ids;
-        for (std::int64_t i = 0; i < count; ++i) ids.push_back(1 + (index * 7 + i * i * 3) % 49);
-        return ids;
-    }
-
-    config::TaskKind kind_;
-};
 
 struct Loader {
     std::string backend, layout;
@@ -117,7 +84,7 @@ struct Epoch {
 
 Epoch epoch_of(const Sets& sets) {
     const auto config = test::configured(sets);
-    const RaggedTexts texts(config.task.kind);
+    const test::RaggedTexts texts(config.task.kind);
     test::ShortTraining job(sets, texts);
     std::vector<Batch> batches;
     for (Batch batch; job.session.train_loader().next(batch);) batches.push_back(std::move(batch));

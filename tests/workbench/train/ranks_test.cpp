@@ -11,6 +11,7 @@
 
 #include "core/workbench/train/data_parallel.h"
 #include "core/workbench/train/sample_part.h"
+#include "ragged_texts.h"
 #include "short_training.h"
 #include "some_ranks.h"
 
@@ -23,42 +24,9 @@ namespace {
 
 using Sets = std::vector<std::string>;
 
-// 23 texts of 2 to 24 tokens, so that no number of ranks divides them; some tokens have a label.
-class UnequalTexts final : public SampleSource {
-public:
-    explicit UnequalTexts(std::string task, std::int64_t count = 23)
-        : task_(std::move(task)), count_(count) {}
-    std::int64_t size() const override { return count_; }
-    std::int64_t length(std::int64_t index) const override { return source(index) + target_length(index); }
-    std::int64_t target_length(std::int64_t index) const override {
-        return task_ == "seq2seq" ? 2 + index * 7 % 13 : 0;
-    }
-    Sample get(std::int64_t index, std::int64_t) const override {
-        Sample sample;
-        sample.ids = tokens(source(index), index);
-        if (task_ == "seq2seq") sample.target_ids = tokens(target_length(index), index + 31);
-        if (task_ == "classification") {
-            sample.labels = {index % 3};
-        } else if (task_ == "regression") {
-            sample.float_labels = {static_cast<float>(index % 5)};
-        } else {
-            for (const auto id : task_ == "seq2seq" ? sample.target_ids : sample.ids)
-                sample.labels.push_back(id % 4 == 0 ? -100 : id);
-        }
-        return sample;
-    }
-
-private:
-    static std::int64_t source(std::int64_t index) { return 2 + index * index % 23; }
-    static std::vector<std::int64_t> tokens(std::int64_t count, std::int64_t index) {
-        std::vector<std::int64_t> ids;
-        for (std::int64_t i = 0; i < count; ++i) ids.push_back(1 + (index * 7 + i * i * 3) % 49);
-        return ids;
-    }
-
-    std::string task_;
-    std::int64_t count_;
-};
+test::RaggedTexts texts_for(const std::string& task) {
+    return test::RaggedTexts(*parse<config::TaskKind>(task));
+}
 
 struct Case {
     std::string type, task;
@@ -102,7 +70,7 @@ struct Trained {
 
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,
                    distributed::Group* group = nullptr) {
-    const UnequalTexts texts(one.task);
+    const auto texts = texts_for(one.task);
     ShortTraining job(sets_of(one, batch, accumulated), texts, group);
     const auto result = job.trainer.run({});
     if (!result.error.empty()) throw std::runtime_error(result.error);
@@ -229,7 +197,7 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
     for (const std::string task : {"classification", "regression"}) {
         INFO(task);
         const Case one{"bert", task, 3};
-        const UnequalTexts texts(task);
+        const auto texts = texts_for(task);
         ShortTraining job(sets_of(one, 4, 1), texts);
         const auto evaluated = [&](ShortTraining& job, const SampleSource& samples,
                                    const train::EvalHooks& hooks) {
@@ -270,7 +238,7 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
 }
 
 TEST_CASE("ranks that begin with other weights are refused") {
-    const UnequalTexts texts("causal_lm");
+    const auto texts = texts_for("causal_lm");
     const auto act = [&](distributed::Group& group) {
         const Case one{"gpt", "causal_lm", 2, {"run.seed=" + std::to_string(group.rank())}};
         ShortTraining job(sets_of(one, 4, 1), texts, &group);
@@ -279,7 +247,7 @@ TEST_CASE("ranks that begin with other weights are refused") {
 }
 
 TEST_CASE("a rank that is asked to stop stops all before the same step") {
-    const UnequalTexts texts("causal_lm");
+    const auto texts = texts_for("causal_lm");
     std::vector<train::TrainingResult> results(2);
     test::as_ranks(2, [&](distributed::Group& group) {
         ShortTraining job(sets_of({"gpt", "causal_lm"}, 2, 1), texts, &group);

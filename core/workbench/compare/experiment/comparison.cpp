@@ -27,6 +27,12 @@ bool Comparison::forced() const {
                        [](const ArmResult& arm) { return !arm.spec.differs.empty(); });
 }
 
+const PairResult* Comparison::pair_with(std::size_t arm) const {
+    const auto found =
+        std::find_if(pairs.begin(), pairs.end(), [arm](const PairResult& pair) { return pair.arm == arm; });
+    return found == pairs.end() ? nullptr : &*found;
+}
+
 int Comparison::exit_code() const {
     if (stopped || std::any_of(arms.begin(), arms.end(), [](const ArmResult& arm) { return !arm.ok(); }))
         return 1;

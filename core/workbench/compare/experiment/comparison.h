@@ -54,6 +54,9 @@ struct ArmBlock {
     std::int64_t page_faults = -1;         // while it ran, minor and major; -1: not known
     double others_share = -1.0;            // of the processors' time, that went to others; below 0: not known
     bool repeated = false;  // another took its place, since some arm was disturbed in it: it does not count
+
+    // Milliseconds a sample: arms whose loaders make other batches are comparable by it.
+    double sample_ms() const { return sample.ms * static_cast<double>(steps) / static_cast<double>(samples); }
 };
 
 // What became of an arm, whatever it was asked for.
@@ -125,6 +128,8 @@ struct Comparison {
     bool stopped = false;
 
     bool forced() const;  // some arm differs in what should be equal
+    // What is said of that arm against its base; nullptr: nothing.
+    const PairResult* pair_with(std::size_t arm) const;
     // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
     int exit_code() const;
 };

@@ -51,19 +51,13 @@ std::size_t base_at(const Comparison& comparison) {
     return comparison.pairs.empty() ? 0 : comparison.pairs.front().base;
 }
 
-const PairResult* pair_of(const Comparison& comparison, std::size_t arm) {
-    for (const auto& pair : comparison.pairs)
-        if (pair.arm == arm) return &pair;
-    return nullptr;
-}
-
 // The fastest over the base first, the base among them; those without a ratio last, in their own order.
 std::vector<std::size_t> by_speed(const Comparison& comparison) {
     std::vector<std::size_t> order(comparison.arms.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto speed = [&](std::size_t arm) {
         if (arm == base_at(comparison)) return 1.0;
-        const auto* const pair = pair_of(comparison, arm);
+        const auto* const pair = comparison.pair_with(arm);
         const bool told = pair != nullptr && comparison.arms[arm].ok() && std::isfinite(pair->speedup.median);
         return told ? pair->speedup.median : -1.0;
     };
@@ -166,7 +160,7 @@ std::string head(const Comparison& comparison, const ComparisonFacts& facts) {
     html += arm_notices(arms);
     std::string list;
     for (const auto arm : by_speed(comparison)) {
-        const auto* const found = pair_of(comparison, arm);
+        const auto* const found = comparison.pair_with(arm);
         if (found == nullptr) continue;
         const auto& pair = *found;
         const char* const css = pair.verdict == bench::SpeedVerdict::faster  ? "good"
@@ -184,7 +178,7 @@ std::string ratios(const Comparison& comparison) {
     bool any = false;
     for (const auto at : plotted(comparison)) {
         const auto& arm = comparison.arms[at].spec.name;
-        const auto* const pair = pair_of(comparison, at);
+        const auto* const pair = comparison.pair_with(at);
         if (pair == nullptr && at == base_at(comparison)) {
             plot.rows.push_back({arm, "1, the base", {1.0, 1.0, 1.0}, hue_of(at)});
             continue;
@@ -213,7 +207,7 @@ std::string evidence(const Comparison& comparison) {
                      {"Verdict"}});
     bool any = false;
     for (const auto at : by_speed(comparison)) {
-        const auto* const pair = pair_of(comparison, at);
+        const auto* const pair = comparison.pair_with(at);
         if (pair == nullptr) continue;
         any = true;
         const auto ratio = known(pair->speedup);

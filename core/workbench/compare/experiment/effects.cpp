@@ -124,8 +124,7 @@ private:
                 counts = counts && one && !one->repeated && !one->sample.outlier;
                 if (!counts) continue;
                 of_round = one->round;
-                sum -= weight * std::log(one->sample.ms * static_cast<double>(one->steps) /
-                                         static_cast<double>(one->samples));
+                sum -= weight * std::log(one->sample_ms());
             }
             if (!counts) continue;
             if (of_round != round) round = of_round, rounds.emplace_back();

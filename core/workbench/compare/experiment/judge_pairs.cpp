@@ -14,7 +14,7 @@ using bench::SpeedVerdict;
 
 constexpr double confidence = 0.95;
 
-// Milliseconds a sample, by block: arms whose loaders make other batches are still comparable.
+// Milliseconds a sample, by block.
 struct Costs {
     std::vector<std::optional<double>> all, good;  // good: without outliers
     std::vector<int> round_of;
@@ -27,9 +27,7 @@ Costs costs_of(const ArmResult& arm) {
         if (block) round = block->round;
         costs.round_of.push_back(round);
         const bool counts = block && !block->repeated;
-        costs.all.push_back(counts ? std::optional(block->sample.ms * static_cast<double>(block->steps) /
-                                                   static_cast<double>(block->samples))
-                                   : std::nullopt);
+        costs.all.push_back(counts ? std::optional(block->sample_ms()) : std::nullopt);
         costs.good.push_back(counts && !block->sample.outlier ? costs.all.back() : std::nullopt);
     }
     return costs;

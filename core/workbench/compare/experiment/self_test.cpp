@@ -82,10 +82,7 @@ Deviations deviations_of(const Comparison& recorded, std::size_t base, std::size
     for (std::size_t block = 0; block < std::min(bases.size(), arms.size()); ++block) {
         if (!bases[block] || !arms[block] || bases[block]->repeated) continue;
         if (bases[block]->round != round) round = bases[block]->round, rounds.emplace_back();
-        const auto cost = [](const ArmBlock& one) {
-            return one.sample.ms * static_cast<double>(one.steps) / static_cast<double>(one.samples);
-        };
-        rounds.back().push_back(std::log(cost(*arms[block]) / cost(*bases[block])));
+        rounds.back().push_back(std::log(arms[block]->sample_ms() / bases[block]->sample_ms()));
     }
     for (const auto& one : rounds) medians.push_back(bench::median(one));
     double centre = 0.0;
@@ -145,8 +142,8 @@ std::vector<SelfTestRow> test_on_simulated(const SelfTestSettings& settings) {
     for (const double correlation : {0.0, 0.3, 0.5, 0.7}) {
         for (const double starts : {0.0, 0.005, 0.01}) {
             PhiloxStream random(settings.seed, ++stream);
-            std::string name = "correlated by " + base::digits(correlation, 1) +
-                               ", starts differ by " + base::digits(100.0 * starts, 2) + " %";
+            std::string name = "correlated by " + base::digits(correlation, 1) + ", starts differ by " +
+                               base::digits(100.0 * starts, 2) + " %";
             rows.push_back(replayed(name, settings, [&](double factor) {
                 return bench::simulate_blocks({settings.noise, correlation, starts},
                                               {settings.rounds, settings.blocks, factor}, random);
@@ -161,7 +158,7 @@ std::optional<SelfTestRow> test_on_recorded(const Comparison& recorded, const Se
     const auto base = base_index(recorded);
     for (std::size_t arm = base + 1; arm < recorded.arms.size(); ++arm) {
         auto rounds = deviations_of(recorded, base, arm);
-        if (blocks_in(rounds) >= 6) pairs.push_back(std::move(rounds));
+        if (blocks_in(rounds) >= std::size_t{least_blocks}) pairs.push_back(std::move(rounds));
     }
     if (pairs.empty()) return std::nullopt;
     PhiloxStream random(settings.seed, 0);

@@ -59,16 +59,9 @@ std::string seconds_text(double seconds) {
     return text;
 }
 
-const PairResult* pair_with(const Comparison& comparison, std::size_t arm) {
-    for (const auto& pair : comparison.pairs) {
-        if (pair.arm == arm) return &pair;
-    }
-    return nullptr;
-}
-
 std::string row_of(const Comparison& comparison, std::size_t at) {
     const auto& arm = comparison.arms[at];
-    const auto* const pair = pair_with(comparison, at);
+    const auto* const pair = comparison.pair_with(at);
     std::string speed = pair == nullptr ? (arm.ok() ? "base" : "-") : base::interval_text(pair->speedup);
     const std::string verdict = pair != nullptr ? report::in_words(name(pair->verdict))
                                 : arm.ok()      ? ""

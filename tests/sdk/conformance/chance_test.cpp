@@ -89,10 +89,11 @@ TEST_CASE("what is twice as far off as allowed is a fault at once") {
 TEST_CASE("what rounds its operands is held to the size of the terms where these cancel by chance") {
     using conformance::Judgement;
     const auto kind = [&](std::int64_t values, double error, double size) {
-        const at::Tensor oracle = at::full({values}, 0.01, at::kDouble);
-        return conformance::judge(oracle + error,
-                                  {.oracle = oracle, .reduced_bound = 0.02, .reduced_size = size})
-            .kind;
+        conformance::Yardstick yardstick;
+        yardstick.oracle = at::full({values}, 0.01, at::kDouble);
+        yardstick.reduced_bound = 0.02;
+        yardstick.reduced_size = size;
+        return conformance::judge(yardstick.oracle + error, yardstick).kind;
     };
     CHECK(kind(10000, 1.9e-4, 0.0) == Judgement::Kind::fine);
     CHECK(kind(10000, 2.1e-4, 0.0) == Judgement::Kind::too_far);

@@ -46,6 +46,7 @@ struct InferenceOptions {
     double seconds = 60.0;
     double timeout = 600.0;
     int blocks = 0;
+    int rounds = 0;
     std::uint64_t order = 0;
     JsonOption json;
     std::string html;
@@ -131,6 +132,10 @@ public:
         settings.sample_machine = [&meter] { meter.sample(); };
         settings.peaks = [&meter] { return meter.peaks(); };
         compare::ArmGuard guard(folder_.path());
+        settings.start = [&](std::size_t arm, std::string& error) {
+            return start_arm(
+                checked_.arms[arm], guard, [this] { return static_cast<bool>(stop_); }, error);
+        };
         const auto result = compare::run_inference(
             start_arms(checked_.arms, guard, [this] { return static_cast<bool>(stop_); }), settings);
         const int stopped = stop_.exit_code();
@@ -150,11 +155,15 @@ private:
         settings.workloads = workloads_;
         settings.vocabulary = checked_.config.model.vocab_size;
         settings.blocks = options_.blocks;
+        settings.rounds = options_.rounds;
+        if (options_.blocks > 0 && options_.rounds > options_.blocks)
+            throw Failure("--rounds " + std::to_string(options_.rounds) +
+                          ": a round has a block at least; --blocks is " + std::to_string(options_.blocks));
         settings.time_ms = options_.seconds * 1e3;
         settings.timeout_ms = options_.timeout * 1e3;
         settings.seed = options_.order;
         settings.reference_arm = checked_.reference_arm;
-        settings.prepare = [this](std::size_t arm) { return messages_->prepare(arm); };
+        settings.prepare = [this](std::size_t arm, int round) { return messages_->prepare(arm, round); };
         settings.drift = [this](std::size_t arm, std::size_t base) {
             return compare::drift_between(messages_->first_file(base), messages_->first_file(arm)).output;
         };
@@ -259,6 +268,10 @@ Action setup_bench_inference(CLI::App& command) {
     add_number(command, "--blocks", options->blocks,
                "blocks of each workload, however long they take; default: as many as fit, 6 to 60", "N",
                whole_number(1, 10000));
+    add_number(command, "--rounds", options->rounds,
+               "how often each arm is started anew, the blocks divided among the starts; default: 5 where half "
+               "of the time allows that, or 1",
+               "N", whole_number(1, 1000));
     add_number(command, "--timeout", options->timeout, "longest time for an arm to prepare, and for a block",
                "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();

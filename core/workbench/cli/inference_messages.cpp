@@ -22,7 +22,7 @@ std::string InferenceMessages::first_file(std::size_t arm) const {
     return folder_ + "/first-" + std::to_string(arm) + ".safetensors";
 }
 
-Json InferenceMessages::prepare(std::size_t at) const {
+Json InferenceMessages::prepare(std::size_t at, int round) const {
     const auto& arm = arms_.arms[at];
     const auto& config = arms_.config;
     const auto shared = folder_ + "/shared";
@@ -33,7 +33,7 @@ Json InferenceMessages::prepare(std::size_t at) const {
                  {"operation", name(operation_)},
                  {"name", arm.name},
                  {"seed", config.run.seed},
-                 {"first_step_file", first_file(at)},
+                 {"first_step_file", round == 0 ? first_file(at) : ""},
                  {"workloads", workloads},
                  {"cached", arm.cached}};
     if (arm.external()) {
@@ -54,10 +54,10 @@ Json InferenceMessages::prepare(std::size_t at) const {
     message["of_run"] = job_.of_run;
     message["overrides"] = overrides;
     message["samples"] = 0;
-    message["amplification"] = at == arms_.reference_arm;
+    message["amplification"] = at == arms_.reference_arm && round == 0;
     const bool external =
         std::any_of(arms_.arms.begin(), arms_.arms.end(), [](const auto& one) { return one.external(); });
-    if (at == arms_.reference_arm && external) {
+    if (at == arms_.reference_arm && external && round == 0) {
         std::filesystem::create_directories(shared + "/weights");
         message["export_folder"] = shared;
     }

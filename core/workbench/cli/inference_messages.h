@@ -18,7 +18,8 @@ public:
     InferenceMessages(const CheckedArms& arms, JobOptions job, std::string folder,
                       compare::Operation operation, std::vector<compare::Workload> workloads);
 
-    nlohmann::ordered_json prepare(std::size_t arm) const;
+    // After the first round nothing is written: what arms compute first and what external ones load is there.
+    nlohmann::ordered_json prepare(std::size_t arm, int round) const;
     std::string first_file(std::size_t arm) const;
 
 private:

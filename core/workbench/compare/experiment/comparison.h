@@ -17,6 +17,7 @@
 #include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/bench/measure/timing.h"
 #include "core/workbench/compare/arms/arm_message.h"
+#include "core/workbench/compare/experiment/judged_speed.h"
 #include "core/workbench/compare/experiment/stability.h"
 
 namespace switchyard::compare {
@@ -93,19 +94,9 @@ struct ArmResult : ArmOutcome {
     bool by_coordinator = false;
 };
 
-struct PairResult {
+struct PairResult : JudgedSpeed {
     std::size_t base = 0;
     std::size_t arm = 0;
-    base::Interval speedup;
-    bench::SpeedVerdict verdict = bench::SpeedVerdict::cannot_tell;
-    double p = 1.0;            // of "as fast as each other": the test whose interval `speedup` is
-    double p_corrected = 1.0;  // of all pairs together, by Holm: this one decides
-    // Of the work of all blocks together, what happens seldom and what counts as an outlier included.
-    double total_speedup = std::numeric_limits<double>::quiet_NaN();
-    double correlation = 0.0;  // of neighbouring blocks
-    int blocks = 0;            // that count in both arms
-    std::string reason;        // of WRONG, and of what cannot be told
-    std::string note;          // what has to be told beside the verdict
     std::optional<bench::EquivalenceResult> loss;
 };
 

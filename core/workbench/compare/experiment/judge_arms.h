@@ -19,9 +19,6 @@ void summarise_arms(Comparison& comparison);
 // The arm that the others are held against: the first that works.
 std::size_t base_index(const Comparison& comparison);
 
-// Fewer blocks conclude nothing.
-inline constexpr int least_blocks = 6;
-
 // Every arm that is ok against the first that is. `margin`: within which two are the SAME.
 void judge_pairs(Comparison& comparison, double margin);
 

@@ -5,13 +5,6 @@
 namespace switchyard::compare {
 namespace {
 
-std::vector<std::optional<double>> pass_costs(const WorkloadResult& result) {
-    std::vector<std::optional<double>> costs;
-    for (const auto& block : result.blocks)
-        costs.push_back(block && !block->sample.outlier ? std::optional(block->sample.ms) : std::nullopt);
-    return costs;
-}
-
 bool same_but_for_the_cache(const ArmSpec& a, const ArmSpec& b) {
     return !a.external() && !b.external() && a.cached && !b.cached && a.overrides == b.overrides;
 }
@@ -37,8 +30,9 @@ std::vector<CacheRow> cache_rows(const InferenceResult& result) {
                 if (!with.ok() || !without.ok() || !same_but_for_the_cache(with.spec, without.spec)) continue;
                 const auto prompt = asked.lengths.max;
                 rows.push_back({workload, cached, whole,
-                                bench::speedup(pass_costs(without.results[workload]),
-                                               pass_costs(with.results[workload]), {.seed = result.seed}),
+                                estimate(block_costs(without.results[workload], pass_of),
+                                         block_costs(with.results[workload], pass_of))
+                                    .ratio,
                                 static_cast<double>(tokens_without_cache(prompt, asked.tokens)) /
                                     static_cast<double>(tokens_with_cache(prompt, asked.tokens))});
             }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/workbench/bench/measure/philox_stream.h"
+#include "core/workbench/compare/experiment/experiment_plan.h"
 
 namespace switchyard::compare {
 namespace {
@@ -34,10 +35,22 @@ public:
     InferenceResult run() {
         prepare_all();
         measure_drift();
-        sample_machine();
-        for (std::size_t workload = 0; workload < settings_.workloads.size() && arms_.going(); ++workload) {
-            run_workload(workload);
+        const double restart_ms = arms_.elapsed_ms();
+        const int rounds = choose_rounds(restart_ms);
+        plans_.resize(settings_.workloads.size());
+        for (int round = 0; round < rounds && arms_.going(); ++round) {
+            if (round > 0) prepare_all(round);
+            result_.rounds = round + 1;
             sample_machine();
+            for (std::size_t workload = 0; workload < settings_.workloads.size() && arms_.going();
+                 ++workload) {
+                if (round == 0)
+                    plan_workload(workload, rounds, restart_ms);
+                else
+                    warm_up(workload);
+                run_blocks(workload, round, rounds);
+                sample_machine();
+            }
         }
         arms_.quit();
         result_.stopped = arms_.stopped();
@@ -48,6 +61,13 @@ public:
     }
 
 private:
+    // Of one workload, fixed before its first block.
+    struct WorkloadPlan {
+        std::int64_t passes = 1;  // of a block
+        int blocks = 0;           // of all rounds
+        double block_ms = 0.0;    // that one is expected to take
+    };
+
     static InferenceResult begun(const std::vector<StartedArm>& arms, const InferenceSettings& settings) {
         InferenceResult result;
         result.operation = settings.operation;
@@ -71,28 +91,45 @@ private:
         if (settings_.sample_machine && arms_.going()) settings_.sample_machine();
     }
 
-    void prepare_all() {
+    int choose_rounds(double restart_ms) const {
+        if (!settings_.start) return 1;
+        if (settings_.rounds > 0) return settings_.rounds;
+        const bool in_time = (least_rounds - 1) * restart_ms <= settings_.time_ms / 2.0;
+        return in_time && (settings_.blocks == 0 || settings_.blocks >= 2 * least_rounds) ? least_rounds : 1;
+    }
+
+    // `round`: after the first, arms are started anew for it.
+    void prepare_all(int round = 0) {
         ready_.resize(arms_.size());
-        prepare(settings_.reference_arm);
+        prepare(settings_.reference_arm, round);
         for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
             if (at == settings_.reference_arm || !result_.arms[at].ok()) continue;
-            if (result_.arms[at].spec.external() && !result_.arms[settings_.reference_arm].ok())
+            if (round == 0 && result_.arms[at].spec.external() &&
+                !result_.arms[settings_.reference_arm].ok())
                 arms_.end(at, ArmStatus::failed,
                           "was not run: it loads weights and sequences of " +
                               result_.arms[settings_.reference_arm].spec.name + ", which failed");
             else
-                prepare(at);
+                prepare(at, round);
         }
     }
 
-    void prepare(std::size_t at) {
+    void prepare(std::size_t at, int round) {
         auto& arm = result_.arms[at];
         if (!arm.ok()) return;
-        tell(arm.spec.name + ": prepares");
-        ready_[at] = arms_.prepared(at, settings_.prepare(at), settings_.operation);
-        if (!ready_[at]) return;
-        arm.weight_bytes = ready_[at]->weight_bytes;
-        arm.reduced = ready_[at]->reduced;
+        tell(arm.spec.name + ": prepares" + (round > 0 ? " for round " + std::to_string(round + 1) : ""));
+        if (round > 0) {
+            std::string error;
+            arms_.end_process(at);
+            auto client = settings_.start(at, error);
+            arms_.replace(at, std::move(client), error);
+            if (!arm.ok()) return;
+        }
+        const auto ready = arms_.prepared(at, settings_.prepare(at, round), settings_.operation);
+        if (!ready || round > 0) return;
+        arm.weight_bytes = ready->weight_bytes;
+        arm.reduced = ready->reduced;
+        ready_[at] = ready;
     }
 
     // Against the first arm that works.
@@ -111,38 +148,52 @@ private:
         }
     }
 
-    void run_workload(std::size_t workload) {
-        const double began_ms = used_ms_;
+    // Times of the pass, by arm; 0: it did not answer.
+    std::vector<double> warm_up(std::size_t workload) {
         std::vector<double> pass_ms(arms_.size(), 0.0);
-        for (int pass = 0; pass < 2; ++pass) {
-            for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
-                if (!result_.arms[at].ok()) continue;
-                tell(where(workload) + result_.arms[at].spec.name + " warms up");
-                if (const auto turn = take_turn(at, workload, 1, "while it warmed up"))
-                    pass_ms[at] = turn->wall_ms;
-            }
+        for (std::size_t at = 0; at < arms_.size() && !arms_.stopped(); ++at) {
+            if (!result_.arms[at].ok()) continue;
+            tell(where(workload) + result_.arms[at].spec.name + " warms up");
+            if (const auto turn = take_turn(at, workload, 1, "while it warmed up"))
+                pass_ms[at] = turn->wall_ms;
         }
-        double fastest = 1e300, round = 0.0;
+        return pass_ms;
+    }
+
+    void plan_workload(std::size_t workload, int rounds, double restart_ms) {
+        const double began_ms = used_ms_;
+        warm_up(workload);
+        const auto pass_ms = warm_up(workload);
+        double fastest = 1e300, all = 0.0;
         for (std::size_t at = 0; at < arms_.size(); ++at) {
             if (!result_.arms[at].ok()) continue;
             fastest = std::min(fastest, std::max(pass_ms[at], 1e-3));
-            round += pass_ms[at];
+            all += pass_ms[at];
         }
         if (!arms_.going()) return;
-        const auto passes = std::clamp(static_cast<std::int64_t>(std::ceil(settings_.min_turn_ms / fastest)),
-                                       std::int64_t{1}, most_passes);
-        const double of_each = settings_.time_ms / static_cast<double>(settings_.workloads.size());
-        const double block_ms = std::max(round * static_cast<double>(passes), 1e-3);
-        const double fitting = std::floor((of_each - (used_ms_ - began_ms)) / block_ms);
-        const int blocks =
-            settings_.blocks > 0
-                ? settings_.blocks
-                : static_cast<int>(std::clamp<double>(fitting, settings_.min_blocks, settings_.max_blocks));
-        result_.passes_per_block[workload] = passes;
-        for (int block = 0; block < blocks && arms_.going(); ++block) {
-            tell(where(workload) + "block " + std::to_string(block + 1) + " of " + std::to_string(blocks),
-                 static_cast<double>(block) / blocks, block_ms * (blocks - block));
-            run_block(workload, passes);
+        auto& plan = plans_[workload];
+        plan.passes = std::clamp(static_cast<std::int64_t>(std::ceil(settings_.min_turn_ms / fastest)),
+                                 std::int64_t{1}, most_passes);
+        plan.block_ms = std::max(all * static_cast<double>(plan.passes), 1e-3);
+        const double later = restart_ms * (rounds - 1);
+        const double of_each = (settings_.time_ms - later) / static_cast<double>(settings_.workloads.size());
+        const double left = of_each - (used_ms_ - began_ms) - all * (rounds - 1);
+        const int least = std::max(settings_.min_blocks, rounds > 1 ? 2 * rounds : 1);
+        const auto fitting = static_cast<int>(std::clamp<double>(std::floor(left / plan.block_ms), least,
+                                                                 std::max(least, settings_.max_blocks)));
+        plan.blocks = settings_.blocks > 0 ? settings_.blocks : fitting / rounds * rounds;
+        result_.passes_per_block[workload] = plan.passes;
+    }
+
+    // Blocks of one round: they are spread evenly.
+    void run_blocks(std::size_t workload, int round, int rounds) {
+        const auto& plan = plans_[workload];
+        const int end = plan.blocks * (round + 1) / rounds;
+        for (int block = plan.blocks * round / rounds; block < end && arms_.going(); ++block) {
+            tell(where(workload) + "block " + std::to_string(block + 1) + " of " +
+                     std::to_string(plan.blocks),
+                 static_cast<double>(block) / plan.blocks, plan.block_ms * (plan.blocks - block));
+            run_block(workload, round);
         }
     }
 
@@ -151,7 +202,8 @@ private:
                std::to_string(settings_.workloads.size()) + "): ";
     }
 
-    void run_block(std::size_t workload, std::int64_t passes) {
+    void run_block(std::size_t workload, int round) {
+        const auto passes = plans_[workload].passes;
         std::vector<std::size_t> order(arms_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         random_.shuffle(order);
@@ -162,12 +214,12 @@ private:
             const auto turn =
                 take_turn(at, workload, passes,
                           "in " + where(workload) + "block " + std::to_string(result_.blocks[workload] + 1));
-            if (turn) keep(at, workload, *turn, position++);
+            if (turn) keep(at, workload, *turn, position++, round);
         }
         if (!arms_.stopped()) ++result_.blocks[workload];
     }
 
-    void keep(std::size_t at, std::size_t workload, const Passes& turn, int position) {
+    void keep(std::size_t at, std::size_t workload, const Passes& turn, int position, int round) {
         auto& kept = result_.arms[at].results[workload];
         const double claimed = sum(turn.pass_ms), count = static_cast<double>(turn.pass_ms.size());
         // Its clock is used if the times it reports fill its turns.
@@ -175,6 +227,7 @@ private:
         kept.by_coordinator = kept.by_coordinator || outside;
         InferenceBlock block;
         block.wall_ms = turn.wall_ms;
+        block.round = round;
         const double ms = (outside ? turn.wall_ms : claimed) / count;
         block.sample = {position, ms, turn.involuntary_switches, false};
         if (!turn.prefill_ms.empty()) block.prefill_ms = bench::median(turn.prefill_ms);
@@ -266,6 +319,7 @@ private:
     InferenceResult result_;
     ArmRequests arms_;
     std::vector<std::optional<Ready>> ready_;
+    std::vector<WorkloadPlan> plans_;
     double used_ms_ = 0.0;  // for turns that were taken
 };
 

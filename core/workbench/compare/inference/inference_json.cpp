@@ -30,6 +30,7 @@ Json timed_block(const std::optional<InferenceBlock>& block) {
             {"token_ms", base::number_or_null(block->token_ms)},
             {"position", block->sample.position},
             {"outlier", block->sample.outlier},
+            {"round", block->round},
             {"involuntary_switches", count_or_null(block->sample.involuntary_switches)},
             {"turn_ms", base::number_or_null(block->wall_ms)}};
 }
@@ -85,12 +86,16 @@ Json inference_pair(const InferenceResult& result, const InferencePair& pair) {
     return {{"workload", pair.workload},
             {"base", result.arms[pair.base].spec.name},
             {"arm", result.arms[pair.arm].spec.name},
-            {"speedup", base::to_json(pair.speedup)},
+            {"speedup", base::to_json(pair.pass)},
             {"first_token_speedup", ratio_json(pair.prefill)},
             {"token_speedup", ratio_json(pair.decode)},
             {"verdict", name(pair.verdict)},
             {"p", base::number_or_null(pair.p)},
+            {"p_corrected", base::number_or_null(pair.p_corrected)},
+            {"total_speedup", base::number_or_null(pair.total_speedup)},
+            {"block_correlation", base::number_or_null(pair.correlation)},
             {"reason", pair.reason},
+            {"note", pair.note},
             {"sentence", sentence(result, pair)}};
 }
 
@@ -121,6 +126,7 @@ Json to_json(const InferenceResult& result) {
     for (const auto& arm : result.arms) arms.push_back(inference_arm(arm));
     for (const auto& pair : result.pairs) pairs.push_back(inference_pair(result, pair));
     return {{"operation", name(result.operation)},
+            {"rounds", result.rounds},
             {"workloads", workloads},
             {"arms", arms},
             {"pairs", pairs},

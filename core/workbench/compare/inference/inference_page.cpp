@@ -60,18 +60,19 @@ std::string headline(const InferenceResult& result) {
     const InferencePair* best = nullptr;
     for (const auto& pair : result.pairs) {
         if (pair.verdict != bench::SpeedVerdict::faster) continue;
-        if (best == nullptr || judged(pair).median > judged(*best).median) best = &pair;
+        if (best == nullptr || pair.speedup.median > best->speedup.median) best = &pair;
     }
     const std::string what = writes(result) ? "Generation" : "Forward passes";
     if (best == nullptr) return what + ", timed";
     return what + ": " + shortened(result.arms[best->arm].spec.name, 100) + " is up to " +
-           page_number(judged(*best).median) + " times as fast as " +
+           page_number(best->speedup.median) + " times as fast as " +
            shortened(result.arms[best->base].spec.name, 100);
 }
 
 std::string head(const InferenceResult& result, const ComparisonFacts& facts) {
     std::string html = "<h1>" + escape(headline(result)) + "</h1>\n";
     if (!facts.title.empty()) html += "<p class=\"lead\">" + escape(facts.title) + "</p>\n";
+    if (!result.pairs.empty()) html += note(started_text(result) + ".");
     if (result.stopped) html += notice("Stopped before its end: the numbers are of what was done.");
     std::vector<const ArmOutcome*> arms;
     for (const auto& arm : result.arms) arms.push_back(&arm);
@@ -150,8 +151,9 @@ std::string tail_cells(const Latency& latency) {
 std::string verdict_cell(const InferenceResult& result, std::size_t workload, std::size_t at) {
     const auto* const pair = pair_of(result, workload, at);
     if (pair == nullptr) return at == result.base() ? "1" : "–";
-    return interval_or_dash(judged(*pair)) +
-           why(report::in_words(name(pair->verdict)) + (pair->reason.empty() ? "" : ": " + pair->reason));
+    return interval_or_dash(pair->speedup) +
+           why(report::in_words(name(pair->verdict)) + (pair->reason.empty() ? "" : ": " + pair->reason) +
+               (pair->note.empty() ? "" : "; " + pair->note));
 }
 
 std::string forward_table(const InferenceResult& result, std::size_t workload) {

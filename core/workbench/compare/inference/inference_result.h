@@ -3,6 +3,7 @@
 // No LibTorch here.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -35,6 +36,7 @@ struct InferenceBlock {
     bench::TimedSample sample;                            // ms of a pass
     double prefill_ms = not_known, token_ms = not_known;  // medians within the block
     double wall_ms = 0.0;                                 // of the turn, by the coordinator's clock
+    int round = 0;                                        // from 0
 };
 
 // One arm on one workload.
@@ -70,15 +72,12 @@ struct InferenceArmResult : ArmOutcome {
     std::vector<WorkloadResult> results;  // by workload
 };
 
-// How many times as fast an arm is as the first that works, block by block.
-struct InferencePair {
+// How many times as fast an arm is as the first that works, block by block: `speedup` and the verdict are of
+// tokens after the first where there are any, else of a whole pass.
+struct InferencePair : JudgedSpeed {
     std::size_t workload = 0, base = 0, arm = 0;
-    base::Interval speedup;                         // of a whole pass
+    base::Interval pass;
     std::optional<base::Interval> prefill, decode;  // of generation
-    bench::SpeedVerdict verdict =
-        bench::SpeedVerdict::cannot_tell;  // on the pass, or on tokens after the first
-    double p = 1.0;
-    std::string reason;
 };
 
 struct InferenceResult {
@@ -86,6 +85,7 @@ struct InferenceResult {
     std::vector<Workload> workloads;
     std::vector<InferenceArmResult> arms;
     std::vector<InferencePair> pairs;
+    int rounds = 1;                              // in each of which every arm was started anew
     std::vector<int> blocks;                     // by workload
     std::vector<std::int64_t> passes_per_block;  // by workload
     bench::Peaks peaks;                          // of the machine, in this very run
@@ -99,6 +99,21 @@ struct InferenceResult {
     // 0: all arms ran;  1: some did not, or it was stopped;  5: an arm is WRONG.
     int exit_code() const;
 };
+
+inline double pass_of(const InferenceBlock& block) { return block.sample.ms; }
+
+// What blocks cost by `pick`, a time of an InferenceBlock.
+template <class Pick>
+BlockCosts block_costs(const WorkloadResult& result, const Pick& pick) {
+    BlockCosts costs;
+    for (const auto& block : result.blocks) {
+        const bool timed = block && std::isfinite(pick(*block));
+        costs.round_of.push_back(block ? block->round : costs.round_of.empty() ? 0 : costs.round_of.back());
+        costs.all.push_back(timed ? std::optional(pick(*block)) : std::nullopt);
+        costs.good.push_back(timed && !block->sample.outlier ? costs.all.back() : std::nullopt);
+    }
+    return costs;
+}
 
 // From the turns that arms took to what is said of them: fills in latencies, rates and pairs.
 void summarise_inference(InferenceResult& result, double margin);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/workbench/bench/measure/signed_rank.h"
 #include "core/workbench/compare/inference/inference_result.h"
 
 namespace switchyard::compare {
@@ -30,7 +29,6 @@ Values of_blocks(const WorkloadResult& result, const Pick& pick) {
     return values;
 }
 
-double pass_of(const InferenceBlock& block) { return block.sample.ms; }
 double prefill_of(const InferenceBlock& block) { return block.prefill_ms; }
 double token_of(const InferenceBlock& block) { return block.token_ms; }
 
@@ -97,59 +95,41 @@ double same_tokens(const WorkloadResult& arm, const WorkloadResult& base) {
     return all == 0 ? not_known : static_cast<double>(same) / static_cast<double>(all);
 }
 
-using Costs = std::vector<std::optional<double>>;
-
-template <class Pick>
-Costs costs(const WorkloadResult& result, const Pick& pick) {
-    Costs list;
-    for (const auto& block : result.blocks) {
-        const bool good = block && !block->sample.outlier && std::isfinite(pick(*block));
-        list.push_back(good ? std::optional(pick(*block)) : std::nullopt);
-    }
-    return list;
+double judged_of(const InferenceBlock& block, bool by_token) {
+    return by_token ? block.token_ms : block.sample.ms;
 }
 
-struct Ratio {
-    base::Interval speedup;
-    Values logs;  // of each block in which both were timed
-};
-
 template <class Pick>
-Ratio ratio(const WorkloadResult& base, const WorkloadResult& arm, const Pick& pick, std::uint64_t seed) {
-    const auto ours = costs(arm, pick), theirs = costs(base, pick);
-    Ratio made{bench::speedup(theirs, ours, {.seed = seed}), {}};
-    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
-        if (ours[i] && theirs[i]) made.logs.push_back(std::log(*theirs[i] / *ours[i]));
-    }
+bench::RatioEstimate ratio(const WorkloadResult& base, const WorkloadResult& arm, const Pick& pick) {
+    return estimate(block_costs(base, pick), block_costs(arm, pick));
+}
+
+// Of one workload, as far as it can be said before all comparisons are known.
+bench::RatioEstimate compare_pair(const InferenceResult& all, InferencePair& pair) {
+    const auto& theirs = all.arms[pair.base].results[pair.workload];
+    const auto& ours = all.arms[pair.arm].results[pair.workload];
+    const auto tokens = all.workloads[pair.workload].tokens;
+    const bool by_token = tokens > 1;
+    const auto pick = [&](const InferenceBlock& block) { return judged_of(block, by_token); };
+    const auto of_base = block_costs(theirs, pick), of_arm = block_costs(ours, pick);
+    const auto made = estimate(of_base, of_arm);
+    static_cast<JudgedSpeed&>(pair) = judged_alone(made, of_base, of_arm);
+    pair.pass = by_token ? ratio(theirs, ours, pass_of).ratio : pair.speedup;
+    if (tokens > 0) pair.prefill = ratio(theirs, ours, prefill_of).ratio;
+    if (by_token) pair.decode = pair.speedup;
     return made;
 }
 
-InferencePair judge(const InferenceResult& all, std::size_t workload, std::size_t base_at, std::size_t arm_at,
-                    double margin) {
-    const auto &base = all.arms[base_at], &arm = all.arms[arm_at];
-    const auto &theirs = base.results[workload], &ours = arm.results[workload];
-    InferencePair pair{workload, base_at, arm_at, {}, {}, {}, bench::SpeedVerdict::cannot_tell, 1.0, ""};
-    auto judged = ratio(theirs, ours, pass_of, all.seed);
-    pair.speedup = judged.speedup;
-    if (all.workloads[workload].tokens > 0) pair.prefill = ratio(theirs, ours, prefill_of, all.seed).speedup;
-    if (all.workloads[workload].tokens > 1) {
-        judged = ratio(theirs, ours, token_of, all.seed);
-        pair.decode = judged.speedup;
+void mark_wrong(InferenceResult& result) {
+    for (auto& pair : result.pairs) {
+        Drift drift, allowed;
+        drift.output = result.arms[pair.arm].drift;
+        allowed.output = result.arms[pair.arm].allowed;
+        if (const auto far = too_far(drift, allowed); !far.empty()) {
+            pair.verdict = bench::SpeedVerdict::wrong;
+            pair.reason = far;
+        }
     }
-    pair.p = bench::signed_rank_p(judged.logs);
-    // The bootstrap of fewer than six blocks is their range: too narrow to conclude anything from.
-    if (judged.logs.size() < 6)
-        pair.reason = "at least six blocks are needed; there are " + std::to_string(judged.logs.size());
-    else
-        pair.verdict = bench::judge(judged.speedup, margin);
-    Drift drift, allowed;
-    drift.output = arm.drift;
-    allowed.output = arm.allowed;
-    if (const auto far = too_far(drift, allowed); !far.empty()) {
-        pair.verdict = bench::SpeedVerdict::wrong;
-        pair.reason = far;
-    }
-    return pair;
 }
 
 }  // namespace
@@ -177,15 +157,25 @@ void summarise_inference(InferenceResult& result, double margin) {
             summarise(arm.results[i], result.workloads[i], arm, result);
     }
     const auto base = result.base();
+    std::vector<bench::RatioEstimate> estimates;
     for (std::size_t workload = 0; workload < result.workloads.size(); ++workload) {
         for (std::size_t at = base + 1; at < result.arms.size(); ++at) {
             auto& arm = result.arms[at];
             if (!arm.ok() || !arm.results[workload].pass.known()) continue;
             arm.results[workload].same_tokens =
                 same_tokens(arm.results[workload], result.arms[base].results[workload]);
-            result.pairs.push_back(judge(result, workload, base, at, margin));
+            auto& pair = result.pairs.emplace_back();
+            pair.workload = workload;
+            pair.base = base;
+            pair.arm = at;
+            estimates.push_back(compare_pair(result, pair));
         }
     }
+    std::vector<Concluded> comparisons;
+    for (std::size_t i = 0; i < estimates.size(); ++i)
+        comparisons.push_back({&result.pairs[i], estimates[i]});
+    conclude(comparisons, margin);
+    mark_wrong(result);
 }
 
 }  // namespace switchyard::compare

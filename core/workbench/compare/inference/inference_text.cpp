@@ -32,7 +32,7 @@ std::string tail(const Latency& latency) {
 std::string times_the_base(const InferenceResult& result, std::size_t workload, std::size_t arm) {
     const auto* const pair = pair_of(result, workload, arm);
     if (pair == nullptr) return arm == result.base() ? "1" : "-";
-    return base::interval_text(judged(*pair)) + " " + report::in_words(name(pair->verdict));
+    return base::interval_text(pair->speedup) + " " + report::in_words(name(pair->verdict));
 }
 
 bool timed(const InferenceArmResult& arm, std::size_t workload) {
@@ -155,6 +155,20 @@ std::string told_of_arms(const InferenceResult& result) {
     return failures + (ran.empty() ? "" : "\nwhat ran\n" + ran);
 }
 
+// Reasons of what cannot be told or is wrong, and what has to be told beside a verdict; how it was measured.
+std::string told_of_pairs(const InferenceResult& result) {
+    std::string text;
+    for (const auto& pair : result.pairs) {
+        if (!pair.reason.empty() || !pair.note.empty()) text += wrapped(sentence(result, pair));
+    }
+    if (result.pairs.empty()) return text;
+    text += wrapped(started_text(result) +
+                    (result.pairs.size() > 1 ? "; verdicts are corrected for " +
+                                                   std::to_string(result.pairs.size()) + " comparisons (Holm)"
+                                             : ""));
+    return "\n" + text;
+}
+
 std::string machine(const InferenceResult& result) {
     if (!(result.peaks.read_gbytes_per_second > 0.0)) return "";
     return wrapped(
@@ -165,8 +179,6 @@ std::string machine(const InferenceResult& result) {
 
 }  // namespace
 
-const base::Interval& judged(const InferencePair& pair) { return pair.decode ? *pair.decode : pair.speedup; }
-
 const InferencePair* pair_of(const InferenceResult& result, std::size_t workload, std::size_t arm) {
     for (const auto& pair : result.pairs) {
         if (pair.workload == workload && pair.arm == arm) return &pair;
@@ -176,9 +188,15 @@ const InferencePair* pair_of(const InferenceResult& result, std::size_t workload
 
 std::string sentence(const InferenceResult& result, const InferencePair& pair) {
     return result.workloads[pair.workload].text() + ": " + result.arms[pair.arm].spec.name + " is " +
-           report::in_words(name(pair.verdict)) + ", " + base::interval_text(judged(pair)) +
+           report::in_words(name(pair.verdict)) + ", " + base::interval_text(pair.speedup) +
            " times as fast as " + result.arms[pair.base].spec.name +
-           (pair.reason.empty() ? "" : " (" + pair.reason + ")");
+           (pair.reason.empty() ? "" : " (" + pair.reason + ")") + (pair.note.empty() ? "" : "; " + pair.note);
+}
+
+std::string started_text(const InferenceResult& result) {
+    if (result.rounds > 1) return "each arm was started " + std::to_string(result.rounds) + " times";
+    return "each arm was started once: a difference that comes with a start, of 1 % or so, counts as the "
+           "arm's (--rounds 5)";
 }
 
 std::string to_text(const InferenceResult& result) {
@@ -189,7 +207,7 @@ std::string to_text(const InferenceResult& result) {
                                                   ? generations(result, workload)
                                                   : forwards(result, workload));
     }
-    text += caches(result) + outputs(result) + told_of_arms(result);
+    text += caches(result) + outputs(result) + told_of_arms(result) + told_of_pairs(result);
     if (result.operation == Operation::generate) text += "\n" + machine(result);
     return text;
 }

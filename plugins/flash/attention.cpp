@@ -76,12 +76,7 @@ Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo
     Verdict verdict;
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
-    // Few queries follow the table of a paged cache; for many its pages are copied once.
-    AttentionRequest dense = request;
-    dense.paged_cache = false;
-    require_any_mask(verdict, dense);
-    REQUIRE(verdict, !request.paged_cache || !request.needs_grad, Code::Gradient, "needs_grad",
-            "false with a paged cache", "true");
+    flash_cuda::require_masks(verdict, request);
     return verdict;
 }
 

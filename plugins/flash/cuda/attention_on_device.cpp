@@ -12,6 +12,7 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
+#include <switchyard/reference/paged_keys.h>
 #include <switchyard/sdk/saved_attention.h>
 
 #include "kernels.h"
@@ -37,8 +38,8 @@ at::Tensor readable(const at::Tensor& x) {
 AttentionInputs readable(const AttentionInputs& inputs) {
     AttentionInputs made = inputs;
     made.q = readable(inputs.q);
-    made.k = readable(inputs.k);
-    made.v = readable(inputs.v);
+    if (inputs.k.defined()) made.k = readable(inputs.k);
+    if (inputs.v.defined()) made.v = readable(inputs.v);
     return made;
 }
 
@@ -52,6 +53,10 @@ Rows rows_of(const at::Tensor& x, Layout layout) {
     if (!x.defined() || x.numel() == 0) return {};
     if (layout == Layout::packed) return {x.data_ptr(), 0, x.stride(1), x.stride(0)};
     return {x.data_ptr(), x.stride(0), x.stride(1), x.stride(2)};
+}
+// Of pages [pages, page_size, K, D].
+Rows rows_of_pages(const at::Tensor& pages) {
+    return {pages.data_ptr(), pages.stride(0), pages.stride(2), pages.stride(1)};
 }
 // [B, H, N] or [T, H] as rows of one number.
 Rows number_rows(const at::Tensor& x, Layout layout) { return rows_of(x.unsqueeze(-1), layout); }
@@ -132,6 +137,39 @@ void AttentionOnDevice::add_relative_bias(Call& call, const at::Tensor& table, c
     call.params.reach = static_cast<int>(distances.reach);
 }
 
+// For few queries the kernel follows the table; for many the pages are copied once, and lie as padded keys
+// do.
+void AttentionOnDevice::add_pages(Call& call, const AttentionParams& params, const at::Tensor& q) {
+    Params& p = call.params;
+    const PagedCache& pages = *params.pages;
+    p.paged = true;
+    p.key_lengths = call.keep_int32(pages.lengths, q);
+    p.kv_heads = static_cast<int>(pages.k_pages.size(2));
+    p.v_head_dim = static_cast<int>(pages.v_pages.size(3));
+    p.table_pages = static_cast<int>(pages.block_table.size(1));
+    p.page_size = static_cast<int>(pages.k_pages.size(1));
+    p.keys = p.table_pages * p.page_size;
+    const Shape shape{p.sequences, p.heads, p.kv_heads, p.queries, p.keys,
+                      padded_dim(p.head_dim, p.v_head_dim)};
+    at::Tensor k = pages.k_pages, v = pages.v_pages;
+    if (is_decoding(shape) && !params.dropout.active()) {
+        p.page_table = call.keep_int32(pages.block_table, q);
+        k = readable(k);
+        v = readable(v);
+        p.k = rows_of_pages(k);
+        p.v = rows_of_pages(v);
+    } else {
+        const auto padded = reference::padded_keys(pages, 0);
+        k = padded.k;
+        v = padded.v;
+        p.keys = static_cast<int>(k.size(2));
+        p.k = rows_of(k, Layout::padded);
+        p.v = rows_of(v, Layout::padded);
+    }
+    call.kept.push_back(k);
+    call.kept.push_back(v);
+}
+
 AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& inputs,
                                                     const AttentionParams& params, std::int64_t longest_q,
                                                     std::int64_t longest_k) {
@@ -142,21 +180,25 @@ AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& input
     Params& p = call.params;
     call.storage = q.scalar_type() == at::kHalf ? Storage::fp16 : Storage::bf16;
     p.q = rows_of(inputs.q, params.layout);
-    p.k = rows_of(inputs.k, params.layout);
-    p.v = rows_of(inputs.v, params.layout);
     p.sequences = static_cast<int>(packed ? mask.cu_seqlens_q.size(0) - 1 : q.size(0));
     p.heads = static_cast<int>(q.size(1));
-    p.kv_heads = static_cast<int>(inputs.k.size(1));
     p.head_dim = static_cast<int>(q.size(-1));
-    p.v_head_dim = static_cast<int>(inputs.v.size(-1));
     p.queries = static_cast<int>(packed ? longest_q : q.size(2));
-    p.keys = static_cast<int>(packed ? longest_k : inputs.k.size(2));
-    if (packed) {
+    if (packed)
         p.cu_seqlens_q = call.keep_int32(mask.cu_seqlens_q, q);
-        p.cu_seqlens_k = call.keep_int32(mask.cu_seqlens_k, q);
+    else if (mask.query_offsets.defined())
+        p.query_offsets = call.keep_int32(mask.query_offsets, q);
+    if (params.pages != nullptr) {
+        add_pages(call, params, q);
     } else {
-        if (mask.kinds.has(MaskKind::key_lengths)) p.key_lengths = call.keep_int32(mask.key_lengths, q);
-        if (mask.query_offsets.defined()) p.query_offsets = call.keep_int32(mask.query_offsets, q);
+        p.k = rows_of(inputs.k, params.layout);
+        p.v = rows_of(inputs.v, params.layout);
+        p.kv_heads = static_cast<int>(inputs.k.size(1));
+        p.v_head_dim = static_cast<int>(inputs.v.size(-1));
+        p.keys = static_cast<int>(packed ? longest_k : inputs.k.size(2));
+        if (packed) p.cu_seqlens_k = call.keep_int32(mask.cu_seqlens_k, q);
+        if (!packed && mask.kinds.has(MaskKind::key_lengths))
+            p.key_lengths = call.keep_int32(mask.key_lengths, q);
     }
     if (mask.kinds.has(MaskKind::prefix)) p.prefix_lengths = call.keep_int32(mask.prefix_lengths, q);
     p.causal = mask.kinds.has(MaskKind::causal);
@@ -178,7 +220,8 @@ AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& input
     if (mask.kinds.has(MaskKind::dense_bias)) {
         at::Tensor bias = inputs.dense_bias;
         if (bias.scalar_type() != q.scalar_type()) bias = bias.to(at::kFloat);
-        bias = bias.expand({q.size(0), q.size(1), q.size(2), inputs.k.size(2)});
+        const std::int64_t keys = params.pages == nullptr ? inputs.k.size(2) : bias.size(-1);
+        bias = bias.expand({q.size(0), q.size(1), q.size(2), keys});
         p.dense_bias = bias.const_data_ptr();
         p.dense_is_float = bias.scalar_type() == at::kFloat;
         for (int i = 0; i < 4; ++i) p.dense_stride[i] = bias.stride(i);
@@ -201,7 +244,7 @@ AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const 
     auto sizes = given.q.sizes().vec();
     sizes.back() = 2;
     const at::Tensor softmax = at::empty(sizes, given.q.options().dtype(at::kFloat));
-    sizes.back() = given.v.size(-1);
+    sizes.back() = params.pages == nullptr ? given.v.size(-1) : params.pages->v_pages.size(3);
     const at::Tensor out = empty_rows(inputs.q, sizes);
     Call call = describe(inputs, params, q_offsets_.longest, k_offsets_.longest);
     Params& p = call.params;

@@ -47,6 +47,7 @@ private:
     Call describe(const AttentionInputs& inputs, const AttentionParams& params, std::int64_t longest_q,
                   std::int64_t longest_k);
     static at::Tensor add_dense_gradient(Call& call, const at::Tensor& bias);
+    static void add_pages(Call& call, const AttentionParams& params, const at::Tensor& q);
     void add_relative_bias(Call& call, const at::Tensor& table, const AttentionMask& mask);
     const DistanceBuckets& distances_of(const at::Tensor& table, const AttentionMask& mask);
 

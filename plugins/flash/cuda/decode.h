@@ -82,11 +82,11 @@ struct DecodeKernel {
     }
 
     __device__ __forceinline__ void load_keys(T* to, const Sequence& s, int kv_head, int tile) const {
-        const int first = tile * tile_keys;
-        load_tile<T, kDim>(to, row_of<const T>(p.k, s, s.k_base, kv_head, first), p.k.row, tile_keys,
-                           s.keys - first, p.head_dim);
-        load_tile<T, kDim>(to + tile_keys * kDim, row_of<const T>(p.v, s, s.k_base, kv_head, first), p.v.row,
-                           tile_keys, s.keys - first, p.v_head_dim);
+        const int first = tile * tile_keys, real = s.keys - first;
+        const auto k_row = [&](int row) { return key_row_of<T>(p, p.k, s, kv_head, first + row); };
+        const auto v_row = [&](int row) { return key_row_of<T>(p, p.v, s, kv_head, first + row); };
+        load_rows_at<T, kDim>(to, k_row, tile_keys, real, p.head_dim);
+        load_rows_at<T, kDim>(to + tile_keys * kDim, v_row, tile_keys, real, p.v_head_dim);
     }
 
     __device__ __forceinline__ void attend(State& state, const Sequence& s, int kv_head, int first_key,

@@ -17,18 +17,26 @@ __device__ __forceinline__ int chunk_offset(int row, int chunk) {
     return row * kDim + ((chunk ^ turn) << 3);
 }
 
-// Starts copying `rows` rows of global memory, `stride` elements apart; zeros in the rows from `real_rows` on
-// and in the columns from `real_dim` on.
-template <class T, int kDim>
-__device__ __forceinline__ void load_tile(T* shared, const T* global, std::int64_t stride, int rows,
-                                          int real_rows, int real_dim) {
+// Starts copying `rows` rows of global memory, each from where `row_at` says it begins; zeros in the rows
+// from `real_rows` on, of which there is one at least, and in the columns from `real_dim` on.
+template <class T, int kDim, class RowAt>
+__device__ __forceinline__ void load_rows_at(T* shared, const RowAt& row_at, int rows, int real_rows,
+                                             int real_dim) {
     constexpr int chunks = kDim / 8;
     for (int i = device::thread(); i < rows * chunks; i += tile_threads) {
         const int row = i / chunks, chunk = i % chunks;
         const bool real = row < real_rows && chunk * 8 < real_dim;
         device::copy_async(shared + chunk_offset<kDim>(row, chunk),
-                           real ? global + row * stride + chunk * 8 : global, real);
+                           real ? row_at(row) + chunk * 8 : row_at(0), real);
     }
+}
+
+// The same of rows that lie `stride` elements apart.
+template <class T, int kDim>
+__device__ __forceinline__ void load_tile(T* shared, const T* global, std::int64_t stride, int rows,
+                                          int real_rows, int real_dim) {
+    load_rows_at<T, kDim>(
+        shared, [=](int row) { return global + row * stride; }, rows, real_rows, real_dim);
 }
 
 // c[b] += a(rows first + 16 b to first + 16 b + 15) times the transpose of b(rows 8 column_first.. ), along

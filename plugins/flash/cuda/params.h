@@ -10,7 +10,7 @@ namespace switchyard::flash_cuda {
 // Rows of one head; the last dimension is dense, rows start at multiples of 16 bytes. Strides in elements.
 struct Rows {
     void* data = nullptr;
-    std::int64_t sequence = 0;  // padded: from one sequence to the next
+    std::int64_t sequence = 0;  // padded: from one sequence to the next; in pages: from one page to the next
     std::int64_t head = 0;
     std::int64_t row = 0;
 };
@@ -27,10 +27,17 @@ struct Params {
 
     // int32 on the device, or nullptr.
     const std::int32_t* cu_seqlens_q = nullptr;  // both, or none: packed or padded
-    const std::int32_t* cu_seqlens_k = nullptr;
+    const std::int32_t* cu_seqlens_k = nullptr;  // of a paged cache never
     const std::int32_t* key_lengths = nullptr;
     const std::int32_t* query_offsets = nullptr;
     const std::int32_t* prefix_lengths = nullptr;
+
+    // Keys of a paged cache: of each sequence there are `key_lengths`, and the last query stands at the last
+    // of them. They lie in the pages that the table names, int32 [sequences, table_pages]; nullptr: they were
+    // put together, and lie as padded ones do.
+    bool paged = false;
+    const std::int32_t* page_table = nullptr;
+    int table_pages = 0, page_size = 0;
 
     bool causal = false;
     int window_left = -1, window_right = -1;  // < 0: unlimited

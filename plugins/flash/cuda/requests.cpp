@@ -27,6 +27,14 @@ void judge_dim(Verdict& verdict, const char* field, const Range& dim) {
 
 }  // namespace
 
+void require_masks(Verdict& verdict, const AttentionRequest& request) {
+    AttentionRequest without_pages = request;
+    without_pages.paged_cache = false;
+    require_any_mask(verdict, without_pages);
+    REQUIRE(verdict, !request.paged_cache || !request.needs_grad, Code::Gradient, "needs_grad",
+            "false with a paged cache", "true");
+}
+
 Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, bool built) {
     Verdict verdict;
     require_cuda_device(verdict, request, host, built);
@@ -34,7 +42,7 @@ Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, boo
             "dtype", "bfloat16 or float16 on cuda", name(request.dtype));
     judge_dim(verdict, "head_dim", request.head_dim);
     judge_dim(verdict, "v_head_dim", request.v_head_dim);
-    require_any_mask(verdict, request);
+    require_masks(verdict, request);
     const bool dense = request.bias_gradient && request.masks.has(MaskKind::dense_bias);
     REQUIRE(verdict, !dense || !request.deterministic, Code::Determinism, "deterministic",
             "false on cuda with the gradient of a dense bias (where that is broadcast, it is added up "

@@ -8,6 +8,9 @@
 
 namespace switchyard::flash_cuda {
 
+// Few queries follow the table of a paged cache; for many its pages are copied once.
+void require_masks(Verdict& verdict, const AttentionRequest& request);
+
 // All reasons, for a request whose device is cuda. `built`: the CUDA library was built with this plugin.
 Verdict judge_on_cuda(const AttentionRequest& request, const HostInfo& host, bool built);
 

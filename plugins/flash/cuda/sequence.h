@@ -25,12 +25,15 @@ __device__ __forceinline__ Sequence sequence_of(const Params& p, int index) {
     s.all_keys = p.keys;
     if (p.cu_seqlens_q != nullptr) {
         s.q_base = p.cu_seqlens_q[index];
-        s.k_base = p.cu_seqlens_k[index];
         s.queries = p.cu_seqlens_q[index + 1] - p.cu_seqlens_q[index];
+    }
+    if (p.cu_seqlens_k != nullptr) {
+        s.k_base = p.cu_seqlens_k[index];
         s.all_keys = p.cu_seqlens_k[index + 1] - p.cu_seqlens_k[index];
     }
     s.keys = s.all_keys;
     if (p.key_lengths != nullptr) s.keys = max(0, min(s.all_keys, p.key_lengths[index]));
+    if (p.paged) s.all_keys = s.keys;
     s.offset = p.query_offsets != nullptr ? p.query_offsets[index] : s.all_keys - s.queries;
     const bool limited = p.causal || p.window_left >= 0 || p.window_right >= 0;
     if (limited && p.prefix_lengths != nullptr) s.prefix = max(0, min(s.keys, p.prefix_lengths[index]));
@@ -41,6 +44,17 @@ template <class T>
 __device__ __forceinline__ T* row_of(const Rows& rows, const Sequence& s, std::int64_t base, int head,
                                      int row) {
     return static_cast<T*>(rows.data) + s.index * rows.sequence + head * rows.head + (base + row) * rows.row;
+}
+
+// A row of keys or values, wherever it lies.
+template <class T>
+__device__ __forceinline__ const T* key_row_of(const Params& p, const Rows& rows, const Sequence& s, int head,
+                                               int key) {
+    if (p.page_table == nullptr) return row_of<const T>(rows, s, s.k_base, head, key);
+    const std::int64_t page =
+        p.page_table[static_cast<std::int64_t>(s.index) * p.table_pages + key / p.page_size];
+    return static_cast<const T*>(rows.data) + page * rows.sequence + head * rows.head +
+           key % p.page_size * rows.row;
 }
 
 // Keys that a query sees: [0, prefix of the sequence) and [begin, end). Both ends never fall from one query

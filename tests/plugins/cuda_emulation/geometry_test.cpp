@@ -96,12 +96,12 @@ TEST_CASE("all reasons come at once") {
     asked.dtype = DType::float32;
     asked.head_dim = 20;
     asked.v_head_dim = 512;
-    asked.paged_cache = true;
+    asked.paged_cache = asked.needs_grad = true;
     CHECK(refusals(asked, host_with(100, h100)) ==
           "dtype: expected bfloat16 or float16 on cuda, got float32\n"
           "head_dim: expected one multiple of 8, from 8 to 256, on cuda, got 20\n"
           "v_head_dim: expected one multiple of 8, from 8 to 256, on cuda, got 512\n"
-          "paged_cache: expected false (keys and values lie end to end), got true\n"
+          "needs_grad: expected false with a paged cache, got true\n"
           "compute_capability: expected 8.0 to 8.9, or 9.0, got 10.0\n");
 }
 

@@ -51,13 +51,14 @@ const std::map<std::string, Names> may_use = {
     {"data", with(for_model, {"gguf"})},
     {"score", {"base"}},
     {"distributed", for_loader},
+    {"scale", with(for_model, {"model"})},
     {"train", for_train},
     {"infer", for_train},
     {"quantize", with(for_runtime, {"runtime", "model"})},
     {"bench", for_bench},
     {"compare", for_compare},
     {"report", {"base", "score"}},
-    {"cli", with(for_compare, {"compare", "quantize", "sdk", "conformance"})},
+    {"cli", with(for_compare, {"compare", "quantize", "scale", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.

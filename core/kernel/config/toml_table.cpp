@@ -95,8 +95,8 @@ std::optional<config::Value> TomlTable::value(const std::string& key, const Valu
     return node == nullptr ? std::nullopt : check(*node, key, spec);
 }
 
-std::optional<double> TomlTable::number(const std::string& key) {
-    const auto found = value(key, {.type = ValueType::number}, false);
+std::optional<double> TomlTable::number(const std::string& key, const ValueLimits& limits) {
+    const auto found = value(key, {.type = ValueType::number, .limits = limits}, false);
     return found ? std::optional(std::get<double>(*found)) : std::nullopt;
 }
 

@@ -54,7 +54,8 @@ public:
                   const std::string& hint = {});
 
     std::string text(const std::string& key, const TextRule& rule);
-    std::optional<double> number(const std::string& key);
+    // Nothing where it is missing.
+    std::optional<double> number(const std::string& key, const ValueLimits& limits = {});
     std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high,
                          std::optional<std::int64_t> standard = {});
     std::vector<std::string> list(const std::string& key, const TextRule& rule);

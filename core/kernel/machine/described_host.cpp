@@ -32,7 +32,45 @@ DeviceInfo read_device(const config::Node& node, int index, config::TomlReport& 
     return device;
 }
 
-HostInfo read_host(const config::Node& root, config::TomlReport& report) {
+const ValueLimits a_rate{.min = 1e-6, .max = 1e9};
+
+// Calls `read` with the table of that name, if it is there.
+template <class Read>
+void with_table(config::TomlTable& table, const std::string& key, config::TomlReport& report,
+                const Read& read) {
+    const config::Node* node = table.find(key);
+    if (node == nullptr) return;
+    if (node->kind != config::Node::Kind::table) return table.wrong(*node, key, "a table: [" + key + "]");
+    config::TomlTable inner(*node, key + ".", node->place, report);
+    read(inner);
+    inner.finish();
+}
+
+Link read_link(config::TomlTable& table, const std::string& prefix) {
+    Link link;
+    const auto rate = table.number(prefix + "gbytes_per_second", a_rate);
+    const auto latency = table.number(prefix + "latency_us", {.min = 0.0, .max = 1e6});
+    if (rate) link.gbytes_per_second = *rate;
+    if (latency) link.latency_us = *latency;
+    return link;
+}
+
+MachineRates read_rates(config::TomlTable& table, config::TomlReport& report) {
+    MachineRates rates;
+    with_table(table, "speed", report, [&](config::TomlTable& speed) {
+        rates.tflops_float32 = speed.number("tflops_float32", a_rate).value_or(0.0);
+        rates.tflops_bfloat16 = speed.number("tflops_bfloat16", a_rate).value_or(0.0);
+        rates.memory_gbytes_per_second = speed.number("memory_gbytes_per_second", a_rate).value_or(0.0);
+    });
+    with_table(table, "network", report, [&](config::TomlTable& network) {
+        rates.network.ranks_per_host = network.integer("ranks_per_host", 1, 65536, 1);
+        rates.network.within = read_link(network, "");
+        rates.network.between = read_link(network, "between_hosts_");
+    });
+    return rates;
+}
+
+HostInfo read_host(const config::Node& root, config::TomlReport& report, MachineRates& rates) {
     config::TomlTable table(root, "", {1, 1}, report);
     HostInfo host;
     host.described = true;
@@ -50,21 +88,23 @@ HostInfo read_host(const config::Node& root, config::TomlReport& report) {
     for (std::size_t i = 0; devices != nullptr && i < devices->children.size(); ++i) {
         host.devices.push_back(read_device(devices->children[i], static_cast<int>(i), report));
     }
+    rates = read_rates(table, report);
     table.finish();
     return host;
 }
 
 DescribedHost read_description(const std::string& path) {
     const config::FileText file = config::read_guarded(path);
-    if (!file.problems.empty()) return {std::nullopt, config::render(file.problems)};
+    if (!file.problems.empty()) return {std::nullopt, {}, config::render(file.problems)};
     const config::Document document = config::parse_document(file.text, path);
-    if (!document.problems.empty()) return {std::nullopt, config::render(document.problems)};
+    if (!document.problems.empty()) return {std::nullopt, {}, config::render(document.problems)};
     config::TomlReport report(path, file.text);
-    HostInfo host = read_host(document.root, report);
+    MachineRates rates;
+    HostInfo host = read_host(document.root, report, rates);
     const auto problems = std::move(report).sorted();
-    if (!problems.empty()) return {std::nullopt, config::render(problems)};
+    if (!problems.empty()) return {std::nullopt, {}, config::render(problems)};
     host.name = fs::path(path).stem().string();
-    return {std::move(host), {}};
+    return {std::move(host), rates, {}};
 }
 
 std::string descriptions_folder() { return belonging_path("share/switchyard/configs/hosts"); }
@@ -90,9 +130,10 @@ DescribedHost describe(const std::string& host) {
         return read_description(descriptions_folder() + "/" + host + ".toml");
     }
     const std::string hint = config::did_you_mean(config::suggest(host, known));
-    return {std::nullopt, "error: no description of a host '" + host + "'; expected one of " +
-                              base::joined(known) + ", or the path of a .toml file" +
-                              (hint.empty() ? "" : "; " + hint) + "\n"};
+    return {std::nullopt,
+            {},
+            "error: no description of a host '" + host + "'; expected one of " + base::joined(known) +
+                ", or the path of a .toml file" + (hint.empty() ? "" : "; " + hint) + "\n"};
 }
 
 }  // namespace switchyard::machine

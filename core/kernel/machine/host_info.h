@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/host_info.h>
+#include "core/kernel/machine/machine_rates.h"
 
 namespace switchyard::machine {
 
@@ -17,7 +18,8 @@ HostInfo this_host(Look look);
 
 struct DescribedHost {
     std::optional<HostInfo> host;
-    std::string error;  // with the names that there are
+    MachineRates rates;  // [speed] and [network] of the description
+    std::string error;   // with the names that there are
 };
 
 // `host`: the name of a description (configs/hosts/NAME.toml, installed in share/switchyard/hosts), or the

@@ -17,8 +17,10 @@
 #include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/plan_ranks.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/cli/plugins_text.h"
+#include "core/workbench/cli/ranks_text.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/planning.h"
 
@@ -30,15 +32,16 @@ struct PlanCommand {
     std::string host;
     std::string lock;
     std::string locked;
+    RanksOptions ranks;
     JsonOption json;
     bool verbose = false;
 };
 
-HostInfo host_named(const std::string& wanted) {
-    if (wanted.empty()) return machine::this_host(machine::Look::with_devices);
+machine::DescribedHost host_named(const std::string& wanted) {
+    if (wanted.empty()) return {machine::this_host(machine::Look::with_devices), {}, {}};
     auto described = machine::describe(wanted);
     if (!described.host) throw Failure(described.error);
-    return std::move(*described.host);
+    return described;
 }
 
 void need_plugins(const Job& job) {
@@ -91,7 +94,9 @@ bool is_unmeasured(const resolver::Plan& plan) {
 }
 
 int plan(const PlanCommand& options) {
-    const auto host = host_named(options.host);
+    check_ranks_options(options.ranks);
+    const auto described = host_named(options.host);
+    const auto& host = *described.host;
     auto job = load_job(options.job, host);
     need_device(job, host);
     need_plugins(job);
@@ -104,11 +109,16 @@ int plan(const PlanCommand& options) {
     note_layout(plan, layout);
     if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
     if (!options.locked.empty()) check_lock(plan, options.locked);
-    write_json(options.json, resolver::to_json(plan));
+    std::optional<scale::ScalePlan> scaled;
+    if (options.ranks.asked()) scaled = plan_ranks(options.ranks, job.config, plan, host, described.rates);
+    auto json = resolver::to_json(plan);
+    if (scaled) json["ranks"] = scale::to_json(*scaled);
+    write_json(options.json, json);
     if (!options.lock.empty()) write_file(options.lock, resolver::lock_text(plan));
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
+    if (scaled) std::cout << '\n' << ranks_text(*scaled);
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
     if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
@@ -129,6 +139,7 @@ Action setup_plan(CLI::App& command) {
                     "plan for a described host (a name, or the path of a TOML file) instead of this machine")
         ->type_name("NAME");
     command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
+    add_ranks_options(command, options->ranks);
     add_json(command, options->json);
     command.add_option("--lock", options->lock, "write what was chosen to this file")
         ->check(output_file())

@@ -62,6 +62,11 @@ TEST_CASE("every described host can be read") {
     CHECK(describe("h100").host->first(Device::cuda)->compute_capability == 90);
     CHECK(describe("a100").host->first(Device::cuda)->compute_capability == 80);
     CHECK(describe("laptop").host->first(Device::cuda) == nullptr);
+    const auto h100 = describe("h100").rates;
+    CHECK(h100.tflops_bfloat16 > h100.tflops_float32);
+    CHECK(h100.network.ranks_per_host == 8);
+    CHECK(h100.network.within.gbytes_per_second > h100.network.between.gbytes_per_second);
+    CHECK_FALSE(describe("laptop").rates.network.within.known());
 }
 
 TEST_CASE("an unknown host is answered with the known ones") {
@@ -74,7 +79,8 @@ TEST_CASE("mistakes in a description are all told, with their place") {
     const std::string file = temporary_dir("host") / "mine.toml";
     write_file(file,
                "cpu_model = 3\ncores = 0\ncpu_feature = [\"avx2\"]\nl2_bytes = 1\nl3_bytes = 1\nmemory_bytes "
-               "= 1\n[[device]]\ndevice = \"cpu\"\n");
+               "= 1\n[speed]\ntflops_float32 = -1\n[network]\nbandwidth = 3\n[[device]]\ndevice = "
+               "\"cpu\"\n");
     const std::string error = describe(file).error;
     CHECK_THAT(error,
                contains("mine.toml:1:13: error: cpu_model: is the integer 3; expected a text of one line"));
@@ -82,6 +88,8 @@ TEST_CASE("mistakes in a description are all told, with their place") {
         error,
         contains("mine.toml:2:9: error: cores: is the integer 0; expected an integer >= 1 and <= 65536"));
     CHECK_THAT(error, contains("mine.toml:3:1: error: cpu_feature: unknown key; did you mean cpu_features?"));
+    CHECK_THAT(error, contains("mine.toml:8:18: error: speed.tflops_float32: is the integer -1"));
+    CHECK_THAT(error, contains("mine.toml:10:1: error: network.bandwidth: unknown key"));
     CHECK_THAT(error, contains("device[0].device: the CPU is always there; leave it out"));
     CHECK_THAT(error, contains("device[0].compute_capability: is missing"));
     CHECK_THAT(describe(file + ".gone.toml").error, contains("cannot be read"));

@@ -90,6 +90,35 @@ TEST_CASE("a plan has a JSON form with every key of the contract") {
     }
 }
 
+TEST_CASE(
+    "a plan for many ranks: memory of each, what travels and a simulated step, for machines that are not "
+    "here") {
+    const std::vector<std::string> on_h100{
+        "--host", "h100", "--set", "run.device=cuda", "--set", "precision.backend=amp/bf16", "--ranks"};
+    auto asked = on_h100;
+    asked.push_back("1024");
+    const auto json = plan(asked, "configs/auto-gpt.toml");
+    CHECK(schema_faults("plan.json", json) == no_faults);
+    const auto& ranks = json.at("ranks");
+    CHECK(ranks.at("steps").size() == 11);
+    CHECK(ranks.at("memory_bytes_there") == 85520809984);
+    CHECK(ranks.at("steps").back().at("efficiency") < ranks.at("steps")[3].at("efficiency"));
+    asked.insert(asked.begin(), {"plan", "configs/auto-gpt.toml"});
+    asked.back() = "8";
+    const auto text = run(asked);
+    INFO(text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("memory of each rank") && contains("one step of 8 ranks") &&
+                             contains("40 % of what h100 multiplies at its best"));
+
+    const auto here = run({"plan", "configs/demo.toml", "--ranks", "2"});
+    CHECK(here.code == 2);
+    CHECK_THAT(here.err, contains("what joins 2 ranks is not known; say it (--network GBYTES_PER_SECOND"));
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--ranks", "2", "--network", "fast"}).err,
+               contains("--network: expected GB/s of one rank") && contains("got 'fast'"));
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--network", "2"}).err, contains("add --ranks N"));
+}
+
 TEST_CASE("the schema of a plan knows every code of a reason") {
     const auto schema = Json::parse(read((source_dir() / "docs/schema/plan.json").string()));
     const auto& codes = schema.at("$defs").at("reason").at("properties").at("code").at("enum");

@@ -144,6 +144,7 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"plan",
          {{"plan", a.config, "--verbose"},
           {"plan", a.not_there},
+          {"plan", a.config, "--ranks", "2", "--network", steering},
           {"plan", a.config, "--set", "attention.backend=" + steering}}},
         {"tune", {{"tune", a.config}, {"tune", a.config, "--slot", steering}}},
         {"model", {{"model", a.config}, {"model", a.not_there}}},

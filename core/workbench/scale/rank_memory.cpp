@@ -1,0 +1,75 @@
+#include "core/workbench/scale/rank_memory.h"
+
+namespace switchyard::scale {
+namespace {
+
+std::int64_t rounded(double bytes) { return static_cast<std::int64_t>(bytes + 0.5); }
+
+bool runs_again(config::Recompute recompute, const model::ModelPart& part) {
+    const bool attention = part.name.ends_with(" attention");
+    const bool feed_forward = part.name.ends_with(" feed-forward");
+    switch (recompute) {
+        case config::Recompute::none:
+            return false;
+        case config::Recompute::layers:
+            return attention || feed_forward;
+        case config::Recompute::attention:
+            return attention;
+        case config::Recompute::feed_forward:
+            return feed_forward;
+    }
+    return false;
+}
+
+// Of layers that backward runs again their input is kept, and all of the one that is being run.
+double activations_of(const config::Config& config, const model::ModelPart& part) {
+    const auto all = static_cast<double>(part.activation_bytes);
+    if (!runs_again(config.train.recompute, part)) return all;
+    const double layers = static_cast<double>(part.layers);
+    const double again = layers / static_cast<double>(config.train.recompute_every);
+    const double width =
+        static_cast<double>(config.model.hidden_size) *
+        static_cast<double>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
+    const double input = static_cast<double>(config.batch.most_tokens()) * width;
+    return all * (layers - again) / layers + again * input + all / layers;
+}
+
+}  // namespace
+
+double state_numbers(OptimizerKind algorithm, double momentum) {
+    switch (algorithm) {
+        case OptimizerKind::adamw:
+        case OptimizerKind::adam:
+        case OptimizerKind::lamb:
+            return 2.0;
+        case OptimizerKind::lion:
+            return 1.0;
+        case OptimizerKind::sgd:
+        case OptimizerKind::muon:
+            return momentum > 0.0 ? 1.0 : 0.0;
+    }
+    return 0.0;
+}
+
+RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
+                          DType computed_in) {
+    double values = 0.0, activations = 0.0;
+    for (const auto& part : parts) {
+        values += static_cast<double>(part.parameters);
+        activations += activations_of(config, part);
+    }
+    const auto dtype = config.precision.parameter_dtype.value_or(DType::float32);
+    const double bytes = values * static_cast<double>(size_of(dtype));
+    const double narrower = static_cast<double>(size_of(computed_in)) / static_cast<double>(size_of(dtype));
+    RankMemory memory;
+    memory.parameters = rounded(bytes);
+    memory.gradients = rounded(bytes);
+    memory.optimizer_state =
+        rounded(values * 4.0 * state_numbers(config.optimizer.algorithm, config.optimizer.momentum));
+    memory.activations = rounded(activations * narrower);
+    if (config.distributed.compression == config::Compression::bfloat16 && size_of(dtype) > 2)
+        memory.buckets = rounded(2.0 * values);
+    return memory;
+}
+
+}  // namespace switchyard::scale

@@ -1,0 +1,33 @@
+// What one rank keeps in memory during training, by part.
+//
+// No LibTorch here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/kernel/config/config.h"
+#include "core/workbench/model/describer.h"
+
+namespace switchyard::scale {
+
+// Bytes.
+struct RankMemory {
+    std::int64_t parameters = 0;
+    std::int64_t gradients = 0;
+    std::int64_t optimizer_state = 0;
+    std::int64_t activations = 0;  // kept for backward, of the largest batch and without fusion
+    std::int64_t buckets = 0;      // gradients on their way, where they are rounded for it
+
+    std::int64_t all() const { return parameters + gradients + optimizer_state + activations + buckets; }
+};
+
+// Numbers of state that an optimizer keeps for each value of a parameter.
+double state_numbers(OptimizerKind algorithm, double momentum);
+
+// `parts`: of model::describe. Activations are counted in `computed_in`, the optimizer's state in float32: a
+// component that keeps it in 8 bits has a quarter of that.
+RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
+                          DType computed_in);
+
+}  // namespace switchyard::scale

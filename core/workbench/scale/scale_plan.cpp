@@ -1,0 +1,131 @@
+#include "core/workbench/scale/scale_plan.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/kernel/base/input_error.h"
+#include "core/workbench/model/outline.h"
+
+namespace switchyard::scale {
+namespace {
+
+constexpr std::int64_t mebibyte = 1024 * 1024;
+constexpr double products_of_backward = 2.0;  // of those of forward
+
+std::int64_t values_of(const model::DescribedParameter& parameter) {
+    return std::accumulate(parameter.sizes.begin(), parameter.sizes.end(), std::int64_t{1},
+                           std::multiplies<>());
+}
+
+bool is_table(const model::DescribedParameter& parameter) {
+    return parameter.name.starts_with("embeddings.") || parameter.sizes.size() < 2;
+}
+
+// Operations of backward that come before the gradient of each parameter, since that of the next one: its own
+// products, and those of attention before that of the values' projection.
+std::vector<double> backward_flops(const config::Config& config,
+                                   const std::vector<model::DescribedParameter>& parameters) {
+    const auto tokens = static_cast<double>(config.batch.most_tokens());
+    const auto pairs = tokens * static_cast<double>(config.batch.max_length);
+    std::vector<double> flops;
+    for (const auto& parameter : parameters) {
+        double one = 0.0;
+        if (!is_table(parameter)) one += 4.0 * tokens * static_cast<double>(values_of(parameter));
+        if (parameter.name.find("attention") != std::string::npos && parameter.name.ends_with(".v.weight"))
+            one += 8.0 * pairs * static_cast<double>(parameter.sizes.front());
+        flops.push_back(one);
+    }
+    return flops;
+}
+
+double compute_rate(const ScaleSettings& settings) {
+    const auto& rates = settings.rates;
+    const double tflops = size_of(settings.multiplied_in) == 2 ? rates.tflops_bfloat16 : rates.tflops_float32;
+    if (tflops > 0.0) return tflops * 1e9 * settings.utilization;  // a millisecond
+    throw base::InputError(
+        "error: how long a step of one rank takes is not known: say what you measured (--step-ms), or plan "
+        "for "
+        "a host whose description has [speed] (--host h100)");
+}
+
+StepCosts costs_of(const config::Config& config, const ScaleSettings& settings, double step_flops,
+                   double values, const std::vector<model::DescribedParameter>& parameters) {
+    const auto accumulated = static_cast<double>(config.train.grad_accumulation_steps);
+    StepCosts costs;
+    // AdamW's step reads a parameter, its gradient and two moments, and writes all but the gradient.
+    if (settings.rates.memory_gbytes_per_second > 0.0)
+        costs.optimizer_ms = 28.0 * values / (settings.rates.memory_gbytes_per_second * 1e6);
+    const double all =
+        settings.step_ms ? *settings.step_ms : step_flops / compute_rate(settings) + costs.optimizer_ms;
+    costs.optimizer_ms = std::min(costs.optimizer_ms, all / 2.0);
+    const double products_ms = all - costs.optimizer_ms;
+    // Only the last of several backwards sums gradients up: all before it is as if forward were longer.
+    const double last = products_ms / accumulated * products_of_backward / (1.0 + products_of_backward);
+    costs.forward_ms = products_ms - last;
+    const auto flops = backward_flops(config, parameters);
+    const double sum = std::accumulate(flops.begin(), flops.end(), 0.0);
+    for (const double one : flops) costs.backward_ms.push_back(sum > 0.0 ? last * one / sum : 0.0);
+    return costs;
+}
+
+void need_network(const ScaleSettings& settings) {
+    const auto& network = settings.rates.network;
+    const bool across = settings.ranks > network.ranks_per_host;
+    if (across ? network.between.known() : network.within.known()) return;
+    throw base::InputError(
+        "error: what joins " + std::to_string(settings.ranks) + " ranks is not known" +
+        (across && network.within.known() ? ": a host has " + std::to_string(network.ranks_per_host) +
+                                                " of them, and no link between hosts"
+                                          : std::string()) +
+        "; say it (--network GBYTES_PER_SECOND,LATENCY_US), or plan for a host whose description has "
+        "[network] (--host h100)");
+}
+
+std::vector<std::int64_t> numbers_of_ranks(std::int64_t asked) {
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t ranks = 1; ranks < asked; ranks *= 2) numbers.push_back(ranks);
+    numbers.push_back(asked);
+    return numbers;
+}
+
+}  // namespace
+
+ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings) {
+    need_network(settings);
+    ScalePlan plan;
+    plan.settings = settings;
+    const auto parts = model::describe(config);
+    const auto parameters = model::describe_names(config).parameters;
+    plan.memory = memory_of_rank(config, parts, settings.multiplied_in);
+    double forward = 0.0, values = 0.0;
+    for (const auto& part : parts) {
+        forward += part.forward_flops;
+        values += static_cast<double>(part.parameters);
+    }
+    plan.step_flops =
+        forward * (1.0 + products_of_backward) * static_cast<double>(config.train.grad_accumulation_steps);
+    plan.samples = config.batch.size * config.train.grad_accumulation_steps;
+    const auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
+
+    const auto bytes =
+        static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
+    std::vector<std::int64_t> gradients;
+    for (const auto& parameter : parameters) gradients.push_back(values_of(parameter) * bytes);
+    const auto limit =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(config.distributed.bucket_mb * mebibyte));
+    const auto buckets = make_buckets(gradients, std::min(mebibyte, limit), limit);
+    const bool rounded = config.distributed.compression == config::Compression::bfloat16 && bytes > 2;
+    const double wire_share = rounded ? 2.0 / static_cast<double>(bytes) : 1.0;
+    for (const auto ranks : numbers_of_ranks(settings.ranks))
+        plan.steps.push_back(
+            simulate_step(costs, buckets, ranks, {settings.rates.network, settings.trees}, wire_share));
+    const auto others = settings.ranks - 1;
+    plan.messages = 2 * others * static_cast<std::int64_t>(buckets.size());
+    plan.sent_bytes =
+        2.0 * static_cast<double>(others) / static_cast<double>(settings.ranks) * wire_share *
+        static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
+    return plan;
+}
+
+}  // namespace switchyard::scale

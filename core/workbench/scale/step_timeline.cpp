@@ -1,0 +1,37 @@
+#include "core/workbench/scale/step_timeline.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace switchyard::scale {
+
+double StepCosts::all_ms() const {
+    return std::accumulate(backward_ms.begin(), backward_ms.end(), forward_ms + optimizer_ms);
+}
+
+StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& buckets, std::int64_t ranks,
+                           const Collectives& collectives, double wire_share) {
+    StepTimeline line;
+    line.ranks = ranks;
+    line.forward_end_ms = costs.forward_ms;
+    double now = costs.forward_ms, free = 0.0;  // free: when the last sum so far ends
+    std::size_t next = costs.backward_ms.size();
+    for (const auto& bucket : buckets) {
+        while (next > bucket.first) now += costs.backward_ms[--next];
+        BucketTimes times{bucket, now, std::max(now, free), 0.0};
+        const double sum_ms =
+            all_reduce_ms(static_cast<double>(bucket.bytes) * wire_share, ranks, collectives);
+        times.end_ms = times.begin_ms + sum_ms;
+        free = times.end_ms;
+        line.communication_ms += sum_ms;
+        line.buckets.push_back(times);
+    }
+    while (next > 0) now += costs.backward_ms[--next];
+    line.backward_end_ms = now;
+    line.exposed_ms = std::max(0.0, free - now);
+    line.step_ms = now + line.exposed_ms + costs.optimizer_ms;
+    line.efficiency = line.step_ms > 0.0 ? costs.all_ms() / line.step_ms : 1.0;
+    return line;
+}
+
+}  // namespace switchyard::scale

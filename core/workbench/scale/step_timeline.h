@@ -1,0 +1,49 @@
+// One step of data parallel training as a time line: backward makes gradients, buckets of them are summed
+// up over the ranks as soon as they are full and while backward goes on, and the optimizer's step comes
+// after the last sum (Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel
+// Training", arXiv:2006.15704, section 3.2.3). Sums go one after the other, and slow backward down by
+// nothing.
+//
+// No LibTorch here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/workbench/scale/buckets.h"
+#include "core/workbench/scale/network.h"
+
+namespace switchyard::scale {
+
+// Of one rank by itself, in milliseconds.
+struct StepCosts {
+    double forward_ms = 0.0;
+    std::vector<double> backward_ms;  // of each parameter's module, in the order of forward
+    double optimizer_ms = 0.0;
+
+    double all_ms() const;
+};
+
+struct BucketTimes {
+    Bucket bucket;
+    double full_ms = 0.0;                 // from the step's begin
+    double begin_ms = 0.0, end_ms = 0.0;  // of its sum
+};
+
+struct StepTimeline {
+    std::int64_t ranks = 1;
+    double forward_end_ms = 0.0, backward_end_ms = 0.0, step_ms = 0.0;
+    std::vector<BucketTimes> buckets;
+    double communication_ms = 0.0;  // of all sums
+    double exposed_ms = 0.0;        // of them, what lies behind the end of backward
+
+    // What all ranks do in a second, of what they did if each were alone.
+    double efficiency = 1.0;
+    double hidden_share() const { return communication_ms > 0.0 ? 1.0 - exposed_ms / communication_ms : 1.0; }
+};
+
+// `wire_share`: of a gradient's bytes, what travels: 0.5 where it is rounded to half as many.
+StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& buckets, std::int64_t ranks,
+                           const Collectives& collectives, double wire_share = 1.0);
+
+}  // namespace switchyard::scale

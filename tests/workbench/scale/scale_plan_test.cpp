@@ -1,0 +1,116 @@
+// Memory, messages and steps of many ranks, of small models whose numbers are counted by hand.
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/load.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/workbench/scale/scale_plan.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::scale;
+using test::Approx;
+using test::contains;
+
+namespace {
+
+config::Config job(const std::string& more = "") {
+    config::LoadRequest request;
+    request.path = "job.toml";
+    request.text =
+        "[model]\ntype = \"gpt\"\nlayers = 2\nhidden_size = 64\nheads = 4\nintermediate_size = 256\n"
+        "vocab_size = 256\nmax_positions = 32\n[task]\nkind = \"causal_lm\"\n[batch]\nsize = 8\n"
+        "max_length = 32\n" +
+        more;
+    const auto loaded = config::load(request);
+    INFO(config::render(loaded.problems));
+    REQUIRE(loaded.config.has_value());
+    return *loaded.config;
+}
+
+ScaleSettings settings_of(std::int64_t ranks) {
+    ScaleSettings settings;
+    settings.ranks = ranks;
+    settings.step_ms = 30.0;
+    settings.rates.network.within = settings.rates.network.between = {1.0, 10.0};
+    return settings;
+}
+
+// Weights of attention and feed-forward with biases, two norms; embeddings, positions, the last norm; the
+// head is tied to the embeddings.
+constexpr std::int64_t of_layer = 4 * (64 * 64 + 64) + (64 * 256 + 256) + (256 * 64 + 64) + 2 * 128;
+constexpr std::int64_t values = 2 * of_layer + 256 * 64 + 32 * 64 + 128;
+
+}  // namespace
+
+TEST_CASE("memory of a rank by part") {
+    const auto plan = plan_scale(job(), settings_of(4));
+    CHECK(plan.memory.parameters == 4 * values);
+    CHECK(plan.memory.gradients == 4 * values);
+    CHECK(plan.memory.optimizer_state == 8 * values);
+    CHECK(plan.memory.buckets == 0);
+    CHECK(plan_scale(job("[optimizer]\nalgorithm = \"sgd\"\nmomentum = 0.0\n"), settings_of(4))
+              .memory.optimizer_state == 0);
+    CHECK(plan_scale(job("[distributed]\ncompression = \"bfloat16\"\n"), settings_of(4)).memory.buckets ==
+          2 * values);
+    auto narrow = settings_of(4);
+    narrow.multiplied_in = DType::bfloat16;
+    CHECK(2 * plan_scale(job(), narrow).memory.activations == plan.memory.activations);
+    CHECK(plan_scale(job("[train]\nrecompute = \"layers\"\n"), settings_of(4)).memory.activations <
+          plan.memory.activations);
+}
+
+TEST_CASE("what a rank sends in a step") {
+    const auto plan = plan_scale(job(), settings_of(4));
+    const auto buckets = static_cast<std::int64_t>(plan.asked().buckets.size());
+    CHECK(buckets == 1);  // less than a mebibyte
+    CHECK(plan.messages == 2 * 3 * buckets);
+    CHECK(plan.sent_bytes == Approx(1.5 * 4.0 * static_cast<double>(values)));
+    const auto rounded = plan_scale(job("[distributed]\ncompression = \"bfloat16\"\n"), settings_of(4));
+    CHECK(2.0 * rounded.sent_bytes == Approx(plan.sent_bytes));
+}
+
+TEST_CASE("steps at powers of two below the number that is asked for") {
+    const auto plan = plan_scale(job(), settings_of(6));
+    std::vector<std::int64_t> ranks;
+    for (const auto& step : plan.steps) ranks.push_back(step.ranks);
+    CHECK(ranks == std::vector<std::int64_t>{1, 2, 4, 6});
+    CHECK(plan.steps[0].step_ms == Approx(30.0));
+    for (std::size_t i = 1; i < plan.steps.size(); ++i)
+        CHECK(plan.steps[i].efficiency < plan.steps[i - 1].efficiency);
+    CHECK(plan_scale(job(), settings_of(1024)).asked().ranks == 1024);
+}
+
+TEST_CASE("of several backwards in a step only the last one sums gradients up") {
+    const auto one = plan_scale(job(), settings_of(2));
+    const auto four = plan_scale(job("[train]\ngrad_accumulation_steps = 4\n"), settings_of(2));
+    CHECK(four.asked().forward_end_ms > one.asked().forward_end_ms);
+    CHECK(four.samples == 32);
+    CHECK(four.messages == one.messages);
+}
+
+TEST_CASE("without a measured step its FLOPs and a described host say how long it takes") {
+    auto settings = settings_of(8);
+    settings.step_ms.reset();
+    settings.rates = machine::describe("h100").rates;
+    settings.utilization = 0.5;
+    const auto plan = plan_scale(job(), settings);
+    const double products_ms = plan.step_flops / (66.9e9 * 0.5);
+    const double optimizer_ms = 28.0 * static_cast<double>(values) / 3350e6;
+    CHECK(plan.steps[0].step_ms == Approx(products_ms + optimizer_ms));
+}
+
+TEST_CASE("what is not known is asked for, with how to tell it") {
+    auto settings = settings_of(8);
+    settings.rates.network = {};
+    CHECK_THROWS_WITH(plan_scale(job(), settings), contains("--network GBYTES_PER_SECOND,LATENCY_US"));
+    settings = settings_of(16);
+    settings.rates.network.ranks_per_host = 8;
+    settings.rates.network.between = {};
+    CHECK_THROWS_WITH(plan_scale(job(), settings),
+                      contains("a host has 8 of them, and no link between hosts"));
+    settings = settings_of(2);
+    settings.step_ms.reset();
+    CHECK_THROWS_WITH(plan_scale(job(), settings), contains("--step-ms") && contains("--host h100"));
+}

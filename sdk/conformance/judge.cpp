@@ -13,6 +13,7 @@
 #include <switchyard/conformance/expected.h>
 #include <switchyard/conformance/free_case.h>
 #include <switchyard/conformance/operation.h>
+#include <switchyard/conformance/process_state.h>
 #include <switchyard/conformance/threads.h>
 #include <switchyard/conformance/tolerance.h>
 #include <switchyard/conformance/values.h>
@@ -126,6 +127,18 @@ private:
                            facts_.gradient == GradientMode::kernel ? &saved : nullptr);
     }
 
+    // Calls the component, and tells what it changed for the whole process.
+    template <class Call>
+    Tensors watched(const Call& call) {
+        const bool generator = facts_.random != RandomSource::library;
+        const auto before = ProcessState::now(generator);
+        Tensors made = call();
+        const auto changes = before.changes(ProcessState::now(generator));
+        if (!changes.empty()) before.restore();
+        for (const auto& change : changes) add("changed_state", change);
+        return made;
+    }
+
     Outcome call(bool interleave) {
         const bool train = operation_.needs_any();
         if (facts_.gradient == GradientMode::differentiable && train) return call_differentiable(interleave);
@@ -135,13 +148,16 @@ private:
         Saved saved;
         const Tensors inputs = own_inputs();
         binding_.take_executed();  // what calls in between have left
-        found.outputs = operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr);
+        found.outputs = watched(
+            [&] { return operation_.forward(binding_.interface(), inputs, kernel ? &saved : nullptr); });
         check_executed();
         if (!kernel) return found;
         check_saved(saved, inputs, found);
         if (interleave) disturb();
-        found.gradients = operation_.backward(binding_.interface(), handed_back(saved),
-                                              operation_.grad_outputs, operation_.needs);
+        found.gradients = watched([&] {
+            return operation_.backward(binding_.interface(), handed_back(saved), operation_.grad_outputs,
+                                       operation_.needs);
+        });
         found.gradients.resize(operation_.inputs.size());
         return found;
     }
@@ -154,7 +170,7 @@ private:
         }
         Outcome found;
         binding_.take_executed();
-        found.outputs = operation_.forward(binding_.interface(), leaves, nullptr);
+        found.outputs = watched([&] { return operation_.forward(binding_.interface(), leaves, nullptr); });
         check_executed();
         if (interleave) disturb();
         found.gradients = differentiate(found.outputs, operation_.grad_outputs, wanted);

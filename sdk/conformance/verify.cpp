@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/process_state.h>
 #include <switchyard/interfaces/reason_text.h>
 
 namespace switchyard::conformance {
@@ -16,13 +17,46 @@ bool enough(const VerifyOptions& options, const Report& report) {
     return options.max_faults > 0 && static_cast<std::int64_t>(report.faults.size()) >= options.max_faults;
 }
 
+// Which case is next, of those whose names are wanted.
+class Turn {
+public:
+    Turn(const VerifyOptions& options, const Report& report) : options_(options), report_(report) {}
+
+    // False: it is passed over.
+    bool of(const std::string& name) {
+        const auto number = next_++;
+        if (number < options_.first) return false;
+        if (options_.before_case) options_.before_case(number, name, report_);
+        return true;
+    }
+
+private:
+    const VerifyOptions& options_;
+    const Report& report_;
+    std::int64_t next_ = 0;
+};
+
+// Runs a case, and looks at what it left behind in the process.
+template <class Case>
+void run_and_look(const ComponentUnderTest& component, const Facts& facts, const Case& one, Report& report) {
+    const bool generator = facts.random != RandomSource::library;
+    const auto before = ProcessState::now(generator);
+    const std::size_t faults = report.faults.size();
+    run_case(component, facts, one, report);
+    const auto changes = before.changes(ProcessState::now(generator));
+    if (changes.empty()) return;
+    before.restore();
+    if (report.faults.size() == faults) ++report.failed;
+    for (const auto& change : changes) report.faults.push_back({"changed_state", one.name, change});
+}
+
 // Of OperationCase or FreeCase.
 template <class Case>
 void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
-               const VerifyOptions& options, Report& report) {
+               const VerifyOptions& options, Turn& turn, Report& report) {
     for (const Case& one : cases) {
         if (enough(options, report)) return;
-        if (one.name.find(options.filter) == std::string::npos) continue;
+        if (one.name.find(options.filter) == std::string::npos || !turn.of(one.name)) continue;
         const Verdict verdict = ask(component, *one.request);
         if (!verdict.ok()) {
             ++report.skipped;
@@ -30,22 +64,23 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
             continue;
         }
         if (options.on_case) options.on_case(one.name);
-        run_case(component, facts, one, report);
+        run_and_look(component, facts, one, report);
     }
 }
 
 // `make` gives a case of one draw.
 template <class Make>
 void run_drawn(const Make& make, const ComponentUnderTest& component, const Facts& facts,
-               const VerifyOptions& options, Report& report) {
+               const VerifyOptions& options, Turn& turn, Report& report) {
     for (std::int64_t number = 0; number < options.drawn && !enough(options, report); ++number) {
+        if (!turn.of("drawn/" + std::to_string(number))) continue;
         for (int attempt = 0; attempt < Draw::attempts; ++attempt) {
             const auto one = make(number, attempt);
             if (!ask(component, *one.request).ok()) continue;
             if (one.name.find(options.filter) == std::string::npos) break;
             if (options.on_case) options.on_case(one.name);
             const std::size_t before = report.faults.size();
-            run_case(component, facts, one, report);
+            run_and_look(component, facts, one, report);
             ++report.drawn;
             for (std::size_t i = before; i < report.faults.size(); ++i) report.faults[i].drawn = number;
             break;
@@ -76,7 +111,8 @@ public:
                 for (std::size_t i = 0; i < cases.size(); ++i) add_twin(cases[i], twins[i]);
             }
         }
-        run_cases(cases, component_, facts_, options_, report_);
+        Turn turn(options_, report_);
+        run_cases(cases, component_, facts_, options_, turn, report_);
         const auto drawn = [&](std::int64_t number, int attempt) {
             Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;
             auto one = drawn_case(kind, draw, facts_, drawing_);
@@ -86,7 +122,7 @@ public:
             }
             return one;
         };
-        run_drawn(drawn, component_, facts_, options_, report_);
+        run_drawn(drawn, component_, facts_, options_, turn, report_);
     }
 
 private:

@@ -92,6 +92,7 @@ const std::regex prints(
     "core/workbench/cli/.*|.*_main\\.cpp"
     "|core/kernel/base/(terminal\\.(h|cpp)|stdout_redirect\\.cpp)");
 const Names writes_raw = {"core/workbench/cli/arm_command.cpp",      // JSON into the pipe of who started it
+                          "core/workbench/cli/verify_server.cpp",    // likewise
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
 
@@ -132,7 +133,7 @@ std::string relative_to(const fs::path& root, const fs::path& path) {
 
 /// The part that a file belongs to, from its path relative to the root; empty if it belongs to none.
 std::string part_of(const std::string& path) {
-    static const std::regex plugin("(plugins|examples/plugin|tests/support/plugins)/.*");
+    static const std::regex plugin("(plugins|examples/plugin|tests/support/plugins|tests/hostile)/.*");
     static const std::regex module(
         "(?:core/include/switchyard|core/kernel|core/workbench|sdk/include/switchyard|core|sdk)/([^/]+)/.*");
     std::smatch match;

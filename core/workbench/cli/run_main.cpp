@@ -9,6 +9,7 @@
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/program.h"
 #include "core/workbench/cli/reading_bar.h"
+#include "core/workbench/cli/verify_case.h"
 
 int main(int argc, char** argv) {
     switchyard::base::guard_terminal();
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
     attach(commands, "data show", cli::setup_data_show);
     attach(commands, "precision", cli::setup_precision);
     commands.push_back(cli::arm_command());
+    commands.push_back(cli::verify_process_command());
     const cli::ReadingBar reading_bar;
     const int code = cli::run_program(
         commands, {argv + 1, argv + argc}, [](const std::vector<std::string>& arguments) -> int {

@@ -1,4 +1,5 @@
-// switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too.
+// switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too,
+// each in a process of its own.
 #include <algorithm>
 #include <cctype>
 #include <functional>
@@ -10,19 +11,18 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <switchyard/conformance/verify.h>
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
-#include "core/kernel/config/suggest.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/kernel/resolver/plan_json.h"
-#include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/commands.h"
-#include "core/workbench/cli/job.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/verify_client.h"
 #include "core/workbench/cli/verify_options.h"
+#include "core/workbench/cli/verify_plugins.h"
+#include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
 namespace {
@@ -30,54 +30,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct VerifyCommand {
-    std::string plugin;
-    std::string component;
-    std::string filter;
-    std::vector<std::string> dtypes;
-    std::vector<std::string> given;  // --option
-    std::string device = "cpu";
+    VerifyRequest request;
     std::optional<std::uint64_t> seed;  // of the drawn cases; none: a new one in each run
-    std::int64_t drawn = 50;
     std::int64_t shown = 10;
+    double timeout = 300.0;  // seconds
     JsonOption json;
 };
-
-template <class Enum>
-Enum value_of(const std::string& option, const std::string& text) {
-    if (const auto value = parse<Enum>(text)) return *value;
-    const std::vector<std::string> known(names<Enum>.begin(), names<Enum>.end());
-    const auto near = config::suggest(text, known);
-    throw Failure(option + " " + base::quoted(text) + ": expected one of " + joined(known) +
-                  (near.empty() ? "" : "; did you mean " + near + "?"));
-}
-
-conformance::VerifyOptions options_of(const VerifyCommand& command) {
-    conformance::VerifyOptions options;
-    options.drawn = command.drawn;
-    options.drawn_seed = command.seed ? *command.seed : std::random_device()();
-    options.device = value_of<Device>("--device", command.device);
-    options.filter = command.filter;
-    if (!command.dtypes.empty()) options.dtypes.clear();
-    for (const auto& text : command.dtypes) options.dtypes.push_back(value_of<DType>("--dtype", text));
-    return options;
-}
-
-// The plugins that are meant: one by name or path, or all that are there.
-std::vector<loader::PluginRecord> find_plugins(const std::string& wanted, const HostInfo& host) {
-    loader::DiscoveryOptions discovery;
-    const bool path = wanted.find('/') != std::string::npos;
-    if (path) discovery.path.entries = {{wanted, "the command line", true}};
-    auto records = loader::discover(discovery, host);
-    std::vector<std::string> known;
-    for (const auto& record : records) known.push_back(record.display_name());
-    if (!path && !wanted.empty())
-        std::erase_if(records, [&](const auto& record) { return record.display_name() != wanted; });
-    if (!records.empty()) return records;
-    const auto near = config::suggest(wanted, known);
-    throw Failure(
-        (wanted.empty() ? "no plugins were found" : "no plugin is called \"" + base::quoted(wanted) + "\"") +
-        (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" + searched_places(discovery.path));
-}
 
 // As a shell takes it.
 std::string quoted(const std::string& word) {
@@ -92,13 +50,13 @@ std::string quoted(const std::string& word) {
 }
 
 // The command that runs one drawn case of a component, and it alone.
-std::string repetition(const VerifyCommand& command, std::uint64_t seed, const std::string& plugin,
-                       const std::string& component, std::int64_t number) {
+std::string repetition(const VerifyRequest& request, const std::string& plugin, const std::string& component,
+                       std::int64_t number) {
     std::string text = "switchyard plugins verify " + quoted(plugin) + " --component " + quoted(component);
-    for (const auto& dtype : command.dtypes) text += " --dtype " + dtype;
-    for (const auto& option : command.given) text += " --option " + quoted(option);
-    if (command.device != "cpu") text += " --device " + command.device;
-    return text + " --seed " + std::to_string(seed) + " --drawn " + std::to_string(number + 1) +
+    for (const auto& dtype : request.dtypes) text += " --dtype " + dtype;
+    for (const auto& option : request.given) text += " --option " + quoted(option);
+    if (request.device != "cpu") text += " --device " + request.device;
+    return text + " --seed " + std::to_string(request.seed) + " --drawn " + std::to_string(number + 1) +
            " --filter /drawn/" + std::to_string(number) + "/";
 }
 
@@ -126,38 +84,43 @@ class Verification {
 public:
     explicit Verification(const VerifyCommand& command)
         : command_(command),
-          options_(options_of(command)),
-          host_(machine::this_host(machine::Look::with_devices)) {
-        if (options_.device == Device::cpu) return;
-        if (host_.first(options_.device) == nullptr) {
-            throw Failure("--device " + command.device +
+          request_(command.request),
+          host_(machine::this_host(machine::Look::with_devices)),
+          client_([this] { return static_cast<bool>(stop_); }, command.timeout * 1e3) {
+        request_.seed = command.seed ? *command.seed : std::random_device()();
+        const auto device = conformance_options(request_).device;
+        if (device == Device::cpu) return;
+        if (host_.first(device) == nullptr) {
+            throw Failure("--device " + request_.device +
                           ": this machine has none; `switchyard plugins doctor` lists what it has");
         }
         if (const auto error = machine::load_libtorch_cuda(); !error.empty())
-            throw Failure("--device " + command.device + ": " + error);
+            throw Failure("--device " + request_.device + ": " + error);
     }
 
     int run() {
-        auto records = find_plugins(command_.plugin, host_);
-        runtime::Registry registry(std::move(records));
-        given_.emplace(command_.given, components_meant(registry));
-        for (const auto& record : registry.records()) verify(registry, record);
-        if (components_.empty() && refused_.empty()) {
-            throw Failure("no component " + base::quoted(command_.component) + " in " +
-                          (command_.plugin.empty() ? "any plugin" : command_.plugin));
+        const auto records = find_plugins(request_.plugin, host_);
+        given_.emplace(request_.given, components_meant(records, request_.component));
+        stop_.note();
+        for (const auto& record : records) {
+            if (!stop_) verify(record);
         }
+        if (components_.empty() && refused_.empty() && !stop_) {
+            throw Failure("no component " + base::quoted(request_.component) + " in " +
+                          (request_.plugin.empty() ? "any plugin" : request_.plugin));
+        }
+        const int stopped = stop_ ? stop_.exit_code() : 0;
         const auto [status, text, code] = verdict();
         write_json(command_.json, {{"status", status},
-                                   {"seed", options_.drawn_seed},
+                                   {"seed", request_.seed},
                                    {"components", components_},
                                    {"refused", refused_}});
         if (prints()) {
-            if (options_.drawn > 0)
-                std::cout << "\nseed of the random cases: " << options_.drawn_seed
-                          << " (--seed repeats them)\n";
-            std::cout << '\n' << text << '\n';
+            if (request_.drawn > 0)
+                std::cout << "\nseed of the random cases: " << request_.seed << " (--seed repeats them)\n";
+            std::cout << '\n' << (stopped != 0 ? "stopped before its end: " : "") << text << '\n';
         }
-        return code;
+        return stopped != 0 ? stopped : code;
     }
 
 private:
@@ -177,28 +140,13 @@ private:
 
     bool prints() const { return !command_.json.on_stdout(); }
 
-    bool wanted(const ComponentManifest& component) const {
-        const std::string kind(name(component.kind));
-        return command_.component.empty() || command_.component == kind ||
-               command_.component == kind + "/" + component.id;
-    }
-
-    std::vector<const ComponentManifest*> components_meant(const runtime::Registry& registry) const {
-        std::vector<const ComponentManifest*> meant;
-        for (const auto& record : registry.records()) {
-            if (!record.manifest) continue;
-            for (const auto& component : record.manifest->components) {
-                if (wanted(component)) meant.push_back(&component);
-            }
-        }
-        return meant;
-    }
-
-    void verify(runtime::Registry& registry, const loader::PluginRecord& record) {
-        const auto loaded = registry.load(record);
+    void verify(const loader::PluginRecord& record) {
         if (const auto* failure = record.failure())
             return refuse(record.display_name(), loader::explain(record), *failure);
-        for (const auto& component : loaded) verify(record, component);
+        if (!record.manifest) return;
+        for (const auto& component : record.manifest->components) {
+            if (is_meant(component, request_.component) && !stop_) verify(record, component);
+        }
     }
 
     void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {
@@ -207,28 +155,31 @@ private:
         if (prints()) std::cout << paint(Color::red, text) << '\n';
     }
 
-    void verify(const loader::PluginRecord& record, const runtime::LoadedComponent& component) {
-        const auto kind = component.manifest->kind;
-        conformance::Report report;
-        report.component = component.plugin + "/" + component.manifest->id;
-        if (!wanted(*component.manifest)) return;
-        const auto options = given_->of(*component.manifest);
-        const auto known = record.component_failure(kind, component.manifest->id);
+    void verify(const loader::PluginRecord& record, const ComponentManifest& component) {
+        const auto kind = component.kind;
+        Verified verified;
+        auto& report = verified.report;
+        report.component = record.display_name() + "/" + component.id;
+        const auto known = record.component_failure(kind, component.id);
         if (!known.empty()) {
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            report = conformance::verify(
-                {component.plugin, component.entry, component.manifest, &host_, options, ""}, options_);
+            verified = client_.run({request_, report.component, std::string(name(kind)), 0});
         }
+        if (!verified.refused.empty() && report.faults.empty()) {
+            refused_.push_back({{"plugin", record.display_name()}, {"reason", verified.refused}});
+            if (prints()) std::cout << paint(Color::red, verified.refused) << '\n';
+            return;
+        }
+        if (verified.stopped) return;
         faults_ = faults_ || !report.faults.empty();
         const auto repeat = [&](std::int64_t number) {
-            const std::string plugin = command_.plugin.empty() ? component.plugin : command_.plugin;
-            return repetition(command_, options_.drawn_seed, plugin,
-                              std::string(name(kind)) + "/" + component.manifest->id, number);
+            const std::string plugin = request_.plugin.empty() ? record.display_name() : request_.plugin;
+            return repetition(request_, plugin, std::string(name(kind)) + "/" + component.id, number);
         };
-        components_.push_back(json_of(report, kind, options, repeat));
-        if (prints()) print(report, kind, given_->given_to(*component.manifest), repeat);
+        components_.push_back(json_of(report, kind, given_->of(component), repeat));
+        if (prints()) print(report, kind, given_->given_to(component), repeat);
     }
 
     std::string why_nothing_ran(const conformance::Report& report) const {
@@ -240,7 +191,7 @@ private:
                    " is served: nothing is known" +
                    (most == report.skip_reasons.end() ? "" : " (most often " + most->first + ")");
         }
-        if (!command_.filter.empty()) return "no case has \"" + command_.filter + "\" in its name";
+        if (!request_.filter.empty()) return "no case has \"" + request_.filter + "\" in its name";
         return "no cases for this kind: nothing is known";
     }
 
@@ -274,8 +225,10 @@ private:
     }
 
     const VerifyCommand& command_;
-    conformance::VerifyOptions options_;
+    VerifyRequest request_;
+    train::StopSignal stop_;
     HostInfo host_;
+    VerifyClient client_;
     std::optional<GivenOptions> given_;
     Json components_ = Json::array();
     Json refused_ = Json::array();
@@ -287,28 +240,30 @@ private:
 Action setup_plugins_verify(CLI::App& command) {
     const auto options = std::make_shared<VerifyCommand>();
     command
-        .add_option("PLUGIN", options->plugin,
+        .add_option("PLUGIN", options->request.plugin,
                     "a plugin's name, or the path of a library; default: all plugins found")
         ->type_name("");
     command
-        .add_option("--component", options->component,
+        .add_option("--component", options->request.component,
                     "only a kind, or one component of it: attention, precision/bf16")
         ->type_name("KIND[/ID]");
-    command.add_option("--filter", options->filter, "only cases whose name contains this")->type_name("TEXT");
-    command.add_option("--dtype", options->dtypes, "only this dtype; may be repeated")
+    command.add_option("--filter", options->request.filter, "only cases whose name contains this")
+        ->type_name("TEXT");
+    command.add_option("--dtype", options->request.dtypes, "only this dtype; may be repeated")
         ->type_name("DTYPE")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
     command
-        .add_option("--option", options->given,
+        .add_option("--option", options->request.given,
                     "an option of the components, as in --option chunked.chunk_size=64; may be repeated")
         ->type_name("[ID.]NAME=VALUE")
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
-    command.add_option("--device", options->device, "device to run on: cpu or cuda")->type_name("DEVICE");
-    add_number(command, "--drawn", options->drawn,
+    command.add_option("--device", options->request.device, "device to run on: cpu or cuda")
+        ->type_name("DEVICE");
+    add_number(command, "--drawn", options->request.drawn,
                "random cases to draw, besides the listed ones, from what a component serves (50)", "N",
                whole_number(0, 1000000));
     command
@@ -317,6 +272,9 @@ Action setup_plugins_verify(CLI::App& command) {
             "repeat the random cases of the run that printed this seed; default: new cases in each run")
         ->check(whole_number(0))
         ->type_name("N");
+    add_number(command, "--timeout", options->timeout, "longest time for one case; a longer one hangs",
+               "SECONDS", number(1e-3, 1e6))
+        ->capture_default_str();
     command.add_option("--show", options->shown, "most faults of a component that are shown (10)")
         ->check(whole_number(0, 1000000))
         ->type_name("N");

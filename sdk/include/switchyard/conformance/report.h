@@ -21,6 +21,9 @@ namespace switchyard::conformance {
 //   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position
 //     ranks_overlap     data loaders
 //   wrong_policy wrong_state wrong_operand        precision policies
+//   changed_state                                 what all code of a process shares (process_state.h)
+//   ended_process hung changed_exit               where each case runs in a process that may end
+//     (`switchyard plugins verify`)
 //   accepted_then_threw                           `supports` said yes, the call threw
 //   accepted_invalid                              what the contract refuses with std::invalid_argument was
 //     taken

@@ -58,6 +58,11 @@ struct VerifyOptions {
     std::int64_t max_faults = 0;      // stop there; 0: never
     bool nan_in_key_padding = false;  // NaN also past key_lengths, where the contract promises finite values
     std::function<void(const std::string&)> on_case;  // told each case's name before it runs
+
+    // A run may end in the midst of a case, with the process: what is told before each one, its number and
+    // name and what was found so far, is enough to go on behind it. Drawn cases are called "drawn/N" here.
+    std::function<void(std::int64_t number, const std::string& name, const Report& so_far)> before_case;
+    std::int64_t first = 0;  // cases before this number are passed over, and not in the report
 };
 
 // Throws std::invalid_argument when entry or manifest are missing, or are of different components; whatever

@@ -1,0 +1,59 @@
+// What `switchyard plugins verify` runs, and how the process that runs it and the one that asks for it talk.
+//
+// Components run in a process of their own, one after the other: one that crashes, hangs, ends the process or
+// breaks what others share in it is a fault of the case that it ran, and the next case begins in a new
+// process. Line by line, as JSON: the asker sends {"type": "verify", ...}, the answer to it and to each
+// {"type": "go"} is {"type": "case", "number", "name", "report"} before each case and {"type": "done",
+// "report"} at the end. Reports hold what was found since the one before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <switchyard/conformance/report.h>
+#include "core/workbench/cli/command.h"
+
+namespace switchyard::cli {
+
+// The exit code of a process that has run all its cases and was told to end: a plugin that ends it in a way
+// of its own has another one.
+inline constexpr int all_cases_ran = 73;
+
+struct VerifyRequest {
+    std::string plugin;     // a name or a path; empty: all plugins
+    std::string component;  // of --component
+    std::string filter;
+    std::vector<std::string> dtypes;
+    std::vector<std::string> given;  // --option
+    std::string device = "cpu";
+    std::uint64_t seed = 1;  // of the drawn cases
+    std::int64_t drawn = 50;
+};
+
+// One component of these, from that case on.
+struct VerifyPart {
+    VerifyRequest request;
+    std::string component;  // "flash/flash"
+    std::string kind;
+    std::int64_t first = 0;
+};
+
+nlohmann::ordered_json to_json(const VerifyPart& part);
+VerifyPart read_verify_part(const nlohmann::ordered_json& message);
+
+// Faults since `after`, all else whole.
+nlohmann::ordered_json report_message(const conformance::Report& report, std::size_t after);
+// Adds what a message says; `counted`: of this process so far, which the message's counts replace.
+void take_report(const nlohmann::ordered_json& message, conformance::Report& counted);
+
+// The sum of two runs of a component, over other cases each.
+void add_report(conformance::Report& to, const conformance::Report& more);
+
+// switchyard-run verify: runs the cases of one component. Not for people.
+Command verify_process_command();
+
+}  // namespace switchyard::cli

@@ -1,0 +1,146 @@
+// Activations that give the right numbers, and do something to their process beside. Each does it only where
+// there are more values than a probe tries.
+#pragma once
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/relu.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+
+#include <switchyard/interfaces/activation.h>
+#include <switchyard/interfaces/verdict.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+// `Deed::run()` is what it does.
+template <class Deed>
+class Hostile final : public switchyard::Activation {
+public:
+    using Activation::Activation;
+    static switchyard::Verdict supports(const switchyard::ActivationRequest& request,
+                                        const switchyard::HostInfo&, const switchyard::Options&) {
+        switchyard::Verdict verdict;
+        if (request.activation != switchyard::ActivationKind::relu || request.input_bias ||
+            request.device != switchyard::Device::cpu)
+            verdict.reject(switchyard::Code::Algorithm, "activation", "relu", name(request.activation));
+        return verdict;
+    }
+    at::Tensor forward(const switchyard::ActivationInputs& inputs, const switchyard::ActivationParams&,
+                       switchyard::Saved*) override {
+        executed();
+        if (inputs.x.numel() > 100) Deed::run();
+        return at::relu(inputs.x);
+    }
+};
+
+struct Exit {
+    static void run() { std::exit(0); }
+};
+struct ExitAtTheEnd {
+    static void run() {
+        static const bool once = std::atexit([] { ::_exit(0); }) == 0;
+        (void)once;
+    }
+};
+struct Crash {
+    [[gnu::no_sanitize("undefined")]] static void run() {
+        volatile int* volatile nowhere = nullptr;
+        *nowhere = 1;
+    }
+};
+struct Abort {
+    static void run() { std::abort(); }
+};
+struct Hang {
+    static void run() {
+        while (true) ::pause();
+    }
+};
+struct Kill {
+    static void run() { ::kill(::getpid(), SIGKILL); }
+};
+struct Print {
+    static void run() { std::printf("hello from a kernel\n"), std::fflush(stdout); }
+};
+struct Reseed {
+    static void run() {
+        at::Generator generator = at::detail::getDefaultCPUGenerator();
+        generator.set_current_seed(5);
+    }
+};
+struct IgnoreInterrupt {
+    static void run() { std::signal(SIGINT, SIG_IGN); }
+};
+struct DefaultDtype {
+    static void run() { c10::set_default_dtype(caffe2::TypeMeta::Make<double>()); }
+};
+struct GradMode {
+    static void run() { c10::GradMode::set_enabled(false); }
+};
+struct FlushDenormals {
+    static void run() {
+#if defined(__x86_64__)
+        _mm_setcsr(_mm_getcsr() | 0x8040U);
+#endif
+    }
+};
+struct Threads {
+    static void run() { at::set_num_threads(3); }
+};
+struct Deterministic {
+    static void run() { at::globalContext().setDeterministicAlgorithms(true, false); }
+};
+struct Folder {
+    static void run() { (void)!::chdir("/"); }
+};
+struct Environment {
+    static void run() { ::setenv("HOSTILE_VARIABLE", "1", 1); }
+};
+struct FileMask {
+    static void run() { ::umask(0); }
+};
+struct Fork {
+    static void run() {
+        if (::fork() == 0) {
+            while (true) ::pause();
+        }
+    }
+};
+struct CloseInput {
+    static void run() { ::close(STDIN_FILENO); }
+};
+
+using HostileExit = Hostile<Exit>;
+using HostileExitAtTheEnd = Hostile<ExitAtTheEnd>;
+using HostileCrash = Hostile<Crash>;
+using HostileAbort = Hostile<Abort>;
+using HostileHang = Hostile<Hang>;
+using HostileKill = Hostile<Kill>;
+using HostilePrint = Hostile<Print>;
+using HostileReseed = Hostile<Reseed>;
+using HostileIgnoreInterrupt = Hostile<IgnoreInterrupt>;
+using HostileDefaultDtype = Hostile<DefaultDtype>;
+using HostileGradMode = Hostile<GradMode>;
+using HostileFlushDenormals = Hostile<FlushDenormals>;
+using HostileThreads = Hostile<Threads>;
+using HostileDeterministic = Hostile<Deterministic>;
+using HostileFolder = Hostile<Folder>;
+using HostileEnvironment = Hostile<Environment>;
+using HostileFileMask = Hostile<FileMask>;
+using HostileFork = Hostile<Fork>;
+using HostileCloseInput = Hostile<CloseInput>;

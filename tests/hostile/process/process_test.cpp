@@ -1,0 +1,96 @@
+// What components do to the process that they run in is told by name, as a fault of the case in which they
+// did it, and the cases behind it run. To add one: tests/hostile/README.md.
+#include "run_switchyard.h"
+
+#include "json_schema.h"
+
+#include <algorithm>
+
+#include <switchyard_test.h>
+
+using namespace switchyard::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Of a few cases, some of which have few values.
+Json verified(const std::string& component, int code = 5, const std::string& seconds = "120") {
+    const auto library = (build_dir() / "tests/hostile/libhostile_process.so").string();
+    const auto json =
+        run_json({"plugins", "verify", library, "--component", "activation/" + component, "--dtype",
+                  "float32", "--filter", "relu/padded/width", "--drawn", "0", "--timeout", seconds},
+                 code);
+    INFO(component);
+    CHECK(schema_faults("plugins_verify.json", json) == no_faults);
+    REQUIRE(json.at("components").size() == 1);
+    return json.at("components").at(0);
+}
+
+struct Wrong {
+    const char *component, *code, *told;
+};
+
+}  // namespace
+
+TEST_CASE("what a component changes for the whole process is told, once for each case") {
+    for (const auto& [component, code, told] : std::initializer_list<Wrong> {
+             {"prints", "changed_state", "20 bytes were printed to the standard output"},
+                 {"reseeds", "changed_state", "generator of the CPU draws other numbers"},
+                 {"ignores_interrupt", "changed_state", "what follows from SIGINT was"},
+                 {"default_dtype", "changed_state", "the default dtype was float and is double"},
+                 {"grad_mode", "changed_state", "the grad mode was on and is off"},
+                 {"threads", "changed_state", "the number of threads was 1 and is 3"},
+                 {"deterministic", "changed_state", "deterministic algorithms was off and is on"},
+                 {"folder", "changed_state", "the working directory was"},
+                 {"environment", "changed_state", "the environment has another HOSTILE_VARIABLE"},
+                 {"file_mask", "changed_state", "the mask of new files was"},
+                 {"forks", "changed_state", "the processes that were started was none"},
+                 {"closes_input", "changed_state", "standard input was"},
+#if defined(__x86_64__)
+                 {"flushes_denormals", "changed_state", "denormal numbers (MXCSR) was"},
+#endif
+         }) {
+        const auto report = verified(component);
+        INFO(report.dump(1));
+        const auto& faults = report.at("faults");
+        REQUIRE_FALSE(faults.empty());
+        CHECK(faults.at(0).at("code") == code);
+        CHECK_THAT(faults.at(0).at("detail").get<std::string>(), contains(told));
+        CHECK(report.at("cases") > report.at("failed"));
+    }
+}
+
+TEST_CASE("a component that ends its process is told with the case, and the cases behind it run") {
+    for (const auto& [component, code, told] : std::initializer_list<Wrong>{
+             {"exits", "ended_process", "ended with exit code 0"},
+             {"crashes", "ended_process", "killed by signal 11"},
+             {"aborts", "ended_process", "killed by signal 6"},
+             {"kills", "ended_process", "killed by signal 9"},
+         }) {
+        const auto report = verified(component);
+        INFO(report.dump(1));
+        const auto& faults = report.at("faults");
+        REQUIRE(faults.size() > 1);
+        CHECK(faults.at(0).at("code") == code);
+        CHECK_THAT(faults.at(0).at("detail").get<std::string>(), contains(told));
+        CHECK_THAT(faults.at(0).at("case").get<std::string>(), contains("activation/relu/padded/width"));
+        CHECK(faults.at(0).at("case") != faults.at(1).at("case"));
+        CHECK(report.at("cases") > report.at("failed"));
+    }
+}
+
+TEST_CASE("a component that has the process end in a way of its own is told at the end") {
+    const auto report = verified("exits_at_the_end");
+    const auto& fault = report.at("faults").at(0);
+    CHECK(fault.at("code") == "changed_exit");
+    CHECK_THAT(fault.at("detail").get<std::string>(),
+               contains("ended with exit code 0 when all cases had run"));
+}
+
+TEST_CASE("a component that never returns hangs, and that is told") {
+    const auto report = verified("hangs", 5, "8");
+    const auto& fault = report.at("faults").at(0);
+    CHECK(fault.at("code") == "hung");
+    CHECK_THAT(fault.at("detail").get<std::string>(), contains("did not end within 8.00 s (--timeout)"));
+}

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 
 #include "core/kernel/runtime/thread_calls.h"
 
@@ -90,6 +91,20 @@ void tell(const Signal& signal) noexcept {
     line.write_out();
 }
 
+// exit() runs this when destructors of the thread that called it have run: its calls still stand in the list.
+void refuse_exit_within_a_call() noexcept {
+    for (const ThreadCalls* calls = all_thread_calls(); calls != nullptr; calls = calls->next) {
+        const CallScope* const call = calls->innermost.load(std::memory_order_acquire);
+        if (call == nullptr) continue;
+        Line line;
+        line.add("switchyard: ended by exit() in ");
+        line.add(call->site());
+        line.add(": the program is not for a plugin to end");
+        line.write_out();
+        ::_exit(1);
+    }
+}
+
 void handle(int number, siginfo_t* info, void*) noexcept {
     for (std::size_t i = 0; i < signals.size(); ++i) {
         if (signals[i].number != number) continue;
@@ -136,6 +151,7 @@ void install_crash_handler() {
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i].number, &action, &previous[i]);
+    std::atexit(refuse_exit_within_a_call);
 }
 
 }  // namespace switchyard::runtime

@@ -22,7 +22,7 @@ namespace {
 const CallSite site{"acme", "quick", "attention.forward"};
 
 struct Death {
-    int signal = 0;
+    int signal = 0, code = 0;
     std::string text;
 };
 
@@ -48,6 +48,7 @@ Death run_in_child(const std::function<void()>& crash) {
     int status = 0;
     waitpid(child, &status, 0);
     death.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    death.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     return death;
 }
 
@@ -71,6 +72,18 @@ TEST_CASE("a crash in a plugin's call names plugin, component and call, and ends
     CHECK(death.text ==
           "switchyard: crashed with SIGSEGV (invalid memory access) in plugin 'acme', component 'quick', "
           "attention.forward\n");
+}
+
+TEST_CASE("a plugin that ends the program is named, and the exit code is not its own") {
+    const Death death = run_in_child([] { guarded(site, [] { std::exit(0); }); });
+    CHECK(death.code == 1);
+    CHECK_THAT(death.text,
+               switchyard::test::contains("switchyard: ended by exit() in plugin 'acme', component 'quick', "
+                                          "attention.forward: the program is not for a plugin to end\n"));
+    const Death on_a_thread =
+        run_in_child([] { std::thread([] { guarded(site, [] { std::exit(0); }); }).join(); });
+    CHECK(on_a_thread.code == 1);
+    CHECK_THAT(on_a_thread.text, switchyard::test::contains("ended by exit() in plugin 'acme'"));
 }
 
 TEST_CASE("calls within calls are told from the inside out") {

@@ -87,6 +87,7 @@ void add_outcome(ListedRun& run, const RunRecord& record, bool runs) {
     const bool current = summary && !runs && reached <= summary->steps.value_or(reached);
     run.state = current && !summary->status.empty() ? summary->status : "interrupted";
     run.steps = current ? summary->steps : std::optional(reached);
+    run.ranks = current ? summary->ranks : std::nullopt;
     run.train_loss = current ? summary->train_loss : last_of(metrics.curve("loss"));
     run.samples_per_second = current ? summary->samples_per_second : std::nullopt;
     if (!run.samples_per_second) run.samples_per_second = last_of(metrics.curve("samples_per_second"));

@@ -76,6 +76,8 @@ void print(const RunList& list, const std::string& sorted_by) {
                                                   {"train loss"}};
     for (const auto& metric : metrics) columns.push_back({base::printable("eval." + metric), Align::left});
     columns.push_back({"samples/s"});
+    const bool ranks = report::has_several_ranks(list);
+    if (ranks) columns.push_back({"ranks"});
     for (std::size_t i = 0; i < keys; ++i)
         columns.push_back({base::printable(list.differing[i]), Align::left});
     bench::TextTable table(std::move(columns));
@@ -85,6 +87,7 @@ void print(const RunList& list, const std::string& sorted_by) {
                                      number_cell(run.train_loss, 4)};
         for (const auto& metric : metrics) row.push_back(or_dash(report::score_text(run, metric)));
         row.push_back(number_cell(run.samples_per_second, 3));
+        if (ranks) row.push_back(number_cell(run.ranks, 1));
         for (std::size_t i = 0; i < keys; ++i)
             row.push_back(
                 or_dash(report::shortened(report::value_text(run, list.differing[i]), longest_value)));
@@ -108,13 +111,13 @@ std::string utc_text(std::int64_t seconds) {
 
 Json number_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-// Steps are whole numbers, whatever a file says.
-Json step_json(const std::optional<double>& step) {
+// Steps and ranks are whole numbers, whatever a file says.
+Json whole_json(const std::optional<double>& number, double least = 0.0) {
     constexpr double most = 9e15;
-    return step && *step >= 0.0 && *step <= most ? Json(std::llround(*step)) : Json(nullptr);
+    return number && *number >= least && *number <= most ? Json(std::llround(*number)) : Json(nullptr);
 }
 
-Json point_json(const report::Point& point) { return {{"step", step_json(point.x)}, {"value", point.y}}; }
+Json point_json(const report::Point& point) { return {{"step", whole_json(point.x)}, {"value", point.y}}; }
 
 Json run_json(const RunList& list, const ListedRun& run) {
     Json scores = Json::object(), config = Json::object();
@@ -128,7 +131,8 @@ Json run_json(const RunList& list, const ListedRun& run) {
             {"folder", run.folder},
             {"state", run.state},
             {"written", utc_text(run.written)},
-            {"steps", step_json(run.steps)},
+            {"ranks", whole_json(run.ranks, 1.0)},
+            {"steps", whole_json(run.steps)},
             {"train_loss", number_json(run.train_loss)},
             {"samples_per_second", number_json(run.samples_per_second)},
             {"keep_best", run.kept_metric.empty() ? Json(nullptr) : Json("eval." + run.kept_metric)},

@@ -110,6 +110,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
         {"status", status_of(result.outcome)},
         {"steps", result.progression.step},
         {"process_steps", result.steps.size()},
+        {"ranks", session.ranks()},
         {"wall_seconds", wall_seconds},
         {"train_seconds", milliseconds / 1000.0},
         {"samples_per_second", static_cast<double>(samples) / seconds},

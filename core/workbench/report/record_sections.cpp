@@ -162,6 +162,7 @@ std::string host_section(const RunRecord& run, const StackTimes* stacks) {
     facts.insert(facts.end(), run.host.begin(), run.host.end());
     if (run.host.empty()) add("CPU", origin.cpu), add("LibTorch", origin.libtorch);
     add("Threads", origin.threads);
+    if (run.summary && run.summary->ranks) add("Ranks", page_number(*run.summary->ranks, 1));
     if (!origin.command.empty()) commands.emplace_back("Training", origin.command);
     commands.emplace_back("Run folder", run.folder);
     if (stacks != nullptr) {

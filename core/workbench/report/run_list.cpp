@@ -42,6 +42,10 @@ std::string score_text(const ListedRun& run, const std::string& metric) {
                : text + ", best " + page_number(best.y, 4) + " at step " + page_number(best.x, 1);
 }
 
+bool has_several_ranks(const RunList& list) {
+    return std::ranges::any_of(list.runs, [](const ListedRun& run) { return run.ranks.value_or(1.0) > 1.0; });
+}
+
 std::string value_text(const ListedRun& run, const std::string& key) {
     const auto found = run.config.find(key);
     return found == run.config.end() ? "" : found->second;

@@ -23,6 +23,7 @@ struct ListedRun {
     std::string state;         // finished, stopped, failed, running, interrupted or broken
     std::int64_t written = 0;  // when it last wrote something, seconds since 1970
     std::optional<double> steps, train_loss, samples_per_second;
+    std::optional<double> ranks;                // processes that shared the training
     std::map<std::string, ListedScore> scores;  // by the name of the metric: "accuracy", "f1/good"
     std::string kept_metric;                    // that train.keep_best names; "": none
     std::map<std::string, std::string> config;  // values as TOML, by key; empty: not known
@@ -46,6 +47,9 @@ std::vector<std::string> metrics_in_rows(const RunList& list, const std::string&
 
 // "0.839", or "0.839, best 0.842 at step 200"; "" where the run does not have it.
 std::string score_text(const ListedRun& run, const std::string& metric);
+
+// Whether any of them was trained by several ranks: then their number stands beside each.
+bool has_several_ranks(const RunList& list);
 
 // The value of a key in this run; "" where it has none.
 std::string value_text(const ListedRun& run, const std::string& key);

@@ -140,6 +140,7 @@ Summary read_summary(const Json& json) {
     summary.status = text_of(json, "status");
     summary.error = text_of(json, "error");
     summary.steps = number_of(json, "steps");
+    summary.ranks = number_of(json, "ranks");
     summary.process_steps = number_of(json, "process_steps");
     summary.skipped_steps = number_of(json, "skipped_steps");
     summary.wall_seconds = number_of(json, "wall_seconds");

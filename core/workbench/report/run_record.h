@@ -50,6 +50,7 @@ struct WorstSample {
 struct Summary {
     std::string status, error;
     std::optional<double> steps, process_steps, skipped_steps;
+    std::optional<double> ranks;                        // processes that shared the training
     std::optional<double> wall_seconds, train_seconds;  // of the process that ended the run
     std::optional<double> samples_per_second, tokens_per_second;
     std::optional<double> mfu;         // share of matmul_peak

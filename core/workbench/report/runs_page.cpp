@@ -73,12 +73,15 @@ std::string runs_section(const RunList& list, const std::string& sorted_by) {
         {"Run"}, {"State"}, {"Last written"}, {"Steps", true}, {"Training loss", true}};
     for (const auto& metric : metrics) columns.push_back({"eval." + shortened(metric, longest_value)});
     columns.push_back({"Samples/s", true});
+    const bool ranks = has_several_ranks(list);
+    if (ranks) columns.push_back({"Ranks", true});
     for (const auto& key : keys) columns.push_back({shortened(key, longest_value)});
     const auto cells = [&](const ListedRun& run) {
         std::vector<std::string> row{name_cell(run), state_cell(run), clock_text(run.written),
                                      number_cell(run.steps, 1), number_cell(run.train_loss, 4)};
         for (const auto& metric : metrics) row.push_back(score_text(run, metric));
         row.push_back(number_cell(run.samples_per_second, 3));
+        if (ranks) row.push_back(number_cell(run.ranks, 1));
         for (const auto& key : keys) row.push_back(value_cell(value_text(run, key)));
         return row;
     };

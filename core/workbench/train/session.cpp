@@ -170,7 +170,7 @@ void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_))
 void Session::use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data) {
     tokenizer_ = std::move(tokenizer);
     data_ = std::move(data);
-    plan_text_ += describe_order(config_, data_.train->size(), group_ == nullptr ? 1 : group_->world_size());
+    plan_text_ += describe_order(config_, data_.train->size(), ranks());
 }
 
 void Session::load_eval_files(const EvalFiles& files, const data::LabelScale& scale) {

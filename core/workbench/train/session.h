@@ -56,6 +56,8 @@ public:
 
     // Each step's batches will be shared with these ranks, which outlive it: before data are loaded.
     void share_with(distributed::Group& group) { group_ = &group; }
+    // Processes that share the training.
+    std::int64_t ranks() const { return group_ == nullptr ? 1 : group_->world_size(); }
 
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.

@@ -140,6 +140,7 @@ TEST_CASE("runs are listed with what is told of them, and only with the keys tha
         Json{{"name", "a"},
              {"folder", runs.file("a")},
              {"state", "finished"},
+             {"ranks", nullptr},
              {"steps", 4},
              {"train_loss", 0.25},
              {"samples_per_second", 40.5},
@@ -163,6 +164,24 @@ TEST_CASE("runs are listed with what is told of them, and only with the keys tha
         CHECK_THAT(text.out, contains(part));
     for (const char* part : {"model.layers", "train.keep_best", "compare.html", "empty"})
         CHECK_THAT(text.out, !contains(part));
+}
+
+TEST_CASE("where several ranks trained a run, their number stands beside each") {
+    const auto by_ranks = [](const char* ranks) {
+        return R"({"status": "finished", "steps": 3, "ranks": )" + std::string(ranks) + "}";
+    };
+    Folders runs;
+    runs.add("one", config_text(""), training(3, 0.5), by_ranks("1"));
+    CHECK(run_named(runs.listed(), "one")["ranks"] == 1);
+    CHECK_THAT(run({"runs", runs.path()}).out, !contains("ranks"));
+    runs.add("four", config_text(""), training(3, 0.5), by_ranks("4"));
+    runs.add("odd", config_text(""), training(3, 0.5), by_ranks("-7"));
+    const auto list = runs.listed({"--html", runs.file("page.html")});
+    CHECK(run_named(list, "four")["ranks"] == 4);
+    CHECK(run_named(list, "odd")["ranks"] == nullptr);
+    CHECK_THAT(run({"runs", runs.path()}).out, contains("ranks"));
+    std::ifstream page(runs.file("page.html"));
+    CHECK_THAT(std::string((std::istreambuf_iterator<char>(page)), {}), contains("Ranks"));
 }
 
 TEST_CASE("one run alone is listed, too, and nothing differs") {

@@ -124,6 +124,7 @@ TEST_CASE("two processes that are launched train as one does, and one of them wr
     CHECK_THAT(both.err, !contains("[rank 1]"));
     const auto summary = json_of(fs::path(job.run_folder("both")) / "summary.json");
     CHECK(summary["status"] == "finished");
+    CHECK(summary["ranks"] == 2);
     CHECK(summary["eval"]["accuracy"] ==
           json_of(fs::path(job.run_folder("alone")) / "summary.json")["eval"]["accuracy"]);
 }

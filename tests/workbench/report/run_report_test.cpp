@@ -20,7 +20,7 @@ namespace {
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
 const char* const summary =
-    R"({"status": "finished", "steps": 4, "process_steps": 3, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4, "mfu": 0.3517, "matmul_peak": {"flops_per_second": 123456789012.0, "dtype": "float32", "of": "mm of 1024 x 1024"},
+    R"({"status": "finished", "steps": 4, "process_steps": 3, "ranks": 2, "wall_seconds": 83.4, "train_seconds": 71.8, "samples_per_second": 65.44, "tokens_per_second": 1825.4, "mfu": 0.3517, "matmul_peak": {"flops_per_second": 123456789012.0, "dtype": "float32", "of": "mm of 1024 x 1024"},
   "step_ms": {"median": 476.6, "low": 307.3, "high": 683.2}, "peak_memory_bytes": 703084444,
   "memory": {"parameters": 100000000, "gradients": 100000000, "optimizer": 200000000, "masters": 50000000, "other": 253084444},
   "train_loss": 0.6758, "eval": {"loss": 0.6859, "accuracy": 0.8134, "labels": 1235}, "skipped_steps": 0,

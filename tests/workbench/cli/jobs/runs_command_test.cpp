@@ -25,7 +25,8 @@ TEST_CASE("trained runs are listed as they recorded themselves") {
                    best = json_of(folder / "checkpoints/best.json");
         CHECK(one["state"] == "finished");
         CHECK(one["problems"].empty());
-        for (const char* key : {"steps", "train_loss", "samples_per_second"}) CHECK(one[key] == summary[key]);
+        for (const char* key : {"ranks", "steps", "train_loss", "samples_per_second"})
+            CHECK(one[key] == summary[key]);
         CHECK(one["scores"]["loss"]["last"]["value"] == summary["eval"]["loss"]);
         CHECK(one["scores"]["accuracy"]["last"]["value"] == summary["eval"]["accuracy"]);
         CHECK(one["scores"]["loss"]["best"]["step"] == best["step"]);

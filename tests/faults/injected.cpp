@@ -103,11 +103,6 @@ std::vector<Call> Injected::calls() const {
     return calls;
 }
 
-long from_environment(const char* name, long otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::stol(text);
-}
-
 Words SavedRun::with_sets(const Words& more) const { return job_.train("run", saving, more); }
 Words SavedRun::begin() const { return with_sets({}); }
 

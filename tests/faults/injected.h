@@ -41,9 +41,6 @@ private:
     std::string program_;
 };
 
-// A number that a variable of the environment sets, as .ci/nightly does.
-long from_environment(const char* name, long otherwise);
-
 // What may differ in the folder of a run that came to its end.
 struct Allowed {
     bool lacking_lines = false;     // metrics.jsonl was not synced before a loss of power

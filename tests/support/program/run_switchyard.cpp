@@ -127,6 +127,11 @@ std::string cache_without_measurements() {
     return folder.string();
 }
 
+long from_environment(const char* name, long otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::stol(text);
+}
+
 std::string write_temporary(const std::string& file, const std::string& text) {
     const auto path = temporary_dir("cli") / file;
     std::ofstream(path) << text;

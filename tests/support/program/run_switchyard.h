@@ -65,6 +65,9 @@ nlohmann::json run_json(std::vector<std::string> arguments, int code = 0, const 
 // process for each.
 std::string cache_without_measurements();
 
+// A number that a variable of the environment sets, as .ci/nightly does.
+long from_environment(const char* name, long otherwise);
+
 // A file in a folder of the test, with that text.
 std::string write_temporary(const std::string& file, const std::string& text);
 

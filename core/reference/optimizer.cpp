@@ -56,6 +56,33 @@ void check_gradient(const Parameter& parameter) {
     }
 }
 
+// Unscaled and wide, in the order of the parameters; undefined where there is none.
+std::vector<at::Tensor> unscaled(const std::vector<ParameterGroup>& groups, const StepParams& params) {
+    const double scale =
+        params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
+    std::vector<at::Tensor> gradients;
+    for (const ParameterGroup& group : groups) {
+        for (const Parameter& parameter : group.parameters) {
+            check_gradient(parameter);
+            at::Tensor g;
+            if (parameter.gradient.defined()) {
+                const at::Tensor& w = parameter.master.defined() ? parameter.master : parameter.value;
+                g = parameter.gradient.to(wide_type(w.scalar_type())) / scale;
+            }
+            gradients.push_back(g);
+        }
+    }
+    return gradients;
+}
+
+StepResult result_of(double norm, bool finite, const std::vector<at::Tensor>& gradients) {
+    at::Device device(at::kCPU);
+    for (const at::Tensor& g : gradients)
+        if (g.defined()) device = g.device();
+    const at::TensorOptions scalar = at::TensorOptions().dtype(at::kFloat).device(device);
+    return {at::scalar_tensor(norm, scalar), at::scalar_tensor(finite ? 0.0 : 1.0, scalar)};
+}
+
 // One parameter's step: w and g in the wide dtype, w updated in place.
 struct Update {
     const HyperParameters& hyper;
@@ -179,35 +206,30 @@ void OptimizerSteps::bind(const std::vector<ParameterGroup>& groups) {
 
 StepResult OptimizerSteps::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
     const at::NoGradGuard no_grad;
-    const double scale =
-        params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
-    const double lr_factor = params.lr_factor_tensor.defined() ? params.lr_factor_tensor.item<double>() : 1.0;
-
-    std::vector<at::Tensor>
-        gradients;  // unscaled and wide, in the order of the parameters; undefined where there is none
+    const auto gradients = unscaled(groups, params);
     std::vector<at::Tensor> norms;
     bool finite = true;
-    for (const ParameterGroup& group : groups) {
-        for (const Parameter& parameter : group.parameters) {
-            check_gradient(parameter);
-            at::Tensor g;
-            if (parameter.gradient.defined()) {
-                const at::Tensor& w = parameter.master.defined() ? parameter.master : parameter.value;
-                g = parameter.gradient.to(wide_type(w.scalar_type())) / scale;
-                finite = finite && g.isfinite().all().item<bool>();
-                norms.push_back(g.norm());
-            }
-            gradients.push_back(g);
-        }
+    for (const at::Tensor& g : gradients) {
+        if (!g.defined()) continue;
+        finite = finite && g.isfinite().all().item<bool>();
+        norms.push_back(g.norm());
     }
-    const at::TensorOptions scalar =
-        at::TensorOptions()
-            .dtype(at::kFloat)
-            .device(norms.empty() ? at::Device(at::kCPU) : norms.front().device());
     const double norm = norms.empty() ? 0.0 : at::stack(norms).norm().item<double>();
-    const StepResult result{at::scalar_tensor(norm, scalar), at::scalar_tensor(finite ? 0.0 : 1.0, scalar)};
-    if (!finite) return result;
+    if (finite) apply(groups, params, norm, gradients);
+    return result_of(norm, finite, gradients);
+}
 
+StepResult OptimizerSteps::step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                      double grad_norm) {
+    const at::NoGradGuard no_grad;
+    const auto gradients = unscaled(groups, params);
+    apply(groups, params, grad_norm, gradients);
+    return result_of(grad_norm, true, gradients);
+}
+
+void OptimizerSteps::apply(std::vector<ParameterGroup>& groups, const StepParams& params, double norm,
+                           const std::vector<at::Tensor>& gradients) {
+    const double lr_factor = params.lr_factor_tensor.defined() ? params.lr_factor_tensor.item<double>() : 1.0;
     const double clip =
         params.max_grad_norm > 0.0 ? std::min(1.0, params.max_grad_norm / (norm + 1e-6)) : 1.0;
     ++step_;
@@ -224,7 +246,6 @@ StepResult OptimizerSteps::step(std::vector<ParameterGroup>& groups, const StepP
             if (parameter.master.defined()) parameter.value.copy_(target);
         }
     }
-    return result;
 }
 
 OptimizerState OptimizerSteps::state() const {

@@ -6,7 +6,10 @@
 namespace switchyard {
 
 NaiveOptimizer::NaiveOptimizer(const CreateInfo& info)
-    : Optimizer(info), unscale_(optimizer_request(info).unscale), steps_(optimizer_request(info).algorithm) {}
+    : Optimizer(info),
+      algorithm_(optimizer_request(info).algorithm),
+      unscale_(optimizer_request(info).unscale),
+      steps_(algorithm_) {}
 
 Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
@@ -16,13 +19,22 @@ Verdict NaiveOptimizer::supports(const OptimizerRequest& request, const HostInfo
     return verdict;
 }
 
-StepResult NaiveOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
-    executed();
-    auto result = steps_.step(groups, params);
+StepResult NaiveOptimizer::asked_for(StepResult result, const StepParams& params) const {
     const bool unscale = unscale_ || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
     if (!unscale) result.found_inf = at::Tensor();
     if (!unscale && params.max_grad_norm <= 0.0) result.grad_norm = at::Tensor();
     return result;
+}
+
+StepResult NaiveOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+    executed();
+    return asked_for(steps_.step(groups, params), params);
+}
+
+StepResult NaiveOptimizer::step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                      double grad_norm) {
+    executed();
+    return asked_for(steps_.step_parts(groups, params, grad_norm), params);
 }
 
 }  // namespace switchyard

@@ -83,18 +83,18 @@ void Optim8Bit::update(const StepTensor& tensor, const SweepPiece& piece, const 
                      }
                      Chance chance = chance_;
                      chance.step = static_cast<std::uint32_t>(state_.step);
-                     chance.parameter = static_cast<std::uint32_t>(tensor.index);
-                     chance.first_block = static_cast<std::uint32_t>(begin / block);
+                     chance.parameter = static_cast<std::uint32_t>(own.part.index);
+                     chance.first_block = static_cast<std::uint32_t>((own.part.begin + begin) / block);
                      const Codes m = codes_from(own.first, begin);
                      if (!adamw) return kernels.lion_codes(w, g, n, m, numbers, chance);
                      kernels.adamw_codes(w, g, n, m, codes_from(own.second, begin), numbers, chance);
                  });
 }
 
-StepResult Optim8Bit::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+StepResult Optim8Bit::step_with(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                std::optional<double> known_norm) {
     const at::NoGradGuard no_grad;
-    if (on_cuda_) return on_cuda_->step(groups, params);
-    const auto begun = begin_step("optim8bit", groups, params, unscale_, block_kernels().rows);
+    const auto begun = begin_step("optim8bit", groups, params, unscale_, block_kernels().rows, known_norm);
     if (!begun.scale.finite) return begun.result;
 
     ++state_.step;

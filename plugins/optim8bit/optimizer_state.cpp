@@ -23,21 +23,25 @@ Moment make_moment(const at::Tensor& value, bool wide, std::uint8_t zero) {
 
 }  // namespace
 
-bool Wide::holds(const Parameter& parameter) const {
-    if (parameter.value.numel() < min_8bit_size) return true;
+bool Wide::holds(const Parameter& parameter, const ParameterPart& part) const {
+    if (part.whole < min_8bit_size) return true;
     return std::any_of(names.begin(), names.end(), [&](const std::string& part) {
         return parameter.name.find(part) != std::string::npos;
     });
 }
 
-void State::bind(const std::vector<ParameterGroup>& groups) {
+void State::bind(const std::vector<ParameterGroup>& groups, const std::vector<ParameterPart>& parts) {
     check_groups("optim8bit", groups);
     moments_.clear();
     entries_.clear();
     step = 0;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
-            Moments own{parameter.name, {}, {}, wide_.holds(parameter)};
+            const auto index = moments_.size();
+            const auto part =
+                parts.empty() ? ParameterPart{static_cast<std::int64_t>(index), 0, parameter.value.numel()}
+                              : parts[index];
+            Moments own{parameter.name, {}, {}, wide_.holds(parameter, part), part};
             const auto add = [&](const std::string& key, Moment& moment, std::uint8_t zero) {
                 moment = make_moment(parameter.value.detach(), own.wide, zero);
                 entries_.push_back({parameter.name, key, moment.values});

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/sharded_optimizer.h>
 
 namespace switchyard::optim8bit {
 
@@ -17,7 +18,7 @@ struct Wide {
     std::int64_t min_8bit_size = 4096;
     std::vector<std::string> names;
 
-    bool holds(const Parameter& parameter) const;
+    bool holds(const Parameter& parameter, const ParameterPart& part) const;
 };
 
 // In the order of memory of the parameter.
@@ -30,14 +31,15 @@ struct Moments {
     std::string parameter;
     Moment first, second;
     bool wide = false;
+    ParameterPart part = {};  // all of it, unless it is cut
 };
 
 class State {
 public:
     State(OptimizerKind algorithm, Wide wide) : algorithm_(algorithm), wide_(std::move(wide)) {}
 
-    // As Optimizer::bind, state and load.
-    void bind(const std::vector<ParameterGroup>& groups);
+    // As Optimizer::bind, state and load. `parts`: of the parameters; empty: they are whole.
+    void bind(const std::vector<ParameterGroup>& groups, const std::vector<ParameterPart>& parts = {});
     OptimizerState state() const { return {std::string(name(algorithm_)), step, entries_}; }
     void load(const OptimizerState& state);
 

@@ -139,7 +139,7 @@ std::vector<GroupTensors> TorchOptimizer::collect(std::vector<ParameterGroup>& g
 // (found_inf is defined and 1); on a device it stays there, unless the foreach kernels, which can't be told,
 // need it.
 StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors, const StepParams& params,
-                                             Tensor& found_inf) {
+                                             std::optional<double> known_norm, Tensor& found_inf) {
     StepResult result;
     const bool clip = params.max_grad_norm > 0.0;
     if (!clip && !asks_unscale(params)) return result;
@@ -151,9 +151,9 @@ StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors,
         }
         result.found_inf = found_inf;
     }
-    const auto norm = total_norm(tensors, like);
+    const auto norm = known_norm ? scalar_like(*known_norm, like) : total_norm(tensors, like);
     result.grad_norm = norm.to(at::kFloat);
-    if (!asks_unscale(params)) {
+    if (!asks_unscale(params) && !known_norm) {
         // The norm may overflow where no gradient did.
         const bool suspect = !like.is_cpu() || !std::isfinite(result.grad_norm.item<float>());
         if (suspect) {
@@ -170,11 +170,12 @@ StepResult TorchOptimizer::prepare_gradients(std::vector<GroupTensors>& tensors,
     return result;
 }
 
-StepResult TorchOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+StepResult TorchOptimizer::step_with(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                     std::optional<double> known_norm) {
     const at::NoGradGuard no_grad;
     auto tensors = collect(groups);
     Tensor found_inf;
-    const auto result = prepare_gradients(tensors, params, found_inf);
+    const auto result = prepare_gradients(tensors, params, known_norm, found_inf);
     const bool must_know = found_inf.defined() && (found_inf.is_cpu() || !fused_);
     if (must_know && found_inf.item<float>() != 0.0F) return result;
     if (must_know) found_inf = Tensor();

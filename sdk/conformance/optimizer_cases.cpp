@@ -71,6 +71,9 @@ public:
         with("zero_weights", [](OptimizerSpec& s) { s.start = 0.0; });
         with("steps20", [](OptimizerSpec& s) { s.steps = 20, s.long_size = 300; });
         with("state", [](OptimizerSpec& s) { s.aim = Aim::state, s.deterministic = true; });
+        with("parts", [](OptimizerSpec& s) { s.aim = Aim::parts; });
+        with("parts/unscale",
+             [](OptimizerSpec& s) { s.aim = Aim::parts, s.unscale = true, s.grad_scale = 512.0; });
     }
 
     // A non-finite value of each sort, in the first, a middle and the last parameter, with and without
@@ -131,6 +134,8 @@ public:
         with("large_gradients",
              [](OptimizerSpec& s) { s.aim = Aim::large_gradients, s.unscale = true, s.max_grad_norm = 8.0; });
         with("threads2", [](OptimizerSpec& s) { s.threads = 2, s.max_grad_norm = 8.0; });
+        with("parts/clip", [](OptimizerSpec& s) { s.aim = Aim::parts, s.max_grad_norm = 8.0; });
+        with("parts/groups", [](OptimizerSpec& s) { s.aim = Aim::parts, s.own_hyper = true; });
         with("bad_state", [](OptimizerSpec& s) { s.aim = Aim::bad_state; });
         with("bad_parameters", [](OptimizerSpec& s) { s.aim = Aim::bad_parameters; });
     }

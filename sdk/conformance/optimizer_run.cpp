@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
+#include <switchyard/conformance/optimizer_part_checks.h>
 #include <switchyard/conformance/optimizer_state_checks.h>
 #include <switchyard/conformance/optimizer_truth.h>
 #include <switchyard/conformance/threads.h>
@@ -252,6 +253,8 @@ void run_optimizer(const OptimizerSpec& spec, const std::shared_ptr<const Optimi
             return check_bad_states(spec, request, seed, device, findings);
         case OptimizerSpec::Aim::bad_parameters:
             return check_bad_parameters(spec, request, seed, device, findings);
+        case OptimizerSpec::Aim::parts:
+            return check_parts(spec, request, seed, device, findings);
         default:
             return OptimizerRun(spec, request, seed, device, findings).run();
     }

@@ -188,21 +188,34 @@ void FusedOptimizer::round_by_chance(const Sweep& all) const {
         const bool rounds =
             tensor.master_data != nullptr && tensor.parameter->value.scalar_type() == at::kBFloat16;
         if (!rounds) return;
+        const auto part =
+            parts_.empty() ? ParameterPart{static_cast<std::int64_t>(tensor.index)} : parts_[tensor.index];
         auto* const values = static_cast<std::uint16_t*>(tensor.value_data);
         const std::int64_t end = piece.begin + piece.count;
         for (std::int64_t begin = piece.begin; begin < end; begin += fused::stochastic_row) {
             const std::int64_t n = std::min(fused::stochastic_row, end - begin);
-            const auto row = static_cast<std::uint32_t>(begin / fused::stochastic_row);
+            const auto row = static_cast<std::uint32_t>((part.begin + begin) / fused::stochastic_row);
             fused::round_stochastically(tensor.master_data + begin, n, seed,
-                                        static_cast<std::uint32_t>(tensor.index), row, values + begin);
+                                        static_cast<std::uint32_t>(part.index), row, values + begin);
         }
     });
 }
 
-StepResult FusedOptimizer::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+std::int64_t FusedOptimizer::part_alignment() const {
+    if (!steps_values_alone(algorithm_)) return 0;
+    return stochastic_ ? fused::stochastic_row : vector_alignment;
+}
+
+void FusedOptimizer::bind_parts(const std::vector<ParameterGroup>& groups,
+                                const std::vector<ParameterPart>& parts) {
+    state_.bind(groups);
+    parts_ = parts;
+}
+
+StepResult FusedOptimizer::step_with(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                     std::optional<double> known_norm) {
     const at::NoGradGuard no_grad;
-    if (on_cuda_) return on_cuda_->step(groups, params);
-    auto begun = begin_step("fused", groups, params, unscale_, optimizer_rows().functions);
+    auto begun = begin_step("fused", groups, params, unscale_, optimizer_rows().functions, known_norm);
     if (!begun.scale.finite) return begun.result;
 
     ++state_.step;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -12,6 +14,7 @@
 
 #include <switchyard/interfaces/optimizer.h>
 #include <switchyard/interfaces/require.h>
+#include <switchyard/interfaces/sharded_optimizer.h>
 #include <switchyard/reference/numeric.h>
 
 #include "component.h"
@@ -22,7 +25,7 @@ namespace {
 using reference::wide;
 using reference::wide_type;
 
-class OptimizerSample final : public Optimizer {
+class OptimizerSample final : public Optimizer, public ShardedOptimizer {
 public:
     explicit OptimizerSample(const CreateInfo& info)
         : Optimizer(info),
@@ -43,11 +46,25 @@ public:
     }
 
     void bind(const std::vector<ParameterGroup>& groups) override;
-    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override;
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override {
+        return step_with(groups, params, std::nullopt);
+    }
     OptimizerState state() const override;
     void load(const OptimizerState& state) override;
+    void* query(std::string_view id) override {
+        return id == sharded_optimizer_interface ? static_cast<ShardedOptimizer*>(this) : nullptr;
+    }
+
+    std::int64_t part_alignment() const override { return is("aligns_below_0") ? -1 : 64; }
+    void bind_parts(const std::vector<ParameterGroup>& groups, const std::vector<ParameterPart>&) override {
+        bind(groups);
+    }
+    StepResult step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                          double grad_norm) override;
 
 private:
+    StepResult step_with(std::vector<ParameterGroup>& groups, const StepParams& params,
+                         std::optional<double> known_norm);
     struct Moments {
         at::Tensor first, second;
     };
@@ -87,6 +104,18 @@ void OptimizerSample::bind(const std::vector<ParameterGroup>& groups) {
             moments_[parameter.name] = {zeros, has_second() ? zeros.clone() : at::Tensor()};
         }
     }
+}
+
+StepResult OptimizerSample::step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                       double grad_norm) {
+    StepParams own = params;
+    if (is("parts_not_unscaled")) own.grad_scale = 1.0;
+    if (is("parts_count_twice")) ++step_;
+    if (is("parts_by_own_norm")) return step_with(groups, own, std::nullopt);
+    if (is("parts_by_first_group")) {
+        for (ParameterGroup& group : groups) group.hyper = groups[0].hyper;
+    }
+    return step_with(groups, own, grad_norm);
 }
 
 // Unscaled and wide.
@@ -173,7 +202,8 @@ void OptimizerSample::spoil(std::vector<ParameterGroup>& groups, const StepParam
         params.grad_scale_tensor.reciprocal_();
 }
 
-StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const StepParams& params) {
+StepResult OptimizerSample::step_with(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                      std::optional<double> known_norm) {
     const at::NoGradGuard no_grad;
     const bool by_tensor = params.grad_scale_tensor.defined() && !is("ignores_scale_tensor");
     const double scale = by_tensor ? params.grad_scale_tensor.item<double>() : params.grad_scale;
@@ -190,7 +220,7 @@ StepResult OptimizerSample::step(std::vector<ParameterGroup>& groups, const Step
     }
     if (is("found_inf_from_norm")) finite = std::isfinite(static_cast<float>(squares));
     const bool clip = params.max_grad_norm > 0.0;
-    const double norm = std::sqrt(squares);
+    const double norm = known_norm.value_or(std::sqrt(squares));
     double ratio = clip ? params.max_grad_norm / (norm + 1e-6) : 1.0;
     if (!is("clip_scales_up")) ratio = std::min(1.0, ratio);
     if (is("ignores_clip")) ratio = 1.0;

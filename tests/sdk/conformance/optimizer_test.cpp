@@ -102,6 +102,17 @@ TEST_CASE("mutants of optimizers are caught: unscaling and clipping") {
     expect_caught(test::optimizer_entry, mutants);
 }
 
+TEST_CASE("mutants of optimizers are caught: steps of parts") {
+    const Mutant mutants[] = {
+        {"parts_by_own_norm", "sgd/parts/clip/", "wrong_parts"},
+        {"parts_not_unscaled", "sgd/parts/unscale/", "wrong_parts"},
+        {"parts_by_first_group", "adamw/parts/", "wrong_parts"},
+        {"parts_count_twice", "sgd/parts/", "wrong_parts"},
+        {"aligns_below_0", "adamw/parts/", "wrong_parts"},
+    };
+    expect_caught(test::optimizer_entry, mutants);
+}
+
 TEST_CASE("mutants of optimizers are caught: state and manners") {
     const Mutant mutants[] = {
         {"forgets_second_moment", "adamw/state/", "wrong_state"},

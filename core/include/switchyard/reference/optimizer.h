@@ -33,10 +33,16 @@ public:
     void bind(const std::vector<ParameterGroup>& groups);
     // As Optimizer::step. grad_norm and found_inf are always defined.
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params);
+    // As ShardedOptimizer::step_parts. What bind was given may be parts of parameters.
+    StepResult step_parts(std::vector<ParameterGroup>& groups, const StepParams& params, double grad_norm);
     OptimizerState state() const;
     void load(const OptimizerState& state);
 
 private:
+    // Of gradients that are unscaled and wide, in the order of the parameters; undefined where there is none.
+    void apply(std::vector<ParameterGroup>& groups, const StepParams& params, double norm,
+               const std::vector<at::Tensor>& gradients);
+
     OptimizerKind algorithm_;
     std::int64_t step_ = 0;
     std::vector<std::string> order_;  // of the parameters

@@ -124,28 +124,78 @@ bool OptimizerOp::prepare(const std::vector<ParameterGroup>& groups, const StepP
     return false;
 }
 
-StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
-    const c10::AutoGradMode no_grad(false);
+void OptimizerOp::check(const StepParams& params) const {
     const bool scaled = params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
     require(*binding_, params.max_grad_norm <= 0.0 || compose_clip_ || binding_->request().clip,
             "max_grad_norm is ", params.max_grad_norm, ", bound for steps without clipping");
     require(*binding_, !scaled || compose_unscale_ || binding_->request().unscale, "gradients are scaled by ",
             params.grad_scale, ", bound for steps without unscaling");
+}
+
+// What is left to the component.
+StepParams OptimizerOp::rest_of(const StepParams& params) const {
     StepParams rest = params;
     if (compose_unscale_) {
         rest.grad_scale = 1.0;
         rest.grad_scale_tensor.reset();
     }
     if (compose_clip_) rest.max_grad_norm = 0.0;
-    StepResult made;
-    if (prepare(groups, params, made)) return made;
-    StepResult inner =
-        binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest); });
+    return rest;
+}
+
+void OptimizerOp::tell(const std::vector<ParameterGroup>& groups) const {
     raise_versions(groups);
     if (runtime::call_observer() != nullptr) [[unlikely]]
         tell_step(*binding_, groups);
+}
+
+StepResult OptimizerOp::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
+    const c10::AutoGradMode no_grad(false);
+    check(params);
+    StepResult made;
+    if (prepare(groups, params, made)) return made;
+    StepResult inner =
+        binding_->run("optimizer.step", [&] { return binding_->interface().step(groups, rest_of(params)); });
+    tell(groups);
     if (!made.grad_norm.defined()) made.grad_norm = inner.grad_norm;
     if (!made.found_inf.defined()) made.found_inf = inner.found_inf;
+    return made;
+}
+
+ShardedOptimizer* OptimizerOp::sharded() const {
+    return static_cast<ShardedOptimizer*>(
+        binding_->run("query", [&] { return binding_->interface().query(sharded_optimizer_interface); }));
+}
+
+std::optional<std::int64_t> OptimizerOp::part_alignment() const {
+    auto* const parts = sharded();
+    if (parts == nullptr) return std::nullopt;
+    return binding_->run("optimizer.part_alignment", [&] { return parts->part_alignment(); });
+}
+
+void OptimizerOp::bind_parts(const std::vector<ParameterGroup>& groups,
+                             const std::vector<ParameterPart>& parts) const {
+    auto* const component = sharded();
+    binding_->run("optimizer.bind_parts", [&] { component->bind_parts(groups, parts); });
+}
+
+StepResult OptimizerOp::step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                                   double grad_norm) const {
+    const c10::AutoGradMode no_grad(false);
+    check(params);
+    std::vector<at::Tensor> gradients = gradients_of(groups);
+    StepResult made;
+    if (compose_unscale_ && !gradients.empty()) made.found_inf = unscale(gradients, params);
+    if (compose_clip_ && params.max_grad_norm > 0.0 && !gradients.empty())
+        clip(gradients, at::full({}, grad_norm, scalar_options(gradients)), params.max_grad_norm);
+    auto* const component = sharded();
+    StepResult inner = binding_->run(
+        "optimizer.step_parts", [&] { return component->step_parts(groups, rest_of(params), grad_norm); });
+    tell(groups);
+    if (!made.found_inf.defined()) made.found_inf = inner.found_inf;
+    made.grad_norm = inner.grad_norm;
+    if (!made.grad_norm.defined() && (compose_unscale_ || compose_clip_) && !gradients.empty())
+        made.grad_norm = at::full({}, grad_norm, scalar_options(gradients));
     return made;
 }
 

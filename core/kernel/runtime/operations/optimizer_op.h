@@ -3,10 +3,13 @@
 // finite does not reach the component. Contract: <switchyard/interfaces/optimizer.h>.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
+#include <switchyard/interfaces/sharded_optimizer.h>
 #include "core/kernel/resolver/plan.h"
 #include "core/kernel/runtime/binding.h"
 
@@ -22,15 +25,30 @@ public:
 
     void bind(const std::vector<ParameterGroup>& groups) const;
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
+    // Of parts of the parameters, one for each process. Values that a part may begin at a multiple of, as
+    // ShardedOptimizer has it; nullopt: the component steps whole models only.
+    std::optional<std::int64_t> part_alignment() const;
+    void bind_parts(const std::vector<ParameterGroup>& groups, const std::vector<ParameterPart>& parts) const;
+    // All gradients, of all processes, are finite, and their norm after unscaling is `grad_norm`.
+    StepResult step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                          double grad_norm) const;
+
     OptimizerState state() const;
     void load(const OptimizerState& state) const;
 
     // Waits for the device within a step, to know whether it may go on.
     bool reads_on_host() const { return compose_unscale_ || compose_clip_; }
 
+    // Whether every step looks for gradients that are not finite, and says what it found.
+    bool unscales() const { return binding_->request().unscale; }
+
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    ShardedOptimizer* sharded() const;
+    void check(const StepParams& params) const;
+    StepParams rest_of(const StepParams& params) const;
+    void tell(const std::vector<ParameterGroup>& groups) const;
     bool prepare(const std::vector<ParameterGroup>& groups, const StepParams& params, StepResult& made) const;
 
     std::shared_ptr<Binding<Optimizer>> binding_;

@@ -12,7 +12,7 @@
 namespace switchyard::conformance {
 
 struct OptimizerSpec {
-    enum class Aim { steps, large_gradients, state, bad_state, bad_parameters };
+    enum class Aim { steps, large_gradients, state, bad_state, bad_parameters, parts };
 
     std::string family;
     Aim aim = Aim::steps;

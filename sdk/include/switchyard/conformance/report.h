@@ -17,7 +17,7 @@ namespace switchyard::conformance {
 //   modified_input aliases_input wrong_saved      breaches of ownership
 //   wrong_form                                    what a linear layer prepared of a weight
 //   not_counted wrong_variant nondeterministic    claims that do not hold
-//   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state     optimizers
+//   wrong_update changed_on_found_inf wrong_norm missed_found_inf wrong_state wrong_parts     optimizers
 //   wrong_batch wrong_labels wrong_padding lost_sample duplicate_sample wrong_order wrong_position
 //     ranks_overlap     data loaders
 //   wrong_policy wrong_state wrong_operand        precision policies

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -120,12 +121,24 @@ struct GradientScale {
     float factor = 1.0F;
 };
 
+// `known_norm`: of all gradients after unscaling, which are finite; without it is taken here.
 inline GradientScale scale_of(const std::vector<StepTensor>& tensors, const std::vector<SweepPiece>& pieces,
-                              const StepParams& params, bool look, const RowFunctions& rows) {
+                              const StepParams& params, bool look, const RowFunctions& rows,
+                              std::optional<double> known_norm) {
     GradientScale result;
     const double inverse = 1.0 / scalar_or(params.grad_scale_tensor, params.grad_scale);
     result.factor = static_cast<float>(inverse);
     if (!look) return result;
+    const auto clip = [&] {
+        if (params.max_grad_norm > 0.0)
+            result.factor =
+                static_cast<float>(inverse * std::min(1.0, params.max_grad_norm / (result.norm + 1e-6)));
+        return result;
+    };
+    if (known_norm) {
+        result.norm = *known_norm;
+        return clip();
+    }
     std::vector<double> sums(pieces.size());
     sweep(pieces, [&](std::size_t i, const SweepPiece& piece) {
         const auto& tensor = tensors[piece.tensor];
@@ -136,10 +149,7 @@ inline GradientScale scale_of(const std::vector<StepTensor>& tensors, const std:
     for (const double part : sums) sum += part;
     result.finite = std::isfinite(sum);
     result.norm = std::sqrt(sum) * inverse;
-    if (params.max_grad_norm > 0.0)
-        result.factor =
-            static_cast<float>(inverse * std::min(1.0, params.max_grad_norm / (result.norm + 1e-6)));
-    return result;
+    return clip();
 }
 
 // What every step begins with: its tensors, cut into pieces; the factor on their gradients; and what the
@@ -151,16 +161,17 @@ struct BegunStep {
     StepResult result;
 };
 
-// `unscales`: the request asked for unscaling (OptimizerRequest::unscale). Throws what gradient_as_value
-// throws.
+// `unscales`: the request asked for unscaling (OptimizerRequest::unscale). `known_norm`: of a
+// ShardedOptimizer. Throws what gradient_as_value throws.
 inline BegunStep begin_step(const char* who, const std::vector<ParameterGroup>& groups,
-                            const StepParams& params, bool unscales, const RowFunctions& rows) {
+                            const StepParams& params, bool unscales, const RowFunctions& rows,
+                            std::optional<double> known_norm = std::nullopt) {
     BegunStep begun;
     begun.tensors = tensors_of_step(who, groups);
     begun.pieces = pieces_of(begun.tensors);
     const bool unscale = unscales || params.grad_scale != 1.0 || params.grad_scale_tensor.defined();
     const bool look = unscale || params.max_grad_norm > 0.0;
-    begun.scale = scale_of(begun.tensors, begun.pieces, params, look, rows);
+    begun.scale = scale_of(begun.tensors, begun.pieces, params, look, rows, known_norm);
     const auto scalar = [](double value) { return at::scalar_tensor(value, at::dtype(at::kFloat)); };
     if (look) begun.result.grad_norm = scalar(begun.scale.norm);
     if (unscale) begun.result.found_inf = scalar(begun.scale.finite ? 0.0 : 1.0);

@@ -24,7 +24,7 @@ using switchyard::test::leaf;
 
 namespace {
 
-class TestOptimizer final : public Optimizer {
+class TestOptimizer final : public Optimizer, public ShardedOptimizer {
 public:
     explicit TestOptimizer(const CreateInfo& info)
         : Optimizer(info),
@@ -33,17 +33,33 @@ public:
 
     void bind(const std::vector<ParameterGroup>& groups) override { steps_.bind(groups); }
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) override {
-        executed();
-        if (!request_.clip && params.max_grad_norm > 0.0) throw std::logic_error("got clipping");
-        if (!request_.unscale && (params.grad_scale != 1.0 || params.grad_scale_tensor.defined())) {
-            throw std::logic_error("got a scale");
-        }
+        look_at(params);
         return steps_.step(groups, params);
+    }
+    std::int64_t part_alignment() const override { return 32; }
+    void bind_parts(const std::vector<ParameterGroup>& groups, const std::vector<ParameterPart>&) override {
+        steps_.bind(groups);
+    }
+    StepResult step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
+                          double grad_norm) override {
+        look_at(params);
+        return steps_.step_parts(groups, params, grad_norm);
+    }
+    void* query(std::string_view id) override {
+        return id == sharded_optimizer_interface ? static_cast<ShardedOptimizer*>(this) : nullptr;
     }
     OptimizerState state() const override { return steps_.state(); }
     void load(const OptimizerState& state) override { steps_.load(state); }
 
 private:
+    void look_at(const StepParams& params) {
+        executed();
+        if (!request_.clip && params.max_grad_norm > 0.0) throw std::logic_error("got clipping");
+        if (!request_.unscale && (params.grad_scale != 1.0 || params.grad_scale_tensor.defined())) {
+            throw std::logic_error("got a scale");
+        }
+    }
+
     OptimizerRequest request_;
     reference::OptimizerSteps steps_;
 };
@@ -111,6 +127,40 @@ TEST_CASE("a composed step equals the step of an optimizer that unscales and cli
     }
 }
 
+TEST_CASE("a step of parts takes the norm that it is given, composed or not") {
+    const FakeOptimizer fake(GradientMode::none);
+    for (const auto& composed : optimizer_compositions) {
+        const bool unscales = composed.empty() || composed.front() == "unscale";
+        StepParams params;
+        params.max_grad_norm = 1.0;
+        if (unscales) params.grad_scale = 4.0;
+        const double norm = 500.0;  // of parts that are elsewhere, too
+        auto expected = make_groups(), groups = make_groups();
+        reference::OptimizerSteps oracle(OptimizerKind::sgd);
+        auto request = std::make_shared<OptimizerRequest>();
+        request->algorithm = OptimizerKind::sgd;
+        request->clip = std::find(composed.begin(), composed.end(), "clip") == composed.end();
+        request->unscale = std::find(composed.begin(), composed.end(), "unscale") == composed.end();
+        runtime::BindingInfo info;
+        info.slot = "optimizer";
+        info.request = request;
+        const OptimizerOp op(fake.loaded(), info, composed);
+        CHECK(op.part_alignment() == 32);
+        oracle.bind(expected);
+        op.bind_parts(groups, {{0, 0, 12}, {1, 0, 16}, {2, 0, 20}});
+        const StepResult result = op.step_parts(groups, params, norm);
+        oracle.step_parts(expected, params, norm);
+        CHECK(result.grad_norm.item<double>() == norm);
+        if (unscales) CHECK(result.found_inf.item<float>() == 0.0F);
+        for (std::size_t i = 0; i < 3; ++i) {
+            const auto& value = groups[0].parameters[i].value;
+            CHECK(at::allclose(value, expected[0].parameters[i].value, 1e-6, 1e-8));
+            CHECK(value.equal(make_groups()[0].parameters[i].value) == (i == 1));
+        }
+        CHECK(op.binding().executed().total() == 1);
+    }
+}
+
 namespace {
 
 // As kernels do: the memory changes, and nothing that LibTorch counts.
@@ -140,6 +190,7 @@ TEST_CASE("a step raises the versions of what it changed, whatever the component
     info.slot = "optimizer";
     info.request = std::make_shared<OptimizerRequest>();
     const OptimizerOp op(fake.loaded(), info, {});
+    CHECK(op.part_alignment() == std::nullopt);
     auto groups = make_groups();
     auto& parameters = groups[0].parameters;  // the second has no gradient
     parameters[2].master = parameters[2].value.clone();

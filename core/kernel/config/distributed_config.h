@@ -24,6 +24,10 @@ enum class LrScaling : std::uint8_t { none, linear, square_root };
 // In what gradients travel from rank to rank.
 enum class Compression : std::uint8_t { none, bfloat16 };
 
+// What of a training is divided over the ranks, and not on each: nothing; or the optimizer's state, with the
+// float32 masters of parameters of lower precision (Rajbhandari et al. 2020, arXiv:1910.02054, "ZeRO-1").
+enum class Sharding : std::uint8_t { none, optimizer };
+
 struct DistributedConfig {
     std::optional<Collectives> backend;  // empty: nccl where the model is on a GPU, else gloo
     double timeout = 30.0;               // seconds that a rank waits for the others in a step
@@ -31,6 +35,7 @@ struct DistributedConfig {
     LrScaling lr_scaling = LrScaling::none;
     double bucket_mb = 25.0;  // of gradients that are summed up at once
     Compression compression = Compression::none;
+    Sharding shard = Sharding::none;
     bool operator==(const DistributedConfig&) const = default;
 };
 
@@ -43,4 +48,6 @@ template <>
 inline constexpr std::array<std::string_view, 3> names<config::LrScaling>{"none", "linear", "sqrt"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Compression>{"none", "bfloat16"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::Sharding>{"none", "optimizer"};
 }  // namespace switchyard

@@ -220,6 +220,12 @@ Section distributed_section() {
                               "what gradients are rounded to on their way between ranks; none: they travel "
                               "as they are",
                               {}, {.also = "gradient_compression comm_hook"});
+    rows.add<&D::shard>(
+        "shard",
+        "what is divided over the ranks instead of being on each: nothing, or the optimizer's "
+        "state (ZeRO-1), of which each rank then steps its part and hands the parameters to "
+        "the others",
+        {}, {.also = "zero zero_stage sharding_strategy zero_redundancy_optimizer"});
     return rows.section;
 }
 

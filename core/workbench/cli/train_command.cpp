@@ -244,10 +244,13 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     return Exit::fine;
 }
 
-// Of a first checkpoint and of the model at the end.
-train::SaveSizes save_sizes(train::Session& session, const train::TrainingState& state) {
+// Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks have about
+// as much of it.
+train::SaveSizes save_sizes(train::Session& session, const train::Trainer& trainer) {
+    const auto state = trainer.state();
     const auto memory = training_memory(session, state);
-    train::SaveSizes sizes{memory.parameters, memory.optimizer + memory.masters, memory.parameters};
+    const auto parts = trainer.is_sharded() ? session.ranks() : 1;
+    train::SaveSizes sizes{memory.parameters, parts * (memory.optimizer + memory.masters), memory.parameters};
     if (!state.average.empty()) sizes.push_back(memory.parameters);
     return sizes;
 }
@@ -365,7 +368,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
         changes = changes_since(from, facts, options.begin.allowed_changes);
     }
     stop.note();
-    if (writes) open.prepare(record_text(facts), save_sizes(session, trainer.state()));
+    if (writes) open.prepare(record_text(facts), save_sizes(session, trainer));
     describe_data(session);
     std::cerr << too_long;
     train::NonfiniteTrace trace;

@@ -211,6 +211,14 @@ public:
         together([&] { group_->allgather(all, given)->wait(); });
         return all[0];
     }
+    void send(const at::Tensor& tensor, std::int64_t to) override {
+        std::vector<at::Tensor> tensors{tensor.contiguous()};
+        together([&] { group_->send(tensors, static_cast<int>(to), 0)->wait(); });
+    }
+    void receive(at::Tensor& tensor, std::int64_t from) override {
+        std::vector<at::Tensor> tensors{tensor};
+        together([&] { group_->recv(tensors, static_cast<int>(from), 0)->wait(); });
+    }
     std::unique_ptr<GradientSum> sum_gradients(const std::vector<SummedParameter>& parameters,
                                                const SumOptions& options) override {
         return std::make_unique<ReducerSum>(parameters, group_, options);

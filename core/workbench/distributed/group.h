@@ -55,6 +55,9 @@ public:
     virtual void broadcast(at::Tensor& tensor, std::int64_t from) = 0;
     // The tensors of all ranks, in the order of ranks; all of one shape.
     virtual std::vector<at::Tensor> gather(const at::Tensor& tensor) = 0;
+    // What one rank sends another one receives, in the order of sending.
+    virtual void send(const at::Tensor& tensor, std::int64_t to) = 0;
+    virtual void receive(at::Tensor& tensor, std::int64_t from) = 0;
     // Parameters are in the order in which forward uses them.
     virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<SummedParameter>& parameters,
                                                        const SumOptions& options) = 0;

@@ -1,6 +1,7 @@
 #include "core/workbench/train/parameter_groups.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "core/kernel/base/joined.h"
@@ -99,6 +100,19 @@ std::vector<ParameterGroup> optimizer_groups(const config::Config& config,
         }
     }
     return groups;
+}
+
+void check_masters(const std::vector<ParameterGroup>& groups,
+                   const std::map<std::string, at::Tensor>& masters) {
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            if (parameter.value.element_size() >= 4) continue;
+            const auto found = masters.find(parameter.name);
+            if (found == masters.end() || found->second.sizes() != parameter.value.sizes())
+                throw std::invalid_argument("there is no float32 master of " + parameter.name +
+                                            " in its shape, which parameters of lower precision need");
+        }
+    }
 }
 
 }  // namespace switchyard::train

@@ -2,6 +2,7 @@
 // the configuration, over the names of a model's parameters.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,9 @@ void freeze(const config::Config& config, const model::Parameters& parameters);
 // float32 masters where they are of lower precision.
 std::vector<ParameterGroup> optimizer_groups(const config::Config& config,
                                              const model::Parameters& parameters);
+
+// Throws std::invalid_argument where one of them is of lower precision and there is no master of it.
+void check_masters(const std::vector<ParameterGroup>& groups,
+                   const std::map<std::string, at::Tensor>& masters);
 
 }  // namespace switchyard::train

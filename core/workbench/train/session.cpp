@@ -74,16 +74,16 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
     return text;
 }
 
-// A loader's position means something in one order of the samples only.
+// A loader's position means something in one order of the samples only: of batches that all ranks share.
 std::string describe_order(const config::Config& config, std::int64_t samples, std::int64_t ranks) {
+    const auto of_all = [&](std::int64_t own) { return std::to_string(ranks * own); };
     return "task: " + std::string(name(config.task.kind)) + ", texts as " +
            std::string(name(config.data.tokenizer)) + "\ndata: " + std::to_string(samples) +
-           " samples in batches of " + std::to_string(config.batch.size) +
-           (config.batch.tokens > 0 ? " and " + std::to_string(config.batch.tokens) + " tokens" : "") +
+           " samples in batches of " + of_all(config.batch.size) +
+           (config.batch.tokens > 0 ? " and " + of_all(config.batch.tokens) + " tokens" : "") +
            (config.data_loader.shuffle ? ", shuffled" : "") +
            (config.data_loader.drop_last ? ", last dropped" : "") + ", seed " +
-           std::to_string(config.run.seed) + (ranks > 1 ? ", " + std::to_string(ranks) + " ranks" : "") +
-           "\n";
+           std::to_string(config.run.seed) + "\n";
 }
 
 }  // namespace

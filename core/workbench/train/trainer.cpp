@@ -3,42 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
-#include <ATen/CPUGeneratorImpl.h>
-
+#include "core/workbench/train/library_generator.h"
 #include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/step_parts.h"
 
 namespace switchyard::train {
 namespace {
-
-at::Generator& generator() {
-    static at::Generator cpu = at::detail::getDefaultCPUGenerator();
-    return cpu;
-}
-
-at::Tensor generator_state() {
-    const std::lock_guard<std::mutex> lock(generator().mutex());
-    return generator().get_state().clone();
-}
-
-void seed_generator(std::uint64_t seed) {
-    const std::lock_guard<std::mutex> lock(generator().mutex());
-    generator().set_current_seed(seed);
-}
-
-void set_generator_state(const at::Tensor& state) {
-    const std::lock_guard<std::mutex> lock(generator().mutex());
-    try {
-        generator().set_state(state);
-    } catch (const c10::Error& error) {
-        throw std::invalid_argument(std::string("random state: ") + error.what_without_backtrace());
-    }
-}
 
 EpochSizes epochs_of(const runtime::DataLoaderOp& loader) {
     return {[&loader](std::int64_t epoch) { return loader.batches(epoch); },
@@ -61,8 +35,11 @@ Trainer::Trainer(const TrainingParts& parts)
         ranks_ = std::make_unique<DataParallel>(*parts.group, parts.config, parts.parameters);
     for (const auto& group : groups_)
         base_lr_.push_back(group.hyper.lr * (ranks_ ? ranks_->lr_factor() : 1.0));
+    if (ranks_ && parts.config.distributed.shard == config::Sharding::optimizer)
+        shards_ = std::make_unique<OptimizerShards>(*parts.group, parts.config, parts.optimizer, groups_);
+    else
+        parts_.optimizer.bind(groups_);
     if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);
-    parts_.optimizer.bind(groups_);
     if (parts.graphs != nullptr) {
         graphed_ =
             std::make_unique<GraphedStep>(GraphedStep::Parts{parts.config, parts.plan, parts.model,
@@ -81,24 +58,18 @@ Progression Trainer::boundary() const {
 }
 
 void Trainer::restore(const TrainingState& state) {
-    const auto& masters = state.masters;
-    for (const auto& group : groups_) {
-        for (const auto& parameter : group.parameters) {
-            if (!parameter.master.defined()) continue;
-            const auto found = masters.find(parameter.name);
-            if (found == masters.end() || found->second.sizes() != parameter.master.sizes())
-                throw std::invalid_argument("there is no float32 master of " + parameter.name +
-                                            " in its shape, which parameters of lower precision need");
-        }
-    }
-    parts_.optimizer.load(state.optimizer);
+    check_masters(groups_, state.masters);
+    if (shards_)
+        shards_->load(state.optimizer, state.masters);
+    else
+        parts_.optimizer.load(state.optimizer);
     leave_graphs();
     if (state.other_policy.empty()) parts_.plan.precision().load(state.precision);
     parts_.train_loader.seek(state.progression.loader);
     if (state.progression.generator.defined()) set_generator_state(state.progression.generator);
     for (auto& group : groups_) {
         for (auto& parameter : group.parameters) {
-            if (parameter.master.defined()) parameter.master.copy_(masters.at(parameter.name));
+            if (parameter.master.defined()) parameter.master.copy_(state.masters.at(parameter.name));
         }
     }
     if (average_) average_->set(state.average);
@@ -119,10 +90,21 @@ TrainingState Trainer::state() const {
     state.precision = parts_.plan.precision().state();
     state.plan = parts_.plan_text;
     if (average_) state.average = average_->values();
+    if (shards_) state.masters = shards_->masters();
     for (const auto& group : groups_) {
         for (const auto& parameter : group.parameters) {
             if (parameter.master.defined()) state.masters[parameter.name] = parameter.master;
         }
+    }
+    return state;
+}
+
+// On all ranks, where they have parts; what the first one saves.
+TrainingState Trainer::whole_state() {
+    auto state = this->state();
+    if (shards_) {
+        state.optimizer = shards_->gather_state();
+        state.masters = shards_->gather_masters();
     }
     return state;
 }
@@ -211,7 +193,7 @@ void Trainer::update(StepReport& report) {
         report.skipped = skips && !report.nonfinite.empty();
         if (!report.nonfinite.empty()) return precision.update(true);
     }
-    const auto result = parts_.optimizer.step(groups_, params);
+    const auto result = shards_ ? shards_->step(groups_, params) : parts_.optimizer.step(groups_, params);
     const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
     if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
     if (scaled) {
@@ -377,7 +359,10 @@ bool Trainer::save_is_due_by_time() const {
 
 bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!ranks_ && !hooks.save) return true;
-    if (hooks.save) result.error = hooks.save(state());
+    if (shards_ || hooks.save) {
+        const auto saved = whole_state();
+        if (hooks.save) result.error = hooks.save(saved);
+    }
     if (ranks_) result.error = ranks_->from_first("saved", result.error);
     saved_ = std::chrono::steady_clock::now();
     if (result.error.empty()) saved_step_ = now_.step;
@@ -393,7 +378,10 @@ bool Trainer::save_once(const TrainerHooks& hooks, TrainingResult& result) {
 bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
     if (error.empty()) return true;
     // Other ranks know nothing of it yet: they learn it when this one ends.
-    if (hooks.save) result.error = hooks.save(state());
+    if (shards_)
+        result.error = "the optimizer's state is divided over ranks";
+    else if (hooks.save)
+        result.error = hooks.save(state());
     const bool saved = result.error.empty();
     if (saved) saved_step_ = now_.step;
     const auto step = std::to_string(now_.step);

@@ -32,6 +32,7 @@
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/graph/graphed_step.h"
 #include "core/workbench/train/nonfinite_trace.h"
+#include "core/workbench/train/optimizer_shards.h"
 #include "core/workbench/train/schedule.h"
 #include "core/workbench/train/training_state.h"
 #include "core/workbench/train/weight_average.h"
@@ -133,7 +134,9 @@ public:
     bool evaluates_first() const {
         return restored_ && (due(parts_.config.train.eval_every) || best_.out_of_patience());
     }
+    // With distributed.shard of this rank's part alone, which is no checkpoint.
     TrainingState state() const;
+    bool is_sharded() const { return shards_ != nullptr; }
 
     // With train.ema the parameters are the average of the weights when it has finished.
     TrainingResult run(const TrainerHooks& hooks);
@@ -161,6 +164,7 @@ private:
     std::optional<StepReport> step_until(std::vector<Batch>& batches, const Stop& stop);
     std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
     Progression boundary() const;
+    TrainingState whole_state();
     StepReport graphed_step(std::vector<Batch>& batches);
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
                         std::chrono::steady_clock::time_point start);
@@ -187,12 +191,13 @@ private:
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
-    std::unique_ptr<DataParallel> ranks_;   // nullptr: this process trains alone
-    std::optional<SharedStep> shared_;      // the last one, of ranks
-    std::int64_t repeated_ = 0;             // samples of the next step that only fill up its batches
-    std::unique_ptr<GraphedStep> graphed_;  // nullptr: steps are not captured
-    std::optional<WeightAverage> average_;  // where train.ema asks for one
-    Progression now_;                       // at the last boundary between two steps
+    std::unique_ptr<DataParallel> ranks_;      // nullptr: this process trains alone
+    std::unique_ptr<OptimizerShards> shards_;  // nullptr: this process steps all parameters
+    std::optional<SharedStep> shared_;         // the last one, of ranks
+    std::int64_t repeated_ = 0;                // samples of the next step that only fill up its batches
+    std::unique_ptr<GraphedStep> graphed_;     // nullptr: steps are not captured
+    std::optional<WeightAverage> average_;     // where train.ema asks for one
+    Progression now_;                          // at the last boundary between two steps
     BestSoFar best_;
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();

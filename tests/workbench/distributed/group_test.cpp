@@ -47,6 +47,31 @@ TEST_CASE("tensors are summed up, handed round and gathered over three ranks") {
     }
 }
 
+TEST_CASE("what one rank sends another one receives, in that order") {
+    Findings found(3);
+    as_ranks(3, [&](Group& group) {
+        std::vector<at::Tensor> received;
+        if (group.rank() > 0) {
+            group.send(at::full({2, 3}, group.rank(), at::kByte), 0);
+            group.send(at::full({4}, static_cast<double>(group.rank()) / 2.0, at::kFloat), 0);
+        } else {
+            for (const std::int64_t from : {2, 1}) {
+                received.push_back(at::zeros({2, 3}, at::kByte));
+                group.receive(received.back(), from);
+                received.push_back(at::zeros({4}, at::kFloat));
+                group.receive(received.back(), from);
+            }
+        }
+        found.add(group, received);
+    });
+    const auto& all = found.tensors[0];
+    REQUIRE(all.size() == 4);
+    CHECK(all[0].equal(at::full({2, 3}, 2, at::kByte)));
+    CHECK(all[1].equal(at::full({4}, 1.0, at::kFloat)));
+    CHECK(all[2].equal(at::full({2, 3}, 1, at::kByte)));
+    CHECK(all[3].equal(at::full({4}, 0.5, at::kFloat)));
+}
+
 TEST_CASE("gradients are the sums over ranks and over the backwards before the last") {
     const auto bucket_mb = GENERATE(25.0, 0.00001);
     Findings found(3);

@@ -103,7 +103,52 @@ TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
     }
     const auto alone = run(job.train("cut", sets, {"--resume"}));
     CHECK(alone.code == 2);
-    CHECK_THAT(alone.err, contains("2 ranks"));
+    CHECK_THAT(alone.err, contains("in batches of 8") && contains("in batches of 4"));
+}
+
+TEST_CASE("ranks that divide the state of the optimizer train to the same bits, and any number goes on") {
+    const TinyJob job;
+    const auto sets = with(by_position, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5",
+                                         "optimizer.max_grad_norm=0"});
+    const auto on = [&](const std::string& batch, const std::string& shard, const Words& more = {}) {
+        return with(with(sets, {"batch.size=" + batch, "distributed.shard=" + shard}), more);
+    };
+    REQUIRE(run(launched(job.train("whole", on("6", "none")), 2)).code == 0);
+    const auto divided = run(launched(job.train("divided", on("6", "optimizer")), 2));
+    INFO(divided.err);
+    REQUIRE(divided.code == 0);
+    const auto memory = [&](const std::string& run) {
+        return json_of(fs::path(job.run_folder(run)) / "summary.json")["memory"]["optimizer"].get<double>();
+    };
+    CHECK(memory("divided") / memory("whole") == Approx(0.5).margin(0.02));
+    const auto last = fs::path("checkpoints/step-00000008");
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+        const bool same = bytes_of(job.run_folder("divided") / last / file) ==
+                          bytes_of(job.run_folder("whole") / last / file);
+        CHECK(same);
+    }
+    REQUIRE(run(launched(job.train("cut", on("6", "optimizer", {"train.steps=3"})), 2)).code == 0);
+    const auto expected = step_losses(job.run_folder("whole"));
+    struct Way {
+        int ranks;
+        std::string batch, shard;
+    };
+    for (const auto& [ranks, batch, shard] :
+         {Way{2, "6", "optimizer"}, Way{3, "4", "optimizer"}, Way{1, "12", "none"}}) {
+        INFO(ranks << " ranks");
+        const auto name = "from_" + std::to_string(ranks);
+        fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
+        const auto words =
+            job.train(name, on(batch, shard),
+                      {"--resume", "--allow-change", "batch.size", "--allow-change", "distributed.shard"});
+        const auto resumed = run(ranks == 1 ? words : launched(words, ranks));
+        INFO(resumed.err);
+        REQUIRE(resumed.code == 0);
+        const auto found = step_losses(job.run_folder(name));
+        REQUIRE(found.size() == expected.size());
+        for (const auto& [step, loss] : expected)
+            CHECK(found.at(step) == (ranks == 2 ? Approx(loss).epsilon(0.0) : Approx(loss).epsilon(1e-5)));
+    }
 }
 
 TEST_CASE("when a rank is killed all end, and the launcher says which") {

@@ -3,142 +3,18 @@
 // `cases`.
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include <ATen/ops/cat.h>
-
 #include "core/workbench/train/data_parallel.h"
 #include "core/workbench/train/sample_part.h"
-#include "ragged_texts.h"
-#include "short_training.h"
+#include "rank_training.h"
 #include "some_ranks.h"
 
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using test::ShortTraining;
-
-namespace {
-
-using Sets = std::vector<std::string>;
-
-test::RaggedTexts texts_for(const std::string& task) {
-    return test::RaggedTexts(*parse<config::TaskKind>(task));
-}
-
-struct Case {
-    std::string type, task;
-    std::int64_t ranks = 2;
-    Sets more = {};
-};
-
-Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {
-    Sets all{"model.type=" + one.type,
-             "task.kind=" + one.task,
-             "model.layers=2",
-             "model.hidden_size=16",
-             "model.heads=2",
-             "model.intermediate_size=32",
-             "model.vocab_size=50",
-             "model.max_positions=29",
-             "model.dropout=0.1",
-             "model.attention_dropout=0.1",
-             "batch.max_length=29",
-             "batch.size=" + std::to_string(batch),
-             "train.grad_accumulation_steps=" + std::to_string(accumulated),
-             "train.epochs=2",
-             "optimizer.lr=0.003",
-             "precision.backend=torch/fp32",
-             "attention.backend=naive",  // these two drop by logical position
-             "normalization.backend=naive",
-             "linear.backend=torch",
-             "data_loader.backend=torch"};
-    for (const std::string slot : {"activation", "loss", "optimizer"}) all.push_back(slot + ".backend=torch");
-    if (one.task == "classification") all.emplace_back("task.labels=[\"a\",\"b\",\"c\"]");
-    all.insert(all.end(), one.more.begin(), one.more.end());
-    return all;
-}
-
-struct Trained {
-    std::vector<double> losses;
-    std::vector<std::int64_t> samples;
-    std::vector<bool> skipped;
-    at::Tensor parameters;  // of all, end to end
-};
-
-Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,
-                   distributed::Group* group = nullptr) {
-    const auto texts = texts_for(one.task);
-    ShortTraining job(sets_of(one, batch, accumulated), texts, group);
-    const auto result = job.trainer.run({});
-    if (!result.error.empty()) throw std::runtime_error(result.error);
-    Trained trained;
-    for (const auto& step : result.steps) {
-        trained.losses.push_back(step.loss);
-        trained.samples.push_back(step.samples);
-        trained.skipped.push_back(step.skipped);
-    }
-    std::vector<at::Tensor> values;
-    for (const auto& parameter : job.session.parameters().all())
-        values.push_back(parameter.value.detach().reshape({-1}).to(at::kDouble));
-    trained.parameters = at::cat(values);
-    return trained;
-}
-
-std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated) {
-    std::vector<Trained> all(static_cast<std::size_t>(one.ranks));
-    std::mutex mutex;
-    test::as_ranks(one.ranks, [&](distributed::Group& group) {
-        auto trained = trained_by(one, batch, accumulated, &group);
-        const std::lock_guard lock(mutex);
-        all[static_cast<std::size_t>(group.rank())] = std::move(trained);
-    });
-    return all;
-}
-
-// Relative to the mean size of values.
-double distance(const at::Tensor& a, const at::Tensor& b) {
-    return a.sub(b).norm().item<double>() / b.norm().item<double>();
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-    double most = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::abs(b[i]));
-    return most;
-}
-
-constexpr double rounding = 2e-6;  // of float32, over the steps of a case
-
-void check_equal(const Case& one) {
-    constexpr std::int64_t batch = 2, accumulated = 2;
-    const auto ranks = train_on_ranks(one, batch, accumulated);
-    const auto alone = trained_by(one, batch * one.ranks, accumulated);
-    const auto parts = trained_by(one, batch, accumulated * one.ranks);
-    REQUIRE(alone.losses.size() == parts.losses.size());
-    const auto allowed = 4.0 * distance(parts.parameters, alone.parameters) + rounding;
-    const auto allowed_loss = 4.0 * distance(parts.losses, alone.losses) + rounding;
-    for (const auto& rank : ranks) {
-        REQUIRE(rank.losses.size() == alone.losses.size());
-        CHECK(distance(rank.parameters, alone.parameters) <= allowed);
-        CHECK(distance(rank.losses, alone.losses) <= allowed_loss);
-        CHECK(rank.samples == alone.samples);
-        CHECK(rank.parameters.equal(ranks[0].parameters));
-        CHECK(rank.losses == ranks[0].losses);
-    }
-}
-
-void check_all(const std::vector<Case>& cases) {
-    for (const auto& one : cases) {
-        std::string told = one.type + ", " + one.task + ", " + std::to_string(one.ranks) + " ranks";
-        for (const auto& set : one.more) told += ", " + set;
-        INFO(told);
-        check_equal(one);
-    }
-}
-
-}  // namespace
+using namespace switchyard::test;
 
 TEST_CASE("ranks learn what one process learns, with dropout, accumulation and an uneven last batch") {
     check_all({{"bert", "classification", 2},

@@ -1,0 +1,52 @@
+#include "core/workbench/train/gathered_entries.h"
+
+#include <cstdint>
+#include <string>
+
+#include <ATen/ops/empty.h>
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/train/data_parallel.h"
+
+namespace switchyard::train {
+namespace {
+
+using nlohmann::json;
+
+std::string described(const std::vector<OptimizerStateEntry>& entries) {
+    auto list = json::array();
+    for (const auto& [parameter, key, value] : entries)
+        list.push_back(
+            {parameter, key, static_cast<int>(value.scalar_type()), value.is_cuda(), value.sizes().vec()});
+    return list.dump();
+}
+
+OptimizerStateEntry empty_entry(const json& told) {
+    const auto options = at::dtype(static_cast<at::ScalarType>(told[2].get<int>()))
+                             .device(told[3].get<bool>() ? at::kCUDA : at::kCPU);
+    return {told[0].get<std::string>(), told[1].get<std::string>(),
+            at::empty(told[4].get<std::vector<std::int64_t>>(), options)};
+}
+
+}  // namespace
+
+std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
+                                                const std::vector<OptimizerStateEntry>& own) {
+    const auto all = gather_texts(group, described(own));
+    if (group.rank() != 0) {
+        for (const auto& entry : own)
+            if (entry.value.numel() > 0) group.send(entry.value, 0);
+        return {};
+    }
+    auto entries = own;
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        for (const auto& told : json::parse(all[rank])) {
+            auto entry = empty_entry(told);
+            if (entry.value.numel() > 0) group.receive(entry.value, static_cast<std::int64_t>(rank));
+            entries.push_back(std::move(entry));
+        }
+    }
+    return entries;
+}
+
+}  // namespace switchyard::train

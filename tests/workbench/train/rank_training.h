@@ -1,0 +1,54 @@
+// Short trainings on two and three ranks, and the same on one process. How far they may be apart is what one
+// process is from itself that has the same batch in as many parts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/workbench/distributed/group.h"
+#include "ragged_texts.h"
+#include "short_training.h"
+
+namespace switchyard::test {
+
+using Sets = std::vector<std::string>;
+
+RaggedTexts texts_for(const std::string& task);
+
+struct Case {
+    std::string type, task;
+    std::int64_t ranks = 2;
+    Sets more = {};
+};
+
+// Of ranks that take `batch` samples each.
+Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
+
+// The values of all parameters, end to end.
+at::Tensor values_of(const model::Parameters& parameters);
+
+struct Trained {
+    std::vector<double> losses;
+    std::vector<std::int64_t> samples;
+    std::vector<bool> skipped;
+    at::Tensor parameters;         // of all, end to end
+    std::int64_t state_bytes = 0;  // of the optimizer's state and masters on this process
+};
+
+Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,
+                   distributed::Group* group = nullptr);
+std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::int64_t accumulated);
+
+// Relative to the mean size of values.
+double distance(const at::Tensor& a, const at::Tensor& b);
+double distance(const std::vector<double>& a, const std::vector<double>& b);
+
+constexpr double rounding = 2e-6;  // of float32, over the steps of a case
+
+// Checks that ranks learn what one process learns, which has all their samples in one batch.
+void check_all(const std::vector<Case>& cases);
+
+}  // namespace switchyard::test

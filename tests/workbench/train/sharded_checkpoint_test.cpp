@@ -1,0 +1,144 @@
+// What the first rank saves where the state is divided: what one process saves, which as many ranks go on from to
+// the same bits, and other numbers of ranks within rounding.
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/core/grad_mode.h>
+
+#include "rank_training.h"
+#include "some_ranks.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+
+namespace {
+
+constexpr std::int64_t batch_of_all = 6;  // of 1, 2 and 3 ranks
+
+struct SavedTraining {
+    train::TrainingState state;
+    std::vector<at::Tensor> parameters;
+};
+
+struct Job {
+    Sets sets;
+    bool divided = true;
+
+    Sets on(std::int64_t ranks) const {
+        Case one{"gpt", "causal_lm", ranks, sets};
+        one.more.emplace_back("train.epochs=4");
+        if (divided) one.more.emplace_back("distributed.shard=optimizer");
+        return sets_of(one, batch_of_all / ranks, 1);
+    }
+};
+
+train::TrainingState cloned(train::TrainingState state) {
+    for (auto& entry : state.optimizer.entries) entry.value = entry.value.clone();
+    for (auto& [name, master] : state.masters) master = master.clone();
+    return state;
+}
+
+std::vector<at::Tensor> clones_of(const model::Parameters& parameters) {
+    std::vector<at::Tensor> values;
+    for (const auto& parameter : parameters.all()) values.push_back(parameter.value.detach().clone());
+    return values;
+}
+
+// Trains to its end, from `from` if it is there; what the first rank saved after `saved_step` goes to `saved`.
+at::Tensor train_ranks(const Job& job, std::int64_t ranks, const SavedTraining* from,
+                       SavedTraining* saved = nullptr) {
+    constexpr std::int64_t saved_step = 4;
+    const auto texts = texts_for("causal_lm");
+    at::Tensor parameters;
+    const auto act = [&](distributed::Group* group) {
+        const bool first = group == nullptr || group->rank() == 0;
+        Sets sets = job.on(ranks);
+        if (saved != nullptr) sets.push_back("train.checkpoint_every=" + std::to_string(saved_step));
+        ShortTraining training(sets, texts, group);
+        if (from != nullptr) {
+            const at::NoGradGuard no_grad;
+            for (std::size_t i = 0; i < from->parameters.size(); ++i)
+                training.session.parameters().all()[i].value.copy_(from->parameters[i]);
+            training.trainer.restore(cloned(from->state));
+        }
+        train::TrainerHooks hooks;
+        if (first && saved != nullptr)
+            hooks.save = [&](const train::TrainingState& state) -> std::string {
+                if (state.progression.step == saved_step)
+                    *saved = {cloned(state), clones_of(training.session.parameters())};
+                return "";
+            };
+        const auto result = training.trainer.run(hooks);
+        if (!result.error.empty()) throw std::runtime_error(result.error);
+        if (first) parameters = values_of(training.session.parameters());
+    };
+    if (ranks == 1)
+        act(nullptr);
+    else
+        as_ranks(ranks, [&](distributed::Group& group) { act(&group); });
+    return parameters;
+}
+
+void check_same_state(const train::TrainingState& found, const train::TrainingState& expected) {
+    CHECK(found.optimizer.step == expected.optimizer.step);
+    CHECK(found.optimizer.algorithm == expected.optimizer.algorithm);
+    REQUIRE(found.optimizer.entries.size() == expected.optimizer.entries.size());
+    for (std::size_t i = 0; i < expected.optimizer.entries.size(); ++i) {
+        const auto &a = found.optimizer.entries[i], &b = expected.optimizer.entries[i];
+        INFO(b.parameter << " " << b.key);
+        CHECK(a.parameter == b.parameter);
+        CHECK(a.key == b.key);
+        CHECK(a.value.equal(b.value));
+    }
+    REQUIRE(found.masters.size() == expected.masters.size());
+    for (const auto& [name, master] : expected.masters) CHECK(found.masters.at(name).equal(master));
+}
+
+}  // namespace
+
+TEST_CASE("what ranks with a divided state save is gone on with on any number of ranks") {
+    struct Kind {
+        Sets sets;
+        bool rounds = false;  // what it keeps, so that sums that round elsewhere tell after some steps
+    };
+    const Kind kinds[] = {{{"optimizer.backend=torch"}},
+                          {{"optimizer.backend=fused", "optimizer.algorithm=lamb"}},
+                          {{"precision.backend=amp/bf16_pure"}, true},
+                          {{"optimizer.backend=optim8bit", "optimizer.allow_reduced=true",
+                            "optimizer.options.optim8bit.min_8bit_size=512"},
+                           true}};
+    for (auto [sets, rounds] : kinds) {
+        INFO(sets.back());
+        sets.emplace_back("optimizer.max_grad_norm=0");
+        SavedTraining saved, as_one_has_it;
+        const auto undisturbed = train_ranks({sets}, 2, nullptr, &saved);
+        CHECK(train_ranks({sets, false}, 2, nullptr, &as_one_has_it).equal(undisturbed));
+        check_same_state(saved.state, as_one_has_it.state);
+        CHECK(train_ranks({sets}, 2, &saved).equal(undisturbed));
+        CHECK(train_ranks({sets, false}, 2, &saved).equal(undisturbed));
+        for (const std::int64_t ranks : {1, 3})
+            CHECK(distance(train_ranks({sets}, ranks, &saved), undisturbed) < (rounds ? 0.01 : 1e-5));
+    }
+}
+
+TEST_CASE("a state that does not fit is refused by the ranks that would have it") {
+    SavedTraining saved;
+    train_ranks({{}}, 2, nullptr, &saved);
+    const auto refused = [&](const auto& spoil, const std::string& text) {
+        SavedTraining bad{cloned(saved.state), saved.parameters};
+        spoil(bad.state);
+        CHECK_THROWS_WITH(train_ranks({{}}, 2, &bad), contains(text));
+    };
+    refused([](auto& state) { state.optimizer.entries.front().parameter = "nobody"; },
+            "belongs to no parameter here");
+    refused([](auto& state) { state.optimizer.algorithm = "lion"; }, "the state is of 'lion'");
+    refused(
+        [](auto& state) {
+            for (auto& entry : state.optimizer.entries)
+                if (entry.value.numel() > 500) entry.value = entry.value.flatten().narrow(0, 0, 7);
+        },
+        "shape");
+}

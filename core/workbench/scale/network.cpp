@@ -6,9 +6,9 @@
 namespace switchyard::scale {
 namespace {
 
+// Once round.
 double ring_ms(double bytes, std::int64_t ranks, const Link& link) {
-    const double messages = 2.0 * static_cast<double>(ranks - 1);
-    return messages *
+    return static_cast<double>(ranks - 1) *
            (link.latency_us / 1e3 + bytes / static_cast<double>(ranks) / (link.gbytes_per_second * 1e6));
 }
 
@@ -24,9 +24,13 @@ double tree_ms(double bytes, std::int64_t ranks, const Network& network) {
 double all_reduce_ms(double bytes, std::int64_t ranks, const Collectives& collectives) {
     if (ranks < 2) return 0.0;
     const auto& network = collectives.network;
-    const double ring = ring_ms(bytes, ranks, collectives.slowest(ranks));
+    const double ring = 2.0 * ring_ms(bytes, ranks, collectives.slowest(ranks));
     if (!collectives.trees || ranks <= network.ranks_per_host) return ring;
     return std::min(ring, tree_ms(bytes, ranks, network));
+}
+
+double all_gather_ms(double bytes, std::int64_t ranks, const Collectives& collectives) {
+    return ranks < 2 ? 0.0 : ring_ms(bytes, ranks, collectives.slowest(ranks));
 }
 
 }  // namespace switchyard::scale

@@ -31,5 +31,7 @@ struct Collectives {
 
 // A sum over the ranks that all of them get.
 double all_reduce_ms(double bytes, std::int64_t ranks, const Collectives& collectives);
+// Each rank's part of so many bytes, to all others: the second half of a ring's sum.
+double all_gather_ms(double bytes, std::int64_t ranks, const Collectives& collectives);
 
 }  // namespace switchyard::scale

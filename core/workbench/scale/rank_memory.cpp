@@ -52,7 +52,7 @@ double state_numbers(OptimizerKind algorithm, double momentum) {
 }
 
 RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
-                          DType computed_in) {
+                          DType computed_in, std::int64_t ranks) {
     double values = 0.0, activations = 0.0;
     for (const auto& part : parts) {
         values += static_cast<double>(part.parameters);
@@ -64,8 +64,10 @@ RankMemory memory_of_rank(const config::Config& config, const std::vector<model:
     RankMemory memory;
     memory.parameters = rounded(bytes);
     memory.gradients = rounded(bytes);
+    const bool divided = config.distributed.shard == config::Sharding::optimizer;
     memory.optimizer_state =
-        rounded(values * 4.0 * state_numbers(config.optimizer.algorithm, config.optimizer.momentum));
+        rounded(values * 4.0 * state_numbers(config.optimizer.algorithm, config.optimizer.momentum) /
+                (divided ? static_cast<double>(ranks) : 1.0));
     memory.activations = rounded(activations * narrower);
     if (config.distributed.compression == config::Compression::bfloat16 && size_of(dtype) > 2)
         memory.buckets = rounded(2.0 * values);

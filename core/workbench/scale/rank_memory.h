@@ -28,6 +28,6 @@ double state_numbers(OptimizerKind algorithm, double momentum);
 // `parts`: of model::describe. Activations are counted in `computed_in`, the optimizer's state in float32: a
 // component that keeps it in 8 bits has a quarter of that.
 RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
-                          DType computed_in);
+                          DType computed_in, std::int64_t ranks);
 
 }  // namespace switchyard::scale

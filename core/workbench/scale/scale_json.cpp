@@ -32,6 +32,7 @@ Json step_json(const StepTimeline& step) {
             {"backward_end_ms", base::number_or_null(step.backward_end_ms)},
             {"communication_ms", base::number_or_null(step.communication_ms)},
             {"exposed_ms", base::number_or_null(step.exposed_ms)},
+            {"gather_ms", base::number_or_null(step.gather_ms)},
             {"efficiency", base::number_or_null(step.efficiency)},
             {"buckets", buckets}};
 }

@@ -97,7 +97,7 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     plan.settings = settings;
     const auto parts = model::describe(config);
     const auto parameters = model::describe_names(config).parameters;
-    plan.memory = memory_of_rank(config, parts, settings.multiplied_in);
+    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, settings.ranks);
     double forward = 0.0, values = 0.0;
     for (const auto& part : parts) {
         forward += part.forward_flops;
@@ -106,7 +106,7 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     plan.step_flops =
         forward * (1.0 + products_of_backward) * static_cast<double>(config.train.grad_accumulation_steps);
     plan.samples = config.batch.size * config.train.grad_accumulation_steps;
-    const auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
+    auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
 
     const auto bytes =
         static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
@@ -117,14 +117,17 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     const auto buckets = make_buckets(gradients, std::min(mebibyte, limit), limit);
     const bool rounded = config.distributed.compression == config::Compression::bfloat16 && bytes > 2;
     const double wire_share = rounded ? 2.0 / static_cast<double>(bytes) : 1.0;
+    const auto all_bytes =
+        static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
+    const bool divided = config.distributed.shard == config::Sharding::optimizer;
+    if (divided) costs.gathered_bytes = all_bytes;
     for (const auto ranks : numbers_of_ranks(settings.ranks))
         plan.steps.push_back(
             simulate_step(costs, buckets, ranks, {settings.rates.network, settings.trees}, wire_share));
     const auto others = settings.ranks - 1;
-    plan.messages = 2 * others * static_cast<std::int64_t>(buckets.size());
-    plan.sent_bytes =
-        2.0 * static_cast<double>(others) / static_cast<double>(settings.ranks) * wire_share *
-        static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
+    plan.messages = others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
+    plan.sent_bytes = static_cast<double>(others) / static_cast<double>(settings.ranks) * all_bytes *
+                      (2.0 * wire_share + (divided ? 1.0 : 0.0));
     return plan;
 }
 

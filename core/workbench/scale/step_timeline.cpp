@@ -29,7 +29,10 @@ StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& bu
     while (next > 0) now += costs.backward_ms[--next];
     line.backward_end_ms = now;
     line.exposed_ms = std::max(0.0, free - now);
-    line.step_ms = now + line.exposed_ms + costs.optimizer_ms;
+    const bool divided = costs.gathered_bytes > 0.0;
+    if (divided) line.gather_ms = all_gather_ms(costs.gathered_bytes, ranks, collectives);
+    line.step_ms = now + line.exposed_ms + costs.optimizer_ms / (divided ? static_cast<double>(ranks) : 1.0) +
+                   line.gather_ms;
     line.efficiency = line.step_ms > 0.0 ? costs.all_ms() / line.step_ms : 1.0;
     return line;
 }

@@ -20,6 +20,8 @@ struct StepCosts {
     double forward_ms = 0.0;
     std::vector<double> backward_ms;  // of each parameter's module, in the order of forward
     double optimizer_ms = 0.0;
+    // Of parameters, where each rank steps its part of them and hands it to the others; 0: each steps all.
+    double gathered_bytes = 0.0;
 
     double all_ms() const;
 };
@@ -36,6 +38,7 @@ struct StepTimeline {
     std::vector<BucketTimes> buckets;
     double communication_ms = 0.0;  // of all sums
     double exposed_ms = 0.0;        // of them, what lies behind the end of backward
+    double gather_ms = 0.0;         // of parameters, behind the optimizer's step
 
     // What all ranks do in a second, of what they did if each were alone.
     double efficiency = 1.0;

@@ -31,15 +31,22 @@ OptimizerStateEntry empty_entry(const json& told) {
 }  // namespace
 
 std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
-                                                const std::vector<OptimizerStateEntry>& own) {
+                                                const std::vector<OptimizerStateEntry>& own,
+                                                const std::string& what) {
     const auto all = gather_texts(group, described(own));
+    const auto meet_first = [&](std::int64_t other, std::int64_t place) {
+        distributed::meet(group.store(), {place, 2}, what + " of rank " + std::to_string(other), "",
+                          long_wait_seconds);
+    };
     if (group.rank() != 0) {
+        meet_first(group.rank(), 1);
         for (const auto& entry : own)
             if (entry.value.numel() > 0) group.send(entry.value, 0);
         return {};
     }
     auto entries = own;
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        meet_first(static_cast<std::int64_t>(rank), 0);
         for (const auto& told : json::parse(all[rank])) {
             auto entry = empty_entry(told);
             if (entry.value.numel() > 0) group.receive(entry.value, static_cast<std::int64_t>(rank));

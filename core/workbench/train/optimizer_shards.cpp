@@ -220,7 +220,7 @@ at::Tensor OptimizerShards::joined(const std::string& parameter, const std::vect
 
 // Ranks have parts in the order of memory, so entries of one parameter come in that order.
 OptimizerShards::Entries OptimizerShards::gather(const Entries& own) {
-    const auto all = gather_entries(group_, own);
+    const auto all = gather_entries(group_, own, "state " + std::to_string(++gathers_));
     Entries entries;
     for (const auto& parameter : whole_) {
         std::vector<std::string> keys;

@@ -63,10 +63,11 @@ private:
     const runtime::OptimizerOp& optimizer_;
     std::size_t most_bytes_;  // of values that are handed round at once
     std::int64_t alignment_ = 0;
-    std::vector<Whole> whole_;           // all that are trained, in the order of the groups
-    std::vector<Shard> shards_;          // of all ranks
-    std::vector<ParameterGroup> own_;    // what the optimizer is bound to
-    std::vector<ParameterPart> parts_;   // of its parameters
+    std::vector<Whole> whole_;          // all that are trained, in the order of the groups
+    std::vector<Shard> shards_;         // of all ranks
+    std::vector<ParameterGroup> own_;   // what the optimizer is bound to
+    std::vector<ParameterPart> parts_;  // of its parameters
+    std::int64_t gathers_ = 0;
     std::vector<std::size_t> group_of_;  // of each of own_ in the whole model's groups
 };
 

@@ -61,6 +61,19 @@ TEST_CASE("memory of a rank by part") {
           plan.memory.activations);
 }
 
+TEST_CASE("a divided state takes its part of the memory, and parameters travel once more") {
+    const auto whole = plan_scale(job(), settings_of(4));
+    const auto divided = plan_scale(job("[distributed]\nshard = \"optimizer\"\n"), settings_of(4));
+    CHECK(divided.memory.optimizer_state == 2 * values);
+    CHECK(divided.memory.parameters == whole.memory.parameters);
+    CHECK(divided.messages == whole.messages + 3);
+    CHECK(divided.sent_bytes == Approx(1.5 * whole.sent_bytes));
+    // Three messages of a quarter each at 1 GB/s, after a step that each rank does a quarter of.
+    CHECK(divided.asked().gather_ms == Approx(3 * (0.01 + static_cast<double>(values) / 1e6)));
+    CHECK(divided.asked().step_ms == Approx(whole.asked().step_ms + divided.asked().gather_ms));
+    CHECK(whole.asked().gather_ms == 0.0);
+}
+
 TEST_CASE("what a rank sends in a step") {
     const auto plan = plan_scale(job(), settings_of(4));
     const auto buckets = static_cast<std::int64_t>(plan.asked().buckets.size());

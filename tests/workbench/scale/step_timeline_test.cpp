@@ -37,6 +37,21 @@ TEST_CASE("a sum over a ring takes 2 (N - 1) messages of a part each") {
     CHECK(all_reduce_ms(1e9, 8, network) == Approx(14 * (0.05 + 12.5)));
 }
 
+TEST_CASE("parts of all ranks go round a ring once") {
+    const auto network = network_of(10.0, 50.0);
+    CHECK(all_gather_ms(1e9, 1, network) == 0.0);
+    CHECK(all_gather_ms(1e9, 2, network) == Approx(0.05 + 50.0));
+    CHECK(2.0 * all_gather_ms(1e9, 8, network) == Approx(all_reduce_ms(1e9, 8, network)));
+}
+
+TEST_CASE("where each rank steps a part, the step is shorter and parameters go round behind it") {
+    auto costs = even_costs(4, 200.0);
+    costs.gathered_bytes = 1e9;
+    const auto line = simulate_step(costs, {}, 4, network_of(10.0, 50.0));
+    CHECK(line.gather_ms == Approx(3 * (0.05 + 25.0)));
+    CHECK(line.step_ms == Approx(100.0 + 200.0 + 10.0 / 4 + line.gather_ms));
+}
+
 TEST_CASE("a ring over several hosts is as fast as what joins them") {
     Network network;
     network.within = {100.0, 1.0};

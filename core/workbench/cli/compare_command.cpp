@@ -23,7 +23,7 @@
 #include "core/workbench/cli/started_arms.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/baseline.h"
-#include "core/workbench/compare/experiment/comparison_page.h"
+#include "core/workbench/compare/page/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
 #include "core/workbench/compare/gate/gate_report.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/workbench/compare/experiment/comparison_page.h"
+#include "core/workbench/compare/page/comparison_page.h"
 
 #include "balanced.h"
 
@@ -186,6 +186,44 @@ TEST_CASE("each arm has its loss drift, its skipped steps and whether it stayed 
         contains(
             "<span class=\"bad\">no</span> <span class=\"why\">the loss rose from 1 to &lt;2&gt;</span>"));
     CHECK(switchyard::test::unbalanced(html) == "");
+}
+
+TEST_CASE("of a factorial experiment the page draws and tells each effect") {
+    Comparison made;
+    for (const std::size_t attention : {0, 1}) {
+        for (const std::size_t layout : {0, 1}) {
+            auto one = arm(std::to_string(attention) + std::to_string(layout), 100);
+            one.spec.overrides = {attention == 0 ? "attention.backend=naive" : "attention.backend=<flash>",
+                                  layout == 0 ? "batch.layout=padded" : "batch.layout=packed"};
+            one.spec.levels = {attention, layout};
+            one.blocks.clear();
+            for (int block = 0; block < 24; ++block) {
+                ArmBlock timed{
+                    .sample = {.ms = (100.0 + block % 5) / (1.0 + attention) / (1.0 + 0.5 * layout)}};
+                timed.steps = timed.samples = 1;
+                timed.round = block / 4;
+                one.blocks.emplace_back(timed);
+            }
+            made.arms.push_back(one);
+        }
+    }
+    for (std::size_t at = 1; at < 4; ++at) made.pairs.push_back(pair(at, 2.0, SpeedVerdict::faster));
+    const auto html = page_of(made);
+    CHECK(switchyard::test::unbalanced(html) == "");
+    const auto start = html.find("<h2>Effects</h2>");
+    REQUIRE(start != std::string::npos);
+    const auto effects = html.substr(start, html.find("</section>", start) - start);
+    CHECK_THAT(effects, contains("attention=&lt;flash&gt;: alone +100.0 % [+100.0 %, +100.0 %]"));
+    CHECK_THAT(effects, contains("attention=&lt;flash&gt; batch.layout=packed: together +200.0 %"));
+    CHECK_THAT(effects, contains("batch.layout=packed: interaction 0.0 % ["));
+    CHECK_THAT(effects, contains("role=\"img\""));
+    CHECK_THAT(effects, contains("<div>average</div>"));
+    made.arms.pop_back();
+    made.arms.pop_back();
+    made.pairs.pop_back();
+    made.pairs.pop_back();
+    for (auto& one : made.arms) one.spec.levels = {};
+    CHECK(page_of(made).find("<h2>Effects</h2>") == std::string::npos);
 }
 
 TEST_CASE("what is unknown is left out") {

@@ -139,17 +139,18 @@ private:
 };
 
 std::string percent(double ratio) {
+    const double rounded = std::round(1000.0 * (ratio - 1.0)) / 10.0;
     char text[32];
-    std::snprintf(text, sizeof text, "%+.1f %%", 100.0 * (ratio - 1.0));
+    std::snprintf(text, sizeof text, rounded == 0.0 ? "0.0 %%" : "%+.1f %%", rounded);
     return text;
 }
 
-std::string percent_interval(const base::Interval& ratio) {
+}  // namespace
+
+std::string effect_text(const base::Interval& ratio) {
     if (!std::isfinite(ratio.low)) return percent(ratio.median);
     return percent(ratio.median) + " [" + percent(ratio.low) + ", " + percent(ratio.high) + "]";
 }
-
-}  // namespace
 
 std::vector<Effect> effects_of(const Comparison& comparison) { return Factorial(comparison).effects(); }
 
@@ -163,9 +164,9 @@ std::string effects_text(const std::vector<Effect>& effects) {
         std::string second;
         if (i + 1 < effects.size() && effects[i + 1].change == effect.change) {
             const auto& other = effects[++i];
-            second = std::string(name(other.kind)) + " " + percent_interval(other.estimate.ratio);
+            second = std::string(name(other.kind)) + " " + effect_text(other.estimate.ratio);
         }
-        table.row({effect.change, percent_interval(effect.estimate.ratio), second});
+        table.row({effect.change, effect_text(effect.estimate.ratio), second});
     }
     return "\n" + table.render("  ", 110);
 }

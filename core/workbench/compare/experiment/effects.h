@@ -35,6 +35,9 @@ struct Effect {
 // arm that failed is left out; so are average and interaction where factors were varied one at a time.
 std::vector<Effect> effects_of(const Comparison& comparison);
 
+// "+21.0 % [+19.8 %, +22.3 %]": how much faster a ratio of speeds is.
+std::string effect_text(const base::Interval& ratio);
+
 std::string effects_text(const std::vector<Effect>& effects);
 
 }  // namespace switchyard::compare

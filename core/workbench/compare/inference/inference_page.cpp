@@ -6,7 +6,7 @@
 
 #include "core/kernel/base/executed_text.h"
 #include "core/kernel/base/joined.h"
-#include "core/workbench/compare/experiment/page_parts.h"
+#include "core/workbench/compare/page/page_parts.h"
 #include "core/workbench/compare/inference/cache_table.h"
 #include "core/workbench/compare/inference/inference_report.h"
 #include "core/workbench/report/html_table.h"

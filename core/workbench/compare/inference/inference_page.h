@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/workbench/compare/experiment/comparison_page.h"
+#include "core/workbench/compare/page/comparison_page.h"
 #include "core/workbench/compare/inference/inference_result.h"
 
 namespace switchyard::compare {

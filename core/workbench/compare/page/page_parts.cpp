@@ -1,4 +1,4 @@
-#include "core/workbench/compare/experiment/page_parts.h"
+#include "core/workbench/compare/page/page_parts.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 It loads the weights and batches that a Switchyard arm exported, so that both compute the same thing; docs/compare.md describes the
 messages over the standard streams.
 
-    python3 eager_peer.py [--compile] [--dtype bfloat16] [--threads N]
+    python3 eager_peer.py [--compile [--mode MODE]] [--dtype bfloat16] [--threads N]
 """
 import argparse
 import math
@@ -16,6 +16,7 @@ from arm import finite, serve, time_turn
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", action="store_true", help="through torch.compile")
+    parser.add_argument("--mode", choices=("default", "reduce-overhead", "max-autotune"), default="default", help="of torch.compile")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="dtype of matrix products (autocast)")
     parser.add_argument("--threads", type=int, default=0, help="default: as the configuration says, else all cores")
     return parser.parse_args()
@@ -56,7 +57,7 @@ class Arm:
         torch.manual_seed(message["seed"])
         self.task, self.ignore = message["task"], message["task"]["ignore_index"]
         self.model = self.load(message["weights"])
-        self.forward = torch.compile(self.model) if options.compile else self.model
+        self.forward = torch.compile(self.model, mode=options.mode) if options.compile else self.model
         self.optimizer = self.make_optimizer(message["optimizer"])
         self.rate, self.clip = message["optimizer"]["lr"], message["optimizer"]["max_grad_norm"]
         self.schedule = Schedule(message["schedule"])

@@ -138,6 +138,7 @@ std::vector<Command> all_commands() {
           "switchyard compare configs/demo.toml --vary precision.backend=torch/fp32,torch/bf16 --seeds 5 "
           "--steps 300 "
           "--loss-equivalence 0.02",
+          "switchyard compare --ladder configs/ladders/mini-gpt.toml --scale small",
           "switchyard compare examples/peers/bert.toml --time 120"}},
         {"compare self-test",
          "show how often a comparison finds what is not there, and what is",

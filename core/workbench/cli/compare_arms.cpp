@@ -40,10 +40,19 @@ std::string chosen_text(const resolver::Plan& plan) {
     return joined(list, ", ");
 }
 
+// The first of several problems, without the place of what was set: that is the ladder's.
+std::string first_reason(const std::string& problem) {
+    constexpr std::string_view sign = "error: ";
+    auto line = problem.substr(0, problem.find('\n'));
+    if (const auto at = line.find(sign); at != std::string::npos) line.erase(0, at + sign.size());
+    return line;
+}
+
 // The configuration of an arm, planned on this machine; or nothing, and why.
 std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
-                                       std::string& problem, std::string& chosen) {
+                                       std::string& problem, std::string& chosen, bool& mistaken) {
     try {
+        mistaken = true;
         auto job = load_job(options, host);
         set_phases(job.config, purpose);
         runtime::Registry registry(std::move(job.records));
@@ -58,6 +67,7 @@ std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo
             return std::move(job.config);
         }
         problem = plan_problems(plan);
+        mistaken = false;
     } catch (const Failure& failure) {
         problem = failure.what();
     }
@@ -77,6 +87,7 @@ public:
         tables.preset_dirs = preset_dirs();
         tables.read_model_folder = model::read_model_folder;
         const auto named = config::load_arms(tables);
+        if (!request_.rungs.empty()) return rungs(job.files);
         if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
         auto list = compare::list_arms(request_.written, named, request_.least);
         if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
@@ -84,39 +95,117 @@ public:
             throw Failure("there are " + counted(list.arms.size(), "arm") +
                           ", which share the time of --time; --yes compares "
                           "them all, --one-at-a-time takes the values of --vary one by one");
-        checked_.arms = std::move(list.arms);
-        std::string problems;
-        for (auto& arm : checked_.arms) {
+        for (auto& arm : list.arms) {
             const auto problem = check(arm);
-            if (!problem.empty()) problems += "arm \"" + arm.name + "\":\n" + indented(problem), ++faulty_;
+            if (!problem.empty()) complain("arm", arm.name, problem);
+            checked_.arms.push_back(std::move(arm));
         }
-        if (faulty_ > 0)
-            throw Failure("nothing was run: " + std::to_string(faulty_) + " of " +
-                          counted(checked_.arms.size(), "arm") + " cannot be compared\n" + problems);
+        if (faulty_ > 0) fail(checked_.arms.size(), "arm");
         return std::move(checked_);
     }
 
 private:
+    // Those that can be served here; of the others why not.
+    CheckedArms rungs(std::vector<std::string> files) {
+        files.push_back(request_.rungs_from);
+        std::vector<config::ArmConfig> named;
+        for (const auto& arm : request_.rungs)
+            named.push_back(
+                {.name = arm.name, .set = {}, .program = arm.program, .folder = {}, .origin = {}});
+        if (is_foreign(request_.job, files)) refuse_foreign_arms(named);
+        for (auto arm : request_.rungs) {
+            auto& place = checked_.places.emplace_back();
+            batch_ = 0, learning_rate_ = 0.0;
+            auto problem = check(arm);
+            if (!problem.empty() && mistaken_) complain("rung", arm.name, problem);
+            if (problem.empty() && arm.external() && !first_)
+                problem = "no rung before it is a configuration, whose weights and batches it would load";
+            place.batch = batch_;
+            place.learning_rate = learning_rate_;
+            if (!problem.empty()) {
+                checked_.chosen.pop_back();
+                place.unavailable = first_reason(problem);
+                continue;
+            }
+            place.arm = checked_.arms.size();
+            place.chosen = checked_.chosen.back();
+            checked_.arms.push_back(std::move(arm));
+        }
+        if (faulty_ > 0) fail(request_.rungs.size(), "rung");
+        return std::move(checked_);
+    }
+
+    void complain(const std::string& what, const std::string& name, const std::string& problem) {
+        problems_ += what + " \"" + name + "\":\n" + indented(problem);
+        ++faulty_;
+    }
+
+    [[noreturn]] void fail(std::size_t all, const std::string& what) const {
+        throw Failure("nothing was run: " + std::to_string(faulty_) + " of " + counted(all, what) +
+                      " cannot be compared\n" + problems_);
+    }
+
+    // What a rung sets stands for an external one too: it is told, and it must have the reference's batches.
+    std::string check_external(const compare::ArmSpec& arm) {
+        mistaken_ = false;
+        if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
+            return problem;
+        if (request_.rungs.empty()) return "";
+        auto options = request_.job;
+        options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
+        try {
+            const auto config = load_job(options, host_).config;
+            note(config);
+            if (first_ && of_steps() && other_batches(config))
+                return "its batches are not those of \"" + checked_.arms[checked_.reference_arm].name +
+                       "\", which external arms load";
+        } catch (const Failure& failure) {
+            mistaken_ = true;
+            return failure.what();
+        }
+        return "";
+    }
+
+    void note(const config::Config& config) {
+        batch_ = config.batch.size * config.train.grad_accumulation_steps;
+        learning_rate_ = config.optimizer.lr;
+    }
+
+    // Of a ladder: a forward passes over the same samples in whatever batches.
+    bool of_steps() const {
+        return !request_.rungs.empty() && request_.operation == compare::Operation::step;
+    }
+
+    bool other_batches(const config::Config& config) const {
+        const auto& base = checked_.config;
+        return config.batch.size != base.batch.size || config.batch.tokens != base.batch.tokens ||
+               config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
     std::string check(compare::ArmSpec& arm) {
         auto& chosen = checked_.chosen.emplace_back();
         if (arm.external()) {
             chosen = joined(arm.program, " ");
-            return base::program_problem(arm.program.front(), arm.folder);
+            return check_external(arm);
         }
         auto options = request_.job;
         options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
         std::string problem;
-        auto config = plan_arm(options, host_, request_.purpose, problem, chosen);
+        auto config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
         if (!config) return problem;
+        note(*config);
         arm.environment = spin_environment(config->runtime.spin);
         if (!first_) {
             first_ = true;
-            checked_.reference_arm = static_cast<std::size_t>(&arm - checked_.arms.data());
+            checked_.reference_arm = checked_.arms.size();
             checked_.config = std::move(*config);
             return "";
         }
-        arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation);
+        arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation,
+                                                  !request_.rungs.empty());
+        arm.own_batches = of_steps() && other_batches(*config);
         if (arm.differs.empty() || request_.force) return "";
+        mistaken_ = true;
         return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
                joined(arm.differs, "\n    ") +
                "\n--force compares them nevertheless, and every output says so";
@@ -126,6 +215,10 @@ private:
     const HostInfo& host_;
     CheckedArms checked_;
     bool first_ = false;
+    bool mistaken_ = false;   // what `check` found last is no matter of this machine
+    std::int64_t batch_ = 0;  // of what `check` looked at last
+    double learning_rate_ = 0.0;
+    std::string problems_;
     std::size_t faulty_ = 0;
 };
 

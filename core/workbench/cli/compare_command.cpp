@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -23,10 +24,11 @@
 #include "core/workbench/cli/started_arms.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/baseline.h"
-#include "core/workbench/compare/page/comparison_page.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/experiment.h"
 #include "core/workbench/compare/gate/gate_report.h"
+#include "core/workbench/compare/ladder/ladder_report.h"
+#include "core/workbench/compare/page/comparison_page.h"
 #include "core/workbench/report/record_parts.h"
 #include "core/workbench/train/stop_signal.h"
 
@@ -52,6 +54,8 @@ struct CompareOptions {
     std::string fastest;
     std::string fail_on, junit, markdown, baseline;
     compare::GateRules gate;  // of fail_on
+    std::string ladder_file, scale;
+    std::optional<compare::Ladder> ladder;
     bool dry_run = false;
     bool yes = false;
 };
@@ -109,6 +113,7 @@ public:
     }
 
     int run() {
+        if (options_.ladder && checked_.arms.empty()) return nothing_runs();
         if (options_.dry_run) return tell_plan();
         stop_.note();  // what is timed by then is shown
         compare::ExperimentSettings settings = read_settings();
@@ -126,7 +131,7 @@ public:
         if (!options_.fastest.empty()) write_fastest(comparison);
         if (!options_.json.on_stdout())
             std::cout << bench::wrap(title(), 100, "  ") << "\n"
-                      << compare::to_text(comparison)
+                      << ladder_report(comparison) << compare::to_text(comparison)
                       << (options_.gate.any() ? compare::gate_text(gate) : "");
         return comparison.stopped ? stopped : exit_code(comparison, gate);
     }
@@ -137,7 +142,8 @@ private:
         const auto settings = read_settings();
         (void)read_baseline();
         std::cout << bench::wrap(title(), 100, "  ") << "\n";
-        for (std::size_t at = 0; at < checked_.arms.size(); ++at) {
+        if (options_.ladder) std::cout << compare::ladder_plan_text(*options_.ladder, checked_.places);
+        for (std::size_t at = 0; !options_.ladder && at < checked_.arms.size(); ++at) {
             const auto& arm = checked_.arms[at];
             std::cout << "\n"
                       << arm.name << (at == 0 && options_.baseline.empty() ? " (base)" : "") << "\n  "
@@ -158,6 +164,20 @@ private:
                     " trainings of " + std::to_string(settings.loss_steps) + " steps for the final losses";
         std::cout << "\n" << bench::wrap(text, 100, "") << "\n";
         return Exit::fine;
+    }
+
+    int nothing_runs() const {
+        std::cout << options_.ladder->title << "\n"
+                  << compare::ladder_plan_text(*options_.ladder, checked_.places);
+        if (options_.dry_run) return Exit::fine;
+        throw Failure("--ladder " + options_.ladder_file + ": no rung can run on this machine",
+                      Exit::run_failed);
+    }
+
+    std::string ladder_report(const compare::Comparison& comparison) const {
+        if (!options_.ladder) return "";
+        const auto rows = compare::ladder_rows(*options_.ladder, checked_.places, comparison);
+        return compare::ladder_text(*options_.ladder, rows) + "\n";
     }
 
     int exit_code(const compare::Comparison& comparison, const compare::GateResult& gate) const {
@@ -252,6 +272,11 @@ private:
         auto json = compare::to_json(comparison);
         json["exit_code"] = exit_code(comparison, gate);
         json["gate"] = options_.gate.any() ? compare::to_json(gate) : nullptr;
+        json["ladder"] = nullptr;
+        if (options_.ladder)
+            json["ladder"] =
+                compare::ladder_json(*options_.ladder, options_.scale,
+                                     compare::ladder_rows(*options_.ladder, checked_.places, comparison));
         json["title"] = describe(options_, checked_);
         json["config"] = options_.arms.job.config;
         json["config_fingerprint"] = config::fingerprint(checked_.config);
@@ -261,9 +286,13 @@ private:
     }
 
     std::string page(const compare::Comparison& comparison) const {
-        return compare::comparison_page(comparison, {describe(options_, checked_), options_.arms.job.config,
-                                                     config::fingerprint(checked_.config), command_line(),
-                                                     report::host_facts(bench::to_json(host_))});
+        compare::ComparisonFacts facts{describe(options_, checked_), options_.arms.job.config,
+                                       config::fingerprint(checked_.config), command_line(),
+                                       report::host_facts(bench::to_json(host_))};
+        if (options_.ladder)
+            facts.first_section = compare::ladder_section(
+                *options_.ladder, compare::ladder_rows(*options_.ladder, checked_.places, comparison));
+        return compare::comparison_page(comparison, facts);
     }
 
     // The values for --set that give the fastest arm of this program.
@@ -318,6 +347,49 @@ void add_arm_options(CLI::App& command, CompareOptions& options) {
                      "compare arms of different models, data or seeds too; the output says so");
 }
 
+// The ladder's rungs as the arms of this comparison.
+void read_ladder(CompareOptions& options) {
+    if (options.ladder_file.empty()) {
+        if (!options.scale.empty()) throw Failure("--scale: is for --ladder, whose file has it");
+        if (options.arms.job.config.empty()) throw Failure("CONFIG is missing, or --ladder FILE");
+        return;
+    }
+    const auto& written = options.arms.written;
+    if (!options.arms.job.config.empty())
+        throw Failure("--ladder: its file names the configuration; CONFIG is another");
+    if (!written.vary.empty() || !written.stacks.empty() || !written.arms.empty() ||
+        !options.baseline.empty())
+        throw Failure(
+            "--ladder: its rungs are the arms; --vary, --stacks, --arm and --baseline are for others");
+    auto read = compare::read_ladder(options.ladder_file);
+    if (const auto* const problems = std::get_if<std::string>(&read)) throw Failure(*problems);
+    options.ladder = std::get<compare::Ladder>(std::move(read));
+    const compare::LadderScale* scale = nullptr;
+    if (!options.scale.empty()) {
+        const auto found = options.ladder->scales.find(options.scale);
+        std::vector<std::string> known;
+        for (const auto& [name, ignored] : options.ladder->scales) known.push_back(name);
+        if (found == options.ladder->scales.end())
+            throw Failure("--scale " + options.scale + ": the ladder has " +
+                          (known.empty() ? "no scales" : "only " + joined(known)));
+        scale = &found->second;
+    }
+    options.arms.rungs = compare::ladder_arms(*options.ladder, scale);
+    options.arms.rungs_from = options.ladder_file;
+    options.arms.job.config = options.ladder->config_file();
+}
+
+void add_ladder_options(CLI::App& command, CompareOptions& options) {
+    command.get_option("CONFIG")->required(false);
+    command
+        .add_option(
+            "--ladder", options.ladder_file,
+            "compare the rungs of this file, named changes that stand on one another, instead of CONFIG")
+        ->type_name("FILE");
+    command.add_option("--scale", options.scale, "at a size that the ladder's file defines, as small")
+        ->type_name("NAME");
+}
+
 void add_timing_options(CLI::App& command, CompareOptions& options) {
     add_number(command, "--time", options.seconds, "time for warm-up and blocks of all arms, roughly",
                "SECONDS", number(1e-3, 1e9))
@@ -351,6 +423,7 @@ Action setup_compare(CLI::App& command) {
     add_job_options(command, options->arms.job);
     add_arm_options(command, *options);
     add_timing_options(command, *options);
+    add_ladder_options(command, *options);
     command
         .add_option(
             "--operation", options->operation,
@@ -406,6 +479,7 @@ Action setup_compare(CLI::App& command) {
             throw Failure("--junit: says what --fail-on found; there is no --fail-on");
         if (!options->baseline.empty()) options->arms.least = 1;
         options->arms.most = options->yes ? 0 : 64;
+        read_ladder(*options);
         check_operation(*options);
         return CompareRun(*options).run();
     };

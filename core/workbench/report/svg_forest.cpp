@@ -34,13 +34,30 @@ void linear_ticks(Scale& scale, int count) {
     scale.labels = tick_labels(axis);
 }
 
+// Labels that would touch: every other one goes, 1 stays.
+void thin_out(Scale& scale) {
+    const auto width = [&] {
+        double sum = 0.0;
+        for (const auto& label : scale.labels) sum += digit_width * static_cast<double>(label.size() + 2);
+        return sum;
+    };
+    while (scale.ticks.size() > 2 && width() > scale.right - scale.left) {
+        const auto one = std::find(scale.ticks.begin(), scale.ticks.end(), 1.0) - scale.ticks.begin();
+        for (auto at = static_cast<std::ptrdiff_t>(scale.ticks.size()) - 1; at >= 0; --at) {
+            if ((at - one) % 2 == 0) continue;
+            scale.ticks.erase(scale.ticks.begin() + at);
+            scale.labels.erase(scale.labels.begin() + at);
+        }
+    }
+}
+
 void logarithmic_ticks(Scale& scale) {
     scale.logarithmic = true;
     const double range = scale.high / scale.low;
     const std::vector<double> digits_of_ten =
-        range > 100.0 ? std::vector<double>{1.0}
-        : range > 4.0 ? std::vector<double>{1.0, 2.0, 5.0}
-                      : std::vector<double>{1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0};
+        range > 100.0  ? std::vector<double>{1.0}
+        : range > 12.0 ? std::vector<double>{1.0, 2.0, 5.0}
+                       : std::vector<double>{1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0};
     for (double power = std::pow(10.0, std::floor(std::log10(scale.low))); power <= scale.high;
          power *= 10.0) {
         for (const double digit : digits_of_ten) {
@@ -50,6 +67,7 @@ void logarithmic_ticks(Scale& scale) {
             scale.labels.push_back(page_number(tick, 2));
         }
     }
+    thin_out(scale);
 }
 
 Scale scale_of(const ForestPlot& plot, double left, double right) {

@@ -192,11 +192,12 @@ private:
 
 // The layout of batches is how the same samples stand in memory: that is compared. Where nothing is trained,
 // samples may be put into any batches, but for what is cut off them.
-bool should_be_equal(const std::string& key, Operation operation) {
+bool should_be_equal(const std::string& key, Operation operation, bool other_batches) {
     if (key == "batch.layout") return false;
     if (operation == Operation::generate && (key.starts_with("batch.") || key.starts_with("data.")))
         return false;
-    if (operation == Operation::forward && key.starts_with("batch.")) return key == "batch.max_length";
+    if ((operation == Operation::forward || other_batches) && key.starts_with("batch."))
+        return key == "batch.max_length";
     for (const char* section : {"model.", "data.", "batch.", "task."}) {
         if (key.starts_with(section)) return true;
     }
@@ -224,11 +225,11 @@ ArmList list_arms(const WrittenArms& written, const std::vector<config::ArmConfi
 }
 
 std::vector<std::string> unfair_differences(const config::Config& base, const config::Config& arm,
-                                            Operation operation) {
+                                            Operation operation, bool other_batches) {
     std::vector<std::string> list;
     for (const auto& section : config::sections()) {
         for (const auto& field : section.fields) {
-            if (!should_be_equal(field.key, operation)) continue;
+            if (!should_be_equal(field.key, operation, other_batches)) continue;
             const auto theirs = config::value_text(field, field.get(arm));
             const auto ours = config::value_text(field, field.get(base));
             if (theirs != ours) list.push_back(field.key + ": " + theirs + ", the base has " + ours);

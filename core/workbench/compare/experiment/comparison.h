@@ -35,6 +35,9 @@ struct ArmSpec {
     // Which value of each `--vary` it has, from 0; its overrides begin with these values. Empty: it is none
     // of theirs.
     std::vector<std::size_t> levels = {};
+    // Its steps have other samples than the base's, more or fewer: speeds are compared by sample, and nothing
+    // is said of how far its first step and its losses are from the base's.
+    bool own_batches = false;
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }

@@ -7,12 +7,12 @@
 
 #include "core/workbench/bench/measure/text_table.h"
 #include "core/workbench/compare/experiment/arm_list.h"
+#include "core/workbench/compare/experiment/contrast.h"
 
 namespace switchyard::compare {
 namespace {
 
 using Levels = std::vector<std::size_t>;
-using Weights = std::map<std::size_t, double>;  // of arms, by index
 
 class Factorial {
 public:
@@ -63,7 +63,7 @@ private:
     }
 
     // Positive weights make an effect larger where the arm is faster. False: an arm is missing.
-    bool add(Weights& weights, const Levels& levels, double weight) const {
+    bool add(ArmWeights& weights, const Levels& levels, double weight) const {
         const auto found = arms_.find(levels);
         if (found == arms_.end()) return false;
         weights[found->second] += weight;
@@ -72,12 +72,12 @@ private:
 
     void of_one(std::size_t factor, std::size_t level) {
         const auto alone = only(factor, level);
-        Weights weights;
+        ArmWeights weights;
         if (!add(weights, alone, 1.0)) return;
         add(weights, none(), -1.0);
         tell(EffectKind::alone, change(alone), weights);
 
-        Weights average;
+        ArmWeights average;
         std::size_t combinations = 0;
         for (const auto& levels : all_) {
             if (levels[factor] != level) continue;
@@ -92,12 +92,12 @@ private:
     }
 
     void of_several(const Levels& levels) {
-        Weights together;
+        ArmWeights together;
         if (!add(together, levels, 1.0)) return;
         add(together, none(), -1.0);
         const auto text = change(levels);
         tell(EffectKind::together, text, together);
-        Weights interaction = together;
+        ArmWeights interaction = together;
         for (std::size_t factor = 0; factor < levels.size(); ++factor) {
             if (levels[factor] == 0) continue;
             if (!add(interaction, only(factor, levels[factor]), -1.0)) return;
@@ -106,30 +106,8 @@ private:
         tell(EffectKind::interaction, text, interaction);
     }
 
-    // The contrast in each block in which all its arms count.
-    void tell(EffectKind kind, const std::string& change, const Weights& weights) {
-        bench::RoundLogs rounds;
-        int round = -1;
-        for (std::size_t block = 0;; ++block) {
-            double sum = 0.0;
-            bool counts = true;
-            int of_round = round;
-            for (const auto& [at, weight] : weights) {
-                const auto& blocks = comparison_.arms[at].blocks;
-                if (block >= blocks.size()) {
-                    effects_.push_back({kind, change, bench::estimate_ratio(rounds)});
-                    return;
-                }
-                const auto& one = blocks[block];
-                counts = counts && one && !one->repeated && !one->sample.outlier;
-                if (!counts) continue;
-                of_round = one->round;
-                sum -= weight * std::log(one->sample_ms());
-            }
-            if (!counts) continue;
-            if (of_round != round) round = of_round, rounds.emplace_back();
-            rounds.back().push_back(sum);
-        }
+    void tell(EffectKind kind, const std::string& change, const ArmWeights& weights) {
+        effects_.push_back({kind, change, contrast(comparison_, weights)});
     }
 
     const Comparison& comparison_;

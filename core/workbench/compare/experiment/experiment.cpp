@@ -134,7 +134,7 @@ private:
         for (std::size_t at = static_cast<std::size_t>(base) + 1; at < arms_.size(); ++at) {
             auto& arm = result_.arms[at];
             const auto from = static_cast<std::size_t>(base);
-            if (!arm.ok() || !arm.spec.differs.empty()) continue;
+            if (!arm.ok() || !arm.spec.differs.empty() || arm.spec.own_batches) continue;
             if (settings_.drift && first_step_written_[at] && first_step_written_[from])
                 arm.drift = settings_.drift(at, from);
             arm.drift.loss = relative(first_loss_[at], first_loss_[from]);

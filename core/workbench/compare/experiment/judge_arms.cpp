@@ -71,7 +71,7 @@ void judge_stabilities(Comparison& comparison) {
             arm.stability.reason = arm.status == ArmStatus::nan ? arm.reason : "it did not run to the end";
             continue;
         }
-        const bool alone = &arm == &*base || !arm.spec.differs.empty();
+        const bool alone = &arm == &*base || !arm.spec.differs.empty() || arm.spec.own_batches;
         const StepRecord bases{base->losses, base->skipped};
         arm.stability = judge_stability({arm.losses, arm.skipped}, alone ? nullptr : &bases);
     }

@@ -28,8 +28,8 @@ std::string how(const Comparison& comparison, const ComparisonFacts& facts) {
 }  // namespace
 
 std::string comparison_page(const Comparison& comparison, const ComparisonFacts& facts) {
-    std::string body =
-        head_section(comparison, facts) + speed_section(comparison) + effects_section(comparison);
+    std::string body = head_section(comparison, facts) + facts.first_section + speed_section(comparison) +
+                       effects_section(comparison);
     if (comparison.operation == Operation::step)
         body += loss_section(comparison) + stability_section(comparison);
     body += memory_section(comparison) + blocks_section(comparison) + drift_section(comparison) +

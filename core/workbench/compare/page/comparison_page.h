@@ -17,6 +17,7 @@ struct ComparisonFacts {
     std::string config_fingerprint;
     std::string command;
     std::vector<report::Fact> host;
+    std::string first_section = {};  // HTML that comes before all others: a ladder
 };
 
 // The whole document, below 500 KB whatever it holds: curves are thinned out, and more than twelve arms are

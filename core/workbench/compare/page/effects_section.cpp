@@ -19,7 +19,7 @@ using report::shortened;
 
 constexpr std::size_t shown_effects = 24;  // in the plot; the table has all
 
-constexpr Hue hue_of(EffectKind kind) {
+constexpr Hue hue_of_kind(EffectKind kind) {
     constexpr Hue hues[] = {Hue::a, Hue::e, Hue::c, Hue::b};
     return hues[static_cast<std::size_t>(kind)];
 }
@@ -31,13 +31,13 @@ std::string plot_of(const std::vector<Effect>& effects) {
     for (const auto kind :
          {EffectKind::alone, EffectKind::average, EffectKind::together, EffectKind::interaction}) {
         if (std::any_of(effects.begin(), effects.end(), [&](const Effect& one) { return one.kind == kind; }))
-            kinds.push_back({std::string(name(kind)), hue_of(kind), Curve::Look::points, {}});
+            kinds.push_back({std::string(name(kind)), hue_of_kind(kind), Curve::Look::points, {}});
     }
     for (const auto& effect : effects) {
         const auto ratio = known(effect.estimate.ratio);
         if (!ratio || plot.rows.size() == shown_effects) continue;
         plot.rows.push_back({effect.change, std::string(name(effect.kind)) + " " + effect_text(*ratio),
-                             *ratio, hue_of(effect.kind)});
+                             *ratio, hue_of_kind(effect.kind)});
         base::add_item(plot.description, effect.change + ": " + plot.rows.back().label, "; ");
     }
     if (plot.rows.empty()) return "";

@@ -222,6 +222,8 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
          {{"compare", a.arms, "--blocks", "2", "--steps-per-block", "1", "--time", "0.5"},
           {"compare", a.config, "--arm", steering},
           {"compare", a.arms, "--fail-on", steering},
+          {"compare", "--ladder", a.not_there},
+          {"compare", "--ladder", a.config, "--scale", steering},
           {"compare", a.arms, "--baseline", a.not_there}}},
         {"compare self-test",
          {{"compare", "self-test", a.not_there}, {"compare", "self-test", a.config, "--replays", steering}}},

@@ -1,0 +1,112 @@
+// A ladder as a section of the comparison's page: the waterfall and the table.
+#include <algorithm>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/compare/experiment/effects.h"
+#include "core/workbench/compare/ladder/ladder_report.h"
+#include "core/workbench/compare/page/page_parts.h"
+#include "core/workbench/report/html_table.h"
+#include "core/workbench/report/html_text.h"
+#include "core/workbench/report/svg_waterfall.h"
+
+namespace switchyard::compare {
+namespace {
+
+using report::escape;
+using report::shortened;
+
+std::optional<base::Interval> interval_of(const std::optional<bench::RatioEstimate>& estimate) {
+    return estimate ? known(estimate->ratio) : std::nullopt;
+}
+
+std::string ratio_html(const std::optional<bench::RatioEstimate>& estimate) {
+    const auto ratio = interval_of(estimate);
+    return ratio ? report::page_interval(*ratio) : "–";
+}
+
+// Of the nearest rung below that ran, or of the ground.
+double from_of(const LadderRow& row, const std::vector<LadderRow>& rows) {
+    for (auto below = row.rung->on; !below.empty();) {
+        const auto found =
+            std::ranges::find_if(rows, [&](const LadderRow& other) { return other.rung->name == below; });
+        if (found == rows.end()) break;
+        if (found->over_base) return found->over_base->ratio.median;
+        below = found->rung->on;
+    }
+    return 1.0;
+}
+
+std::string waterfall_of(const Ladder& ladder, const std::vector<LadderRow>& rows) {
+    report::Waterfall plot{ladder.title, "", "times the base's samples a second [95 %]", {}};
+    for (const auto& row : rows) {
+        report::Waterfall::Row drawn{row.rung->name, "",  row.depth,
+                                     std::nullopt,   1.0, row.rung->published.speedup};
+        if (row.result == nullptr) {
+            drawn.label = "unavailable here";
+        } else if (&row == &rows.front()) {
+            drawn.label = "1, the base";
+            drawn.ratio = base::Interval{1.0, 1.0, 1.0};
+            drawn.from = 0.0;
+        } else if (const auto ratio = interval_of(row.over_base)) {
+            drawn.label = report::page_interval(*ratio);
+            if (const auto step = interval_of(row.over_parent)) drawn.label += "  " + effect_text(*step);
+            drawn.ratio = ratio;
+            drawn.from = from_of(row, rows);
+        } else {
+            drawn.label = std::string(name(row.result->status));
+        }
+        base::add_item(plot.description, drawn.name + ": " + drawn.label, "; ");
+        plot.rows.push_back(std::move(drawn));
+    }
+    return "<figure>\n" + report::waterfall_for_all(plot) +
+           "<figcaption>A bar begins at the speed of the nearest rung below that ran and ends at its own. "
+           "The "
+           "percentage is what the rung adds to the one that it stands on. A rhombus is a published figure, "
+           "of another machine.</figcaption>\n"
+           "</figure>\n";
+}
+
+std::string name_html(const LadderRow& row) {
+    std::string html = escape(shortened(row.rung->name, 100));
+    if (!row.rung->on.empty()) html += why("on " + shortened(row.rung->on, 100));
+    if (const auto published = row.rung->published.text(); !published.empty())
+        html += why("published: " + published);
+    if (row.result == nullptr) html += why("unavailable: " + row.place->unavailable);
+    if (row.result != nullptr && !row.result->ok()) html += why(status_text(*row.result));
+    return html;
+}
+
+}  // namespace
+
+std::string ladder_section(const Ladder& ladder, const std::vector<LadderRow>& rows) {
+    report::HtmlTable table({{"Rung"},
+                             {"Samples/s", true},
+                             {"Over the base", true},
+                             {"Over its parent", true},
+                             {"Batch", true},
+                             {"Learning rate", true},
+                             {"Peak memory", true},
+                             {"Stable"}});
+    for (const auto& row : rows) {
+        const bool ran = row.result != nullptr && row.result->ok();
+        const auto& stable = ran ? row.result->stability.stable : std::optional<bool>();
+        table.row({name_html(row), ran ? page_value(row.result->samples_per_second) : "–",
+                   ratio_html(row.over_base), ratio_html(row.over_parent),
+                   row.place->batch > 0 ? std::to_string(row.place->batch) : "–",
+                   row.place->learning_rate > 0.0 ? page_value(row.place->learning_rate, 2) : "–",
+                   ran && row.result->peak_memory_bytes >= 0
+                       ? base::bytes_text(static_cast<double>(row.result->peak_memory_bytes))
+                       : "–",
+                   !stable   ? "–"
+                   : *stable ? "yes"
+                             : "<span class=\"bad\">no</span>"});
+    }
+    return section("Ladder", "<p>" + escape(ladder.title) + "</p>\n" + waterfall_of(ladder, rows) +
+                                 table.html() +
+                                 note("All intervals are of 95 %. Published figures are of other machines: "
+                                      "what a rung adds may be compared, "
+                                      "samples a second may not."));
+}
+
+}  // namespace switchyard::compare

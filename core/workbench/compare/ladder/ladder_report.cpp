@@ -1,0 +1,160 @@
+// A ladder's rows, and how they read on a terminal and as JSON.
+#include "core/workbench/compare/ladder/ladder_report.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/bench/bench_report.h"
+#include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/contrast.h"
+#include "core/workbench/compare/experiment/effects.h"
+
+namespace switchyard::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = bench::TextTable::Align;
+
+std::string indent_of(int depth) { return std::string(static_cast<std::size_t>(2 * depth), ' '); }
+
+bool has_run(const LadderRow& row) { return row.result != nullptr && row.result->ok(); }
+
+std::string ratio_text(const std::optional<bench::RatioEstimate>& estimate) {
+    return estimate ? base::interval_text(estimate->ratio) : "-";
+}
+
+std::string stable_text(const ArmResult& arm) {
+    const auto& stable = arm.stability.stable;
+    return !stable ? "-" : *stable ? "yes" : "NO";
+}
+
+std::string memory_text(const ArmResult& arm) {
+    return arm.peak_memory_bytes < 0 ? "-" : base::bytes_text(static_cast<double>(arm.peak_memory_bytes));
+}
+
+Json maybe(const std::optional<double>& value) {
+    return value ? base::number_or_null(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::vector<LadderRow> ladder_rows(const Ladder& ladder, const std::vector<RungPlace>& places,
+                                   const Comparison& comparison) {
+    const auto arm_of = [&](std::size_t rung) -> std::optional<std::size_t> {
+        const auto arm = places[rung].arm;
+        return arm && comparison.arms[*arm].ok() ? arm : std::nullopt;
+    };
+    const auto over = [&](std::size_t rung, std::size_t other) -> std::optional<bench::RatioEstimate> {
+        const auto arm = arm_of(rung), base = arm_of(other);
+        if (!arm || !base || *arm == *base) return std::nullopt;
+        auto estimate = contrast(comparison, {{*arm, 1.0}, {*base, -1.0}});
+        if (!std::isfinite(estimate.ratio.median)) return std::nullopt;
+        return estimate;
+    };
+    std::vector<LadderRow> rows;
+    for (std::size_t at = 0; at < ladder.rungs.size(); ++at) {
+        auto& row = rows.emplace_back();
+        row.rung = &ladder.rungs[at];
+        row.place = &places[at];
+        if (places[at].arm) row.result = &comparison.arms[*places[at].arm];
+        row.depth = ladder.depth(at);
+        row.over_base = over(at, 0);
+        if (const auto parent = ladder.parent(at)) row.over_parent = over(at, *parent);
+    }
+    return rows;
+}
+
+std::string ladder_plan_text(const Ladder& ladder, const std::vector<RungPlace>& places) {
+    std::string text;
+    for (std::size_t at = 0; at < ladder.rungs.size(); ++at) {
+        const auto& rung = ladder.rungs[at];
+        const auto& place = places[at];
+        const auto indent = indent_of(ladder.depth(at));
+        const auto line = [&](const std::string& what) {
+            if (!what.empty())
+                text += indent + "  " +
+                        bench::wrap(what, std::max<std::size_t>(40, 98 - indent.size()), indent + "  ") +
+                        "\n";
+        };
+        text += "\n" + indent + rung.name + (at == 0 ? " (base)" : "") + "\n";
+        line(base::joined(rung.set, " "));
+        line(place.arm ? place.chosen : "unavailable: " + place.unavailable);
+        if (const auto published = rung.published.text(); !published.empty()) line("published: " + published);
+    }
+    return text;
+}
+
+std::string ladder_text(const Ladder& ladder, const std::vector<LadderRow>& rows) {
+    bench::TextTable table({{"rung", Align::left},
+                            {"samples/s"},
+                            {"over the base [95 %]"},
+                            {"over its parent [95 %]"},
+                            {"batch"},
+                            {"lr"},
+                            {"memory"},
+                            {"stable"}});
+    for (const auto& row : rows) {
+        const auto name = indent_of(row.depth) + row.rung->name;
+        if (row.result == nullptr) {
+            table.row({name, "unavailable"});
+            table.note(row.place->unavailable);
+        } else if (!has_run(row)) {
+            table.row({name, std::string(switchyard::name(row.result->status))});
+            table.note(row.result->reason);
+        } else {
+            table.row({name, base::digits(row.result->samples_per_second), ratio_text(row.over_base),
+                       ratio_text(row.over_parent),
+                       row.place->batch > 0 ? std::to_string(row.place->batch) : "-",
+                       row.place->learning_rate > 0.0 ? base::digits(row.place->learning_rate, 2) : "-",
+                       memory_text(*row.result), stable_text(*row.result)});
+        }
+        if (const auto published = row.rung->published.text(); !published.empty())
+            table.note("published: " + published);
+    }
+    return ladder.title + "\n" + table.render("  ", 110);
+}
+
+Json ladder_json(const Ladder& ladder, const std::string& scale, const std::vector<LadderRow>& rows) {
+    Json rungs = Json::array();
+    for (const auto& row : rows) {
+        const auto& published = row.rung->published;
+        const bool ran = has_run(row);
+        const auto ratio = [](const std::optional<bench::RatioEstimate>& estimate) {
+            return estimate ? base::to_json(estimate->ratio) : Json(nullptr);
+        };
+        rungs.push_back({{"name", row.rung->name},
+                         {"on", row.rung->on.empty() ? Json(nullptr) : Json(row.rung->on)},
+                         {"set", row.rung->set},
+                         {"status", row.result == nullptr ? "unavailable" : name(row.result->status)},
+                         {"reason", row.result == nullptr ? row.place->unavailable : row.result->reason},
+                         {"samples_per_second",
+                          ran ? base::number_or_null(row.result->samples_per_second) : Json(nullptr)},
+                         {"over_base", ratio(row.over_base)},
+                         {"over_parent", ratio(row.over_parent)},
+                         {"batch", row.place->batch > 0 ? Json(row.place->batch) : Json(nullptr)},
+                         {"learning_rate",
+                          row.place->learning_rate > 0.0 ? Json(row.place->learning_rate) : Json(nullptr)},
+                         {"peak_memory_bytes", ran && row.result->peak_memory_bytes >= 0
+                                                   ? Json(row.result->peak_memory_bytes)
+                                                   : Json(nullptr)},
+                         {"stable", ran && row.result->stability.stable ? Json(*row.result->stability.stable)
+                                                                        : Json(nullptr)},
+                         {"published",
+                          {{"samples_per_second", maybe(published.samples_per_second)},
+                           {"tokens_per_second", maybe(published.tokens_per_second)},
+                           {"speedup", maybe(published.speedup)},
+                           {"memory_gb", maybe(published.memory_gb)},
+                           {"batch", published.batch ? Json(*published.batch) : Json(nullptr)},
+                           {"learning_rate", maybe(published.learning_rate)}}}});
+    }
+    return {{"title", ladder.title},
+            {"file", ladder.file},
+            {"scale", scale.empty() ? Json(nullptr) : Json(scale)},
+            {"rungs", rungs}};
+}
+
+}  // namespace switchyard::compare

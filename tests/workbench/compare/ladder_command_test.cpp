@@ -1,0 +1,105 @@
+// `switchyard compare --ladder` as a user runs it: what is planned of every ladder that comes along, and a
+// short run of one of the tiny job. To add a ladder: put its file into configs/ladders.
+#include <filesystem>
+
+#include "compared.h"
+
+using namespace switchyard::test;
+
+namespace {
+
+void write_ladder(const TinyJob& job, const std::string& rungs) {
+    job.write("ladder.toml",
+              "title = \"Tiny\"\nconfig = \"job.toml\"\n[scale.small]\nbatch_divisor = 2\n" + rungs);
+}
+
+constexpr const char* rungs = R"([[rung]]
+name = "base"
+[[rung]]
+name = "larger"
+on = "base"
+set = { batch.size = 8 }
+published = { speedup = 2.0 }
+[[rung]]
+name = "tensor cores"
+on = "base"
+set = { precision.backend = "amp/tf32" }
+[[rung]]
+name = "not there"
+on = "base"
+command = ["a_program_that_is_not_there"]
+)";
+
+}  // namespace
+
+TEST_CASE("every ladder that comes along is planned, at both sizes") {
+    int ladders = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "configs/ladders")) {
+        if (entry.path().extension() != ".toml") continue;
+        ++ladders;
+        INFO(entry.path().filename().string());
+        const bool forward = entry.path().stem() == "molecules";
+        for (const bool small : {false, true}) {
+            Words words{"compare", "--ladder", entry.path().string(), "--dry-run"};
+            if (forward) words.insert(words.end(), {"--operation", "forward", "--lengths", "16-256"});
+            if (small) words.insert(words.end(), {"--scale", "small"});
+            const auto outcome = run(words);
+            INFO(outcome.err);
+            REQUIRE(outcome.code == 0);
+            CHECK_THAT(outcome.out, contains(" (base)"));
+        }
+    }
+    CHECK(ladders == 9);
+}
+
+TEST_CASE("a ladder runs what can run here, tells why the rest cannot, and compares by sample") {
+    const TinyJob job;
+    write_ladder(job, rungs);
+    const auto json = run_json({"compare", "--ladder", job.file("ladder.toml"), "--blocks", "2",
+                                "--steps-per-block", "1", "--time", "0.5", "--html", job.file("page.html")});
+    const JsonSchema schema(source_dir() / "docs/schema/compare.json");
+    for (const auto& fault : schema.faults(json)) FAIL_CHECK(fault);
+    const auto& told = json["ladder"]["rungs"];
+    REQUIRE(told.size() == 4);
+    CHECK(json["arms"].size() == 2);
+    CHECK(told[1]["batch"] == 24);  // three of eight samples
+    CHECK(told[1]["status"] == "ok");
+    CHECK(told[1]["over_base"].is_object());
+    CHECK(told[1]["published"]["speedup"] == 2.0);
+    // Steps of other samples: nothing is said of how far the first one is from the base's.
+    CHECK(json["arms"][1]["drift"]["loss"].is_null());
+    CHECK(json["pairs"][0]["verdict"] != "WRONG");
+    CHECK(told[2]["status"] == "unavailable");
+    CHECK_THAT(told[2]["reason"].get<std::string>(), contains("tf32"));
+    CHECK(told[3]["status"] == "unavailable");
+    CHECK_THAT(told[3]["reason"].get<std::string>(), contains("a_program_that_is_not_there"));
+    CHECK_THAT(bytes_of(job.file("page.html")), contains("<h2>Ladder</h2>"));
+}
+
+TEST_CASE("what is wrong with a ladder, or with what is asked of it, is exit code 2") {
+    const TinyJob job;
+    write_ladder(job, rungs);
+    const auto ladder = job.file("ladder.toml");
+    const auto refused = [](const Words& words, const std::string& why) {
+        const auto outcome = run(words);
+        CHECK(outcome.code == 2);
+        CHECK_THAT(outcome.err, contains(why));
+    };
+    refused({"compare", "--dry-run"}, "CONFIG is missing");
+    refused({"compare", job.file("job.toml"), "--ladder", ladder}, "CONFIG is another");
+    refused({"compare", "--ladder", ladder, "--vary", "attention.backend=naive,torch"},
+            "its rungs are the arms");
+    refused({"compare", "--ladder", ladder, "--scale", "tiny"}, "the ladder has only small");
+    refused({"compare", "--ladder", job.file("nothing.toml")}, "nothing.toml");
+    write_ladder(job, "[[rung]]\nname = \"base\"\nset = { batch.sise = 3 }\n");
+    refused({"compare", "--ladder", ladder}, "rung \"base\"");
+    write_ladder(
+        job,
+        "[[rung]]\nname = \"base\"\n[[rung]]\nname = \"other\"\non = \"base\"\nset = { model.layers = 1 }\n");
+    refused({"compare", "--ladder", ladder}, "is not a fair comparison");
+    write_ladder(job, "[[rung]]\nname = \"base\"\nset = { precision.backend = \"amp/tf32\" }\n");
+    const auto none = run({"compare", "--ladder", ladder});
+    CHECK(none.code == 1);
+    CHECK_THAT(none.out, contains("unavailable"));
+    CHECK_THAT(none.err, contains("no rung can run on this machine"));
+}

@@ -1,0 +1,219 @@
+// Ladders: what a file says, every mistake of it, and what is told of rungs whose speeds are made up. To add
+// a case: write the file as text, and say what must come of it.
+#include <cmath>
+#include <string>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/bench/measure/simulated_blocks.h"
+#include "core/workbench/compare/ladder/ladder_report.h"
+
+#include "balanced.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::compare;
+using switchyard::test::contains;
+
+namespace {
+
+constexpr const char* good = R"(title = "A tree"
+config = "job.toml"
+set = { train.epochs = 1 }
+
+[scale.small]
+set = { model.layers = 2 }
+batch_divisor = 16
+
+[[rung]]
+name = "amp"
+on = "base"
+set = { precision.backend = "amp/bf16", batch.size = 56 }
+published = { speedup = 3.5, memory_gb = 6.2 }
+
+[[rung]]
+name = "base"
+set = { batch.size = 8, "model.dropout" = 0.0, linear.backend = ["gemm", "torch"] }
+
+[[rung]]
+name = "peer"
+on = "amp"
+command = ["sh", "peer.sh"]
+)";
+
+Ladder ladder_of(const std::string& text) {
+    auto read = parse_ladder(text, "folder/ladder.toml");
+    if (const auto* const problems = std::get_if<std::string>(&read)) FAIL(*problems);
+    return std::get<Ladder>(read);
+}
+
+std::string problems_of(const std::string& text) {
+    auto read = parse_ladder(text, "l.toml");
+    REQUIRE(std::holds_alternative<std::string>(read));
+    return std::get<std::string>(read);
+}
+
+// An arm for each rung that is at home here, `speed` times as fast as the base.
+struct Climbed {
+    Comparison comparison;
+    std::vector<RungPlace> places;
+};
+
+Climbed climbed(const Ladder& ladder, const std::vector<double>& speeds) {
+    Climbed made;
+    bench::PhiloxStream random(5, 7);
+    for (std::size_t at = 0; at < ladder.rungs.size(); ++at) {
+        auto& place = made.places.emplace_back();
+        place.batch = 8;
+        place.learning_rate = 2e-5;
+        if (speeds[at] == 0.0) {
+            place.unavailable = "no device <cuda>";
+            continue;
+        }
+        place.arm = made.comparison.arms.size();
+        auto& arm = made.comparison.arms.emplace_back();
+        arm.spec.name = ladder.rungs[at].name;
+        arm.samples_per_second = 100.0 * speeds[at];
+        arm.peak_memory_bytes = 1'000'000;
+    }
+    for (int block = 0; block < 48; ++block) {
+        const double mood = std::exp(0.3 * bench::standard_normal(random));
+        for (auto& arm : made.comparison.arms) {
+            ArmBlock timed;
+            timed.sample.ms =
+                mood * 1e4 / arm.samples_per_second * std::exp(0.005 * bench::standard_normal(random));
+            timed.steps = timed.samples = 1;
+            timed.round = block / 6;
+            arm.blocks.emplace_back(timed);
+        }
+    }
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a ladder's rungs stand parents first, each with the values of all that it stands on") {
+    const auto ladder = ladder_of(good);
+    REQUIRE(ladder.rungs.size() == 3);
+    CHECK(ladder.rungs[0].name == "base");
+    CHECK(ladder.rungs[1].name == "amp");
+    CHECK(ladder.depth(2) == 2);
+    CHECK(ladder.config_file() == "folder/job.toml");
+    CHECK(ladder.rungs[1].published.text() == "3.50 times, 6.20 GB");
+    const std::vector<std::string> values{"train.epochs=1", "model.dropout=0.0",
+                                          "linear.backend=[\"gemm\", \"torch\"]",
+                                          "precision.backend=\"amp/bf16\"", "batch.size=56"};
+    CHECK(ladder.values(1, nullptr) == values);
+    const auto arms = ladder_arms(ladder, &ladder.scales.at("small"));
+    CHECK(arms[2].program == std::vector<std::string>{"sh", "peer.sh"});
+    CHECK(arms[2].folder == "folder");
+    // 56 / 16 and 8 / 16, of which one sample stays.
+    CHECK(arms[1].overrides.back() == "batch.size=3");
+    CHECK(std::ranges::count(arms[0].overrides, "batch.size=1") == 1);
+    CHECK(std::ranges::count(arms[0].overrides, "model.layers=2") == 1);
+}
+
+TEST_CASE(
+    "a circle, a parent that is not there and two rungs of one name are told at once with their lines") {
+    const auto text = problems_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "one"
+on = "two"
+[[rung]]
+name = "two"
+on = "one"
+[[rung]]
+name = "base"
+on = "one"
+[[rung]]
+name = "lost"
+on = "bse"
+)");
+    CHECK_THAT(text,
+               contains("l.toml:7:6: error: rung \"one\": stands on itself, by way of \"two\", \"one\""));
+    CHECK_THAT(text, contains("l.toml:10:6: error: rung \"two\": stands on itself"));
+    CHECK_THAT(text,
+               contains("l.toml:11:1: error: rung \"base\": there are two of this name; the other one is in "
+                        "line 3"));
+    CHECK_THAT(text, contains("l.toml:16:6: error: rung \"lost\": stands on \"bse\", which is not there"));
+    CHECK_THAT(text, contains("did you mean base?"));
+}
+
+TEST_CASE("keys of a ladder that are wrong are told with their lines, whatever they are") {
+    const auto text = problems_of(R"(title = 3
+config = "job.toml"
+colour = "red"
+[[rung]]
+name = "base"
+set = ["batch.size=8"]
+published = { speed = 2.0 }
+[[rung]]
+name = "second ground"
+command = []
+)");
+    for (const char* part : {"l.toml:1:9: error: title", "l.toml:3:1: error: colour: unknown key",
+                             "l.toml:6:7: error: rung[0].set: is a list; expected a table of values",
+                             "published.speed: unknown key", "rung[1].command", "stands on nothing"})
+        CHECK_THAT(text, contains(part));
+    CHECK_THAT(problems_of("title = \"t\"\nconfig = \"c\"\n"), contains("rung: is missing"));
+    CHECK_THAT(problems_of("title = \"t\"\nconfig = \"c\"\nrung = [{name = \"a\", on = \"a\"}]\n"),
+               contains("stands on itself"));
+    CHECK_THAT(problems_of("title = [[[[[[[[[[[[[[[[[[[[[["), contains("error"));
+}
+
+TEST_CASE("each rung has its speed over the base and over its parent, with intervals") {
+    const auto ladder = ladder_of(R"(title = "A tree"
+config = "job.toml"
+[[rung]]
+name = "base"
+[[rung]]
+name = "amp"
+on = "base"
+published = { speedup = 3.5, memory_gb = 6.2 }
+[[rung]]
+name = "flash"
+on = "amp"
+[[rung]]
+name = "cuda"
+on = "base"
+[[rung]]
+name = "on cuda"
+on = "cuda"
+)");
+    const auto made = climbed(ladder, {1.0, 1.5, 1.8, 0.0, 2.0});
+    const auto rows = ladder_rows(ladder, made.places, made.comparison);
+    REQUIRE(rows.size() == 5);
+    CHECK_FALSE(rows[0].over_base);
+    CHECK(rows[1].over_base->ratio.median == Approx(1.5).epsilon(0.01));
+    CHECK(rows[2].over_base->ratio.median == Approx(1.8).epsilon(0.01));
+    CHECK(rows[2].over_parent->ratio.median == Approx(1.2).epsilon(0.01));
+    CHECK(rows[2].over_parent->ratio.low < 1.2);
+    CHECK(rows[2].over_parent->ratio.high > 1.19);
+    // Nothing stands in for what does not run.
+    CHECK(rows[3].result == nullptr);
+    CHECK_FALSE(rows[3].over_base);
+    CHECK_FALSE(rows[4].over_parent);
+    CHECK(rows[4].over_base->ratio.median == Approx(2.0).epsilon(0.01));
+
+    const auto text = ladder_text(ladder, rows);
+    CHECK_THAT(text, contains("published: 3.50 times, 6.20 GB"));
+    CHECK_THAT(text, contains("unavailable"));
+    CHECK_THAT(text, contains("no device <cuda>"));
+    const auto json = ladder_json(ladder, "small", rows);
+    CHECK(json["scale"] == "small");
+    CHECK(json["rungs"][3]["status"] == "unavailable");
+    CHECK(json["rungs"][3]["samples_per_second"].is_null());
+    CHECK(json["rungs"][1]["published"]["memory_gb"] == 6.2);
+    const auto html = ladder_section(ladder, rows);
+    CHECK(test::unbalanced(html) == "");
+    CHECK_THAT(html, contains("role=\"img\""));
+    CHECK_THAT(html, contains("cuda: unavailable here"));
+    CHECK_THAT(html, contains("no device &lt;cuda&gt;"));
+    CHECK_THAT(html, contains("published: 3.50 times"));
+    CHECK_THAT(ladder_plan_text(ladder, made.places), contains("unavailable: no device"));
+}

@@ -175,8 +175,8 @@ private:
 
     std::string title() const {
         const auto& m = checked_.config.model;
-        return std::string(name(m.type)) + ", " + std::to_string(m.layers) + " layers, hidden " +
-               std::to_string(m.hidden_size) + "; " +
+        return std::string(name(m.type)) + ", " + counted(static_cast<std::size_t>(m.layers), "layer") +
+               ", hidden " + std::to_string(m.hidden_size) + "; " +
                (operation_ == compare::Operation::generate
                     ? "generation after random tokens: batch x prompt + new tokens"
                     : "forward passes over random tokens: batch x length") +
@@ -268,10 +268,11 @@ Action setup_bench_inference(CLI::App& command) {
     add_number(command, "--blocks", options->blocks,
                "blocks of each workload, however long they take; default: as many as fit, 6 to 60", "N",
                whole_number(1, 10000));
-    add_number(command, "--rounds", options->rounds,
-               "how often each arm is started anew, the blocks divided among the starts; default: 5 where half "
-               "of the time allows that, or 1",
-               "N", whole_number(1, 1000));
+    add_number(
+        command, "--rounds", options->rounds,
+        "how often each arm is started anew, the blocks divided among the starts; default: 5 where half "
+        "of the time allows that, or 1",
+        "N", whole_number(1, 1000));
     add_number(command, "--timeout", options->timeout, "longest time for an arm to prepare, and for a block",
                "SECONDS", number(1e-3, 1e9))
         ->capture_default_str();

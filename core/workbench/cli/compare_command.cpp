@@ -87,14 +87,16 @@ void check_operation(const CompareOptions& options) {
 std::string describe(const CompareOptions& options, const CheckedArms& checked) {
     const auto& config = checked.config;
     const auto& m = config.model;
-    std::string text = std::string(name(m.type)) + ", " + std::to_string(m.layers) + " layers, hidden " +
+    std::string text = std::string(name(m.type)) + ", " +
+                       counted(static_cast<std::size_t>(m.layers), "layer") + ", hidden " +
                        std::to_string(m.hidden_size) + "; ";
     if (options.arms.operation == compare::Operation::forward)
         text += "forwards only, " + std::to_string(samples_of_pass(options)) +
                 (config.data.given() ? " samples at most" : " samples") + " a pass, ";
     else
-        text +=
-            std::to_string(config.batch.size * config.train.grad_accumulation_steps) + " samples a step, ";
+        text += counted(static_cast<std::size_t>(config.batch.size * config.train.grad_accumulation_steps),
+                        "sample") +
+                " a step, ";
     if (config.data.given()) return text + "the job's own data";
     return text + "random tokens, " +
            (options.lengths.empty() ? std::to_string(config.batch.max_length) : options.lengths) +

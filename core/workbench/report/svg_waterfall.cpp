@@ -22,14 +22,18 @@ struct Scale {
     }
 };
 
+// An interval that is far wider than all bars are long does not squeeze them: it leaves the plot.
+constexpr double most_beyond_bars = 1.5;
+
 Scale scale_of(const Waterfall& plot, const Canvas& canvas) {
-    double most = 1.0;
+    double bars = 1.0, intervals = 1.0;
     for (const auto& row : plot.rows) {
-        most = std::max(most, row.mark.value_or(0.0));
+        bars = std::max(bars, row.mark.value_or(0.0));
         if (!row.ratio) continue;
-        most = std::max({most, row.ratio->median, row.from});
-        if (std::isfinite(row.ratio->high)) most = std::max(most, row.ratio->high);
+        bars = std::max({bars, row.ratio->median, row.from});
+        if (std::isfinite(row.ratio->high)) intervals = std::max(intervals, row.ratio->high);
     }
+    const double most = std::max(bars, std::min(intervals, most_beyond_bars * bars));
     return {2.0, canvas.width - 14.0, axis_around(0.0, most * 1.02, canvas.width > 500.0 ? 8 : 4)};
 }
 
@@ -41,9 +45,14 @@ std::string bar_of(const Waterfall::Row& row, const Scale& scale, double y) {
                       "\"/>\n" + line_from(from, y - 3.0, from, y + 17.0, "axis");
     const double middle = y + 7.0;
     if (std::isfinite(row.ratio->low) && std::isfinite(row.ratio->high)) {
-        const double low = scale.at(row.ratio->low), high = scale.at(row.ratio->high);
+        const double low = scale.at(std::max(row.ratio->low, scale.axis.low));
+        const double high = std::min(scale.at(row.ratio->high), scale.right);
+        // Its end is a stroke where it ends in the plot, and an arrow where it goes on.
+        const auto end = row.ratio->high > scale.axis.high
+                             ? "M" + px(high - 5.0) + " " + px(middle - 5.0) + "l5 5l-5 5"
+                             : "M" + px(high) + " " + px(middle - 5.0) + "v10";
         svg += "<path class=\"whisker\" d=\"M" + px(low) + " " + px(middle) + "H" + px(high) + "M" + px(low) +
-               " " + px(middle - 5.0) + "v10M" + px(high) + " " + px(middle - 5.0) + "v10\"/>\n";
+               " " + px(middle - 5.0) + "v10" + end + "\"/>\n";
     }
     return svg;
 }

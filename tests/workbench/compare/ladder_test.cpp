@@ -8,6 +8,7 @@
 
 #include "core/workbench/bench/measure/simulated_blocks.h"
 #include "core/workbench/compare/ladder/ladder_report.h"
+#include "core/workbench/report/svg_waterfall.h"
 
 #include "balanced.h"
 
@@ -216,4 +217,15 @@ on = "cuda"
     CHECK_THAT(html, contains("no device &lt;cuda&gt;"));
     CHECK_THAT(html, contains("published: 3.50 times"));
     CHECK_THAT(ladder_plan_text(ladder, made.places), contains("unavailable: no device"));
+}
+
+TEST_CASE("an interval that is far wider than all bars leaves the plot, and does not squeeze them") {
+    switchyard::report::Waterfall plot;
+    plot.title = "a ladder";
+    plot.rows.push_back({"wide", "0.9", 0, switchyard::base::Interval{0.9, 0.001, 635.0}, 1.0, {}});
+    plot.rows.push_back({"fast", "2.0", 0, switchyard::base::Interval{2.0, 1.9, 2.1}, 1.0, {}});
+    const auto svg = switchyard::report::waterfall_for_all(plot);
+    CHECK(switchyard::test::unbalanced(svg) == "");
+    CHECK_THAT(svg, contains("l5 5l-5 5"));  // an arrow
+    CHECK_THAT(svg, !contains(">100<") && !contains(">600<") && contains(">2.0<"));
 }

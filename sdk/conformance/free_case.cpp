@@ -30,7 +30,12 @@ std::optional<Fault> wrong_execution(const std::vector<std::string>& executed, c
 
 void Findings::compare(const std::string& what, const at::Tensor& found, Yardstick yardstick,
                        const char* code) {
-    if (facts_.accuracy_bound > 0.0) yardstick.reduced_bound = facts_.accuracy_bound;
+    if (facts_.accuracy_bound > 0.0) {
+        yardstick.reduced_bound = facts_.accuracy_bound;
+        // A parameter in bfloat16 stands still where its steps are smaller than half a unit in its last
+        // place: after a thousand of them that is far more than what a component's own accuracy costs.
+        yardstick.reduced_rounding = yardstick.factor * yardstick.reference.rms;
+    }
     const Judgement judgement = judge(found, yardstick);
     worst_ = std::max(worst_, judgement.ratio);
     if (judgement.kind == Judgement::Kind::not_finite) add("nan", what + ": " + judgement.detail);

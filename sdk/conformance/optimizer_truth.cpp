@@ -78,9 +78,10 @@ OptimizerTruth::OptimizerTruth(const OptimizerSpec& spec, std::uint64_t seed)
     if (spec.algorithm == OptimizerKind::adam) {
         for (int i = 0; i < 2; ++i) nudged_.emplace_back(spec, seed, at::kDouble);
     }
-    if (spec.algorithm != OptimizerKind::muon) return;
-    // All values of a matrix err together, and there are few matrices: how much the reference errs is a
-    // matter of chance, which several runs take out, as for tensors of few values (expected.cpp).
+    if (spec.algorithm != OptimizerKind::muon && spec.algorithm != OptimizerKind::lamb) return;
+    // All values of a matrix err together - muon's by its iteration, lamb's by the ratio of their norms -,
+    // and there are few matrices: how much the reference errs is a matter of chance, which several runs
+    // take out, as for tensors of few values (expected.cpp).
     for (const double scale : {0.9, 1.1, 1.2}) {
         OptimizerSpec scaled = spec;
         scaled.gradient *= scale;

@@ -93,7 +93,7 @@ Judgement judge(const at::Tensor& candidate, const Yardstick& yardstick) {
         // The rms of few errors is far from that of many by chance: one error in 400 is three times as large.
         const double by_chance = 1.0 + 2.0 / std::sqrt(static_cast<double>(oracle.numel()));
         const double natural_size = std::max({size.rms, 1e-6 * natural.rms, yardstick.reduced_size});
-        allowed = {yardstick.reduced_bound * by_chance * natural_size,
+        allowed = {yardstick.reduced_bound * by_chance * natural_size + yardstick.reduced_rounding,
                    std::numeric_limits<double>::infinity()};
     }
     result.error = error;

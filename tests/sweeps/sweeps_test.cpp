@@ -3,7 +3,7 @@
 //
 //     ./dev test -R sweeps                            a tenth, always the same
 //     SWITCHYARD_SWEEPS=whole ./dev test -R sweeps    all of it, drawn anew; SWITCHYARD_SWEEPS_SEED=N repeats
-//       it
+//       it, SWITCHYARD_SWEEPS_PLUGIN=NAME is of one plugin alone
 //
 // To sweep a kind more: its line below. What is drawn: drawn_case in sdk/conformance.
 #include "builtin.h"
@@ -24,6 +24,7 @@ namespace {
 struct Extent {
     bool whole = false;
     std::uint64_t seed = 1;
+    std::string plugin;  // empty: all
     // Of a count of the whole.
     std::int64_t of(std::int64_t count) const { return whole ? count : count / 10; }
 };
@@ -36,6 +37,8 @@ const Extent& extent() {
         made.whole = how != nullptr && std::string(how) == "whole";
         if (made.whole) made.seed = std::random_device()();
         if (seed != nullptr) made.seed = std::stoull(seed);
+        const char* plugin = std::getenv("SWITCHYARD_SWEEPS_PLUGIN");
+        made.plugin = plugin == nullptr ? "" : plugin;
         std::cout << "sweeps: " << (made.whole ? "the whole" : "a tenth") << ", seed " << made.seed
                   << std::endl;
         return made;
@@ -48,6 +51,7 @@ void sweep(Kind kind, const conformance::VerifyOptions& options, std::int64_t le
     std::int64_t components = 0;
     for (const auto& loaded : test::all_components()) {
         if (loaded.manifest->kind != kind || test::needs_a_device(loaded)) continue;
+        if (!extent().plugin.empty() && loaded.plugin != extent().plugin) continue;
         const auto report = conformance::verify({loaded.plugin, loaded.entry, loaded.manifest,
                                                  &test::laptop(), test::default_options(loaded), ""},
                                                 options);
@@ -61,7 +65,7 @@ void sweep(Kind kind, const conformance::VerifyOptions& options, std::int64_t le
                   << report.worst_case << std::endl;
         ++components;
     }
-    CHECK(components > 0);
+    CHECK((components > 0 || !extent().plugin.empty()));
 }
 
 void sweep_drawn(Kind kind, std::int64_t whole) {

@@ -49,12 +49,13 @@ struct Yardstick {
     at::Tensor oracle;  // float64
     Spread reference;   // errors of the reference in the candidate's dtype
     double factor = 2.0;
-    Spread natural;              // of the case's largest gradient, or what a sum amounts to; zero for outputs
-    double roundoff = 0.0;       // u, if that of the candidate's dtype is not meant
+    Spread natural;         // of the case's largest gradient, or what a sum amounts to; zero for outputs
+    double roundoff = 0.0;  // u, if that of the candidate's dtype is not meant
     // > 0: only rms(difference) <= bound * (1 + 2 / sqrt(n)) * rms(oracle) is asked for, n being how many
     // values there are,
     double reduced_bound = 0.0;
-    double reduced_size = 0.0;  // or of that, where it is more: terms that cancel are rounded too
+    double reduced_size = 0.0;      // or of that, where it is more: terms that cancel are rounded too
+    double reduced_rounding = 0.0;  // comes on top: what the dtype alone makes of many steps
 };
 
 // Values only; shapes and dtypes have been compared. Where the oracle is not finite, the candidate must be

@@ -4,24 +4,23 @@
 #include <string>
 
 #include <ATen/ops/empty.h>
-#include <nlohmann/json.hpp>
-
+#include "core/kernel/base/json_text.h"
 #include "core/workbench/train/data_parallel.h"
 
 namespace switchyard::train {
 namespace {
 
-using nlohmann::json;
+using base::Json;
 
 std::string described(const std::vector<OptimizerStateEntry>& entries) {
-    auto list = json::array();
+    auto list = Json::array();
     for (const auto& [parameter, key, value] : entries)
         list.push_back(
             {parameter, key, static_cast<int>(value.scalar_type()), value.is_cuda(), value.sizes().vec()});
     return list.dump();
 }
 
-OptimizerStateEntry empty_entry(const json& told) {
+OptimizerStateEntry empty_entry(const Json& told) {
     const auto options = at::dtype(static_cast<at::ScalarType>(told[2].get<int>()))
                              .device(told[3].get<bool>() ? at::kCUDA : at::kCPU);
     return {told[0].get<std::string>(), told[1].get<std::string>(),
@@ -47,7 +46,7 @@ std::vector<OptimizerStateEntry> gather_entries(distributed::Group& group,
     auto entries = own;
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         meet_first(static_cast<std::int64_t>(rank), 0);
-        for (const auto& told : json::parse(all[rank])) {
+        for (const auto& told : base::parse_json(all[rank]).value) {
             auto entry = empty_entry(told);
             if (entry.value.numel() > 0) group.receive(entry.value, static_cast<std::int64_t>(rank));
             entries.push_back(std::move(entry));

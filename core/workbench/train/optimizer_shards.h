@@ -1,9 +1,9 @@
-// The optimizer's step shared by ranks (ZeRO-1, Rajbhandari et al. 2020, arXiv:1910.02054): each keeps the state,
-// and the float32 masters, of a part of the values (shard_layout.h), steps these, and hands them to the others.
-// All ranks have all parameters and all gradients.
+// The optimizer's step shared by ranks (ZeRO-1, Rajbhandari et al. 2020, arXiv:1910.02054): each keeps the
+// state, and the float32 masters, of a part of the values (shard_layout.h), steps these, and hands them to
+// the others. All ranks have all parameters and all gradients.
 //
-// With an optimizer that steps values alone parameters are the same bits as where every rank steps all of them;
-// with clipping as far as the norm is, which is summed up part by part here.
+// With an optimizer that steps values alone parameters are the same bits as where every rank steps all of
+// them; with clipping as far as the norm is, which is summed up part by part here.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ public:
     OptimizerState gather_state();
     std::map<std::string, at::Tensor> gather_masters();
 
-    // Takes this rank's part of what one rank that steps everything has. Throws std::invalid_argument for what
-    // does not fit.
+    // Takes this rank's part of what one rank that steps everything has. Throws std::invalid_argument for
+    // what does not fit.
     void load(const OptimizerState& whole, const std::map<std::string, at::Tensor>& masters);
 
 private:

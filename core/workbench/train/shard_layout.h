@@ -16,8 +16,8 @@ struct Shard {
     bool operator==(const Shard&) const = default;
 };
 
-// Of parameters of so many values, in their order; those of one parameter in the order of memory. `alignment`:
-// values that each begins at a multiple of; 0: parameters are not cut. A rank may get nothing.
+// Of parameters of so many values, in their order; those of one parameter in the order of memory.
+// `alignment`: values that each begins at a multiple of; 0: parameters are not cut. A rank may get nothing.
 std::vector<Shard> divide_over_ranks(const std::vector<std::int64_t>& sizes, std::int64_t ranks,
                                      std::int64_t alignment);
 

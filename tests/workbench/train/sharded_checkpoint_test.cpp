@@ -1,5 +1,5 @@
-// What the first rank saves where the state is divided: what one process saves, which as many ranks go on from to
-// the same bits, and other numbers of ranks within rounding.
+// What the first rank saves where the state is divided: what one process saves, which as many ranks go on
+// from to the same bits, and other numbers of ranks within rounding.
 #include <map>
 #include <string>
 #include <vector>
@@ -47,7 +47,8 @@ std::vector<at::Tensor> clones_of(const model::Parameters& parameters) {
     return values;
 }
 
-// Trains to its end, from `from` if it is there; what the first rank saved after `saved_step` goes to `saved`.
+// Trains to its end, from `from` if it is there; what the first rank saved after `saved_step` goes to
+// `saved`.
 at::Tensor train_ranks(const Job& job, std::int64_t ranks, const SavedTraining* from,
                        SavedTraining* saved = nullptr) {
     constexpr std::int64_t saved_step = 4;

@@ -1,5 +1,5 @@
-// Ranks that divide the optimizer's state against ranks that do not, to the bit, and against one process. To add
-// a case: a line in `cases`.
+// Ranks that divide the optimizer's state against ranks that do not, to the bit, and against one process.
+// To add a case: a line in `cases`.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// An optimizer whose state is divided over processes (Rajbhandari et al. 2020, arXiv:1910.02054, "ZeRO-1"): each
-// is bound to parts of the parameters and steps these alone. Asked for through Component::query; nullptr: it
-// steps whole models only. Since 0.1.
+// An optimizer whose state is divided over processes (Rajbhandari et al. 2020, arXiv:1910.02054, "ZeRO-1"):
+// each is bound to parts of the parameters and steps these alone. Asked for through Component::query;
+// nullptr: it steps whole models only. Since 0.1.
 //
 //     void* query(std::string_view id) override {
 //         if (id == sharded_optimizer_interface) return static_cast<ShardedOptimizer*>(this);
@@ -40,13 +40,13 @@ public:
     // A part begins at a multiple of so many values of its parameter; 0: parameters are not cut.
     virtual std::int64_t part_alignment() const = 0;
 
-    // Instead of Optimizer::bind. `parts`: of the parameters of all groups, in their order. A parameter that is
-    // cut is a vector, one that is whole has its shape.
+    // Instead of Optimizer::bind. `parts`: of the parameters of all groups, in their order. A parameter
+    // that is cut is a vector, one that is whole has its shape.
     virtual void bind_parts(const std::vector<ParameterGroup>& groups,
                             const std::vector<ParameterPart>& parts) = 0;
 
-    // Instead of Optimizer::step: all gradients, of all processes, are finite, and their norm after division by
-    // params.grad_scale is `grad_norm`.
+    // Instead of Optimizer::step: all gradients, of all processes, are finite, and their norm after
+    // division by params.grad_scale is `grad_norm`.
     virtual StepResult step_parts(std::vector<ParameterGroup>& groups, const StepParams& params,
                                   double grad_norm) = 0;
 };

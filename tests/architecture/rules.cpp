@@ -91,8 +91,7 @@ const std::vector<Confined>& confined_headers() {
 const std::regex prints(
     "core/workbench/cli/.*|.*_main\\.cpp"
     "|core/kernel/base/(terminal\\.(h|cpp)|stdout_redirect\\.cpp)");
-const Names writes_raw = {"core/workbench/cli/arm_command.cpp",      // JSON into the pipe of who started it
-                          "core/workbench/cli/verify_server.cpp",    // likewise
+const Names writes_raw = {"core/workbench/cli/answer_pipe.cpp",      // JSON into the pipe of who started it
                           "core/kernel/runtime/crash_handler.cpp",   // in a signal handler; plain ASCII only
                           "core/kernel/machine/cpu_allocator.cpp"};  // before it aborts; text of its own only
 

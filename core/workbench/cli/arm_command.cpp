@@ -1,6 +1,5 @@
 // switchyard-run arm: one arm of `switchyard compare`, which answers requests on its standard streams as
 // docs/compare.md says. Not for people.
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -9,7 +8,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
-#include "core/kernel/base/stdout_redirect.h"
+#include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/planned_job.h"
@@ -63,12 +62,6 @@ Prepared prepare(const Json& message) {
     return prepared;
 }
 
-void say(std::FILE* answers, const Json& message) {
-    const auto line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    std::fwrite(line.data(), 1, line.size(), answers);
-    std::fflush(answers);
-}
-
 Json answer(const Json& message, Prepared& prepared) {
     const auto type = base::needed_text(message, "type");
     if (type == "prepare") {
@@ -86,10 +79,8 @@ Json answer(const Json& message, Prepared& prepared) {
 }
 
 int serve() {
-    // What a plugin prints must not come between the answers.
-    const int descriptor = base::redirect_stdout_for_good();
-    std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
-    if (answers == nullptr) return Exit::run_failed;
+    const AnswerPipe answers;
+    if (!answers) return Exit::run_failed;
     Prepared prepared;
     std::string line;
     for (base::Line read;
@@ -100,9 +91,9 @@ int serve() {
                               std::to_string(base::limits::json_bytes) + " bytes, the most that is read");
             const auto message = base::parse_object(line, "standard input");
             if (base::text_of(message, "type") == "quit") break;
-            say(answers, answer(message, prepared));
+            answers.say(answer(message, prepared));
         } catch (const std::exception& error) {
-            say(answers, {{"type", "error"}, {"text", error.what()}});
+            answers.say({{"type", "error"}, {"text", error.what()}});
         }
     }
     return Exit::fine;

@@ -244,8 +244,8 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     return Exit::fine;
 }
 
-// Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks have
-// about as much of it.
+// Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks
+// have about as much of it.
 train::SaveSizes save_sizes(train::Session& session, const train::Trainer& trainer) {
     const auto state = trainer.state();
     const auto memory = training_memory(session, state);

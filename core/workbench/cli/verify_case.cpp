@@ -1,5 +1,7 @@
 #include "core/workbench/cli/verify_case.h"
 
+#include <limits>
+
 #include "core/kernel/base/json_text.h"
 
 namespace switchyard::cli {

@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include <ext/stdio_filebuf.h>
 
 #include <CLI/CLI.hpp>
@@ -13,10 +11,10 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
-#include "core/kernel/base/stdout_redirect.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/verify_case.h"
 #include "core/workbench/cli/verify_options.h"
@@ -29,25 +27,19 @@ using Json = nlohmann::ordered_json;
 
 class VerifyServer {
 public:
-    VerifyServer(int asked, std::FILE* answers) : asked_(asked, std::ios::in), answers_(answers) {}
+    VerifyServer(int asked, const AnswerPipe& answers) : asked_(asked, std::ios::in), answers_(answers) {}
 
     int run() {
         try {
             verify(read_verify_part(next()));
         } catch (const std::exception& error) {
-            say({{"type", "error"}, {"text", error.what()}});
+            answers_.say({{"type", "error"}, {"text", error.what()}});
         }
         next();  // to end
         return all_cases_ran;
     }
 
 private:
-    void say(const Json& message) const {
-        const auto line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-        std::fwrite(line.data(), 1, line.size(), answers_);
-        std::fflush(answers_);
-    }
-
     // The next line; where there is none, nobody asks any more.
     Json next() {
         std::string line;
@@ -71,7 +63,7 @@ private:
         options.first = part.first;
         options.before_case = [this](std::int64_t number, const std::string& name,
                                      const conformance::Report& report) {
-            say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
+            answers_.say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
             next();
         };
         runtime::Registry registry(find_plugins(part.request.plugin, host));
@@ -87,7 +79,7 @@ private:
                     conformance::verify({component.plugin, component.entry, component.manifest, &host,
                                          given.of(*component.manifest), ""},
                                         options);
-                return say({{"type", "done"}, {"report", news(report)}});
+                return answers_.say({{"type", "done"}, {"report", news(report)}});
             }
             if (record.failure() != nullptr) throw Failure(loader::explain(record));
         }
@@ -95,20 +87,18 @@ private:
     }
 
     __gnu_cxx::stdio_filebuf<char> asked_;
-    std::FILE* answers_;
+    const AnswerPipe& answers_;
     std::size_t told_ = 0;  // faults
 };
 
 int serve() {
-    // What a plugin prints must not come between the answers.
-    const int descriptor = base::redirect_stdout_for_good();
-    std::FILE* const answers = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w");
+    const AnswerPipe answers;
     // What is printed can be seen in a file.
     const int printed = ::memfd_create("printed", MFD_CLOEXEC);
     if (printed >= 0) ::dup2(printed, STDOUT_FILENO);
     // A descriptor of its own, which a component that closes the standard input leaves.
     const int asked = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100);
-    return answers == nullptr || asked < 0 ? Exit::run_failed : VerifyServer(asked, answers).run();
+    return !answers || asked < 0 ? Exit::run_failed : VerifyServer(asked, answers).run();
 }
 
 }  // namespace

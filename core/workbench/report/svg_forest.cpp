@@ -127,13 +127,9 @@ std::string forest_plot(const ForestPlot& plot, const Canvas& canvas) {
     svg += "<rect x=\"" + px(from) + "\" y=\"0\" width=\"" + px(std::max(1.0, to - from)) + "\" height=\"" +
            px(bottom) + "\" class=\"fill-a\" fill-opacity=\".13\"><title>the same within " +
            page_number(100.0 * plot.margin, 1) + " %</title></rect>\n";
-    for (std::size_t i = 0; i < scale.ticks.size(); ++i) {
-        const double x = scale.at(scale.ticks[i]);
-        svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +
-               text_at(x, bottom + 18.0, "middle", "tick", scale.labels[i]);
-    }
-    svg += line_from(scale.at(1.0), 0.0, scale.at(1.0), bottom, "axis") +
-           line_from(scale.left, bottom, scale.right, bottom, "axis");
+    svg += ratio_axis(
+        scale.ticks, scale.labels, [&](double ratio) { return scale.at(ratio); }, scale.left, scale.right,
+        bottom);
     for (std::size_t i = 0; i < plot.rows.size(); ++i)
         svg += row_of(plot.rows[i], scale, pitch * static_cast<double>(i), two_lines);
     return svg + text_at(canvas.width / 2.0, bottom + 36.0, "middle", "axis-title", plot.x_label) +

@@ -86,14 +86,9 @@ std::string waterfall(const Waterfall& plot, const Canvas& canvas) {
     const Scale scale = scale_of(plot, canvas);
     const double bottom = pitch * static_cast<double>(plot.rows.size()) + 4.0;
     std::string svg = open_plot(plot.title, plot.description, canvas.width, bottom + 42.0, canvas.css);
-    const auto labels = tick_labels(scale.axis);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const double x = scale.at(scale.axis.ticks[i]);
-        svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +
-               text_at(x, bottom + 18.0, "middle", "tick", labels[i]);
-    }
-    svg += line_from(scale.at(1.0), 0.0, scale.at(1.0), bottom, "axis") +
-           line_from(scale.left, bottom, scale.right, bottom, "axis");
+    svg += ratio_axis(
+        scale.axis.ticks, tick_labels(scale.axis), [&](double ratio) { return scale.at(ratio); }, scale.left,
+        scale.right, bottom);
     for (std::size_t i = 0; i < plot.rows.size(); ++i)
         svg += row_of(plot.rows[i], scale, pitch * static_cast<double>(i), two_lines);
     return svg + text_at(canvas.width / 2.0, bottom + 36.0, "middle", "axis-title", plot.x_label) +

@@ -17,7 +17,8 @@ struct Shard {
 };
 
 // Of parameters of so many values, in their order; those of one parameter in the order of memory.
-// `alignment`: values that each begins at a multiple of; 0: parameters are not cut. A rank may get nothing.
+// `alignment`: values that each begins at a multiple of; 0: parameters are not cut. A rank may get
+// nothing.
 std::vector<Shard> divide_over_ranks(const std::vector<std::int64_t>& sizes, std::int64_t ranks,
                                      std::int64_t alignment);
 

@@ -1,7 +1,7 @@
 // Two ranks, one of which is killed at drawn moments: nobody hangs, and what is gone on with ends with the
 // bits of a training that nothing disturbed. A moment is processor time that the rank has used, so that it
-// falls anywhere between its start and its end, however busy the machine is. SWITCHYARD_RANK_KILLS says how
-// many kills there are; 3, unless it is set. SWITCHYARD_RANK_KILLS_SEED draws those of an earlier run
+// falls anywhere between its start and its end, however busy the machine is. SWITCHYARD_RANK_KILLS says
+// how many kills there are; 3, unless it is set. SWITCHYARD_RANK_KILLS_SEED draws those of an earlier run
 // again.
 #include <algorithm>
 #include <array>

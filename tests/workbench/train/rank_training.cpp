@@ -13,6 +13,13 @@
 
 namespace switchyard::test {
 
+Sample OneLarge::get(std::int64_t index, std::int64_t) const {
+    Sample sample;
+    sample.ids = {1, 2 + index, 3, 4};
+    sample.float_labels = {index == 0 ? 3000.0F : 0.5F};
+    return sample;
+}
+
 RaggedTexts texts_for(const std::string& task) { return RaggedTexts(*parse<config::TaskKind>(task)); }
 
 Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {

@@ -30,6 +30,15 @@ Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
 // The values of all parameters, end to end.
 at::Tensor values_of(const model::Parameters& parameters);
 
+// Sequences of one target each: that of sample 0 is so large that its gradient is not finite in float16 at the
+// first scales.
+class OneLarge final : public SampleSource {
+public:
+    std::int64_t size() const override { return 16; }
+    std::int64_t length(std::int64_t) const override { return 4; }
+    Sample get(std::int64_t index, std::int64_t epoch) const override;
+};
+
 struct Trained {
     std::vector<double> losses;
     std::vector<std::int64_t> samples;

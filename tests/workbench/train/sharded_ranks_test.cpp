@@ -103,17 +103,6 @@ TEST_CASE("each of two ranks has half of the state") {
 }
 
 TEST_CASE("an overflow on one rank skips the step on all that divide the state") {
-    class OneLarge final : public SampleSource {
-    public:
-        std::int64_t size() const override { return 16; }
-        std::int64_t length(std::int64_t) const override { return 4; }
-        Sample get(std::int64_t index, std::int64_t) const override {
-            Sample sample;
-            sample.ids = {1, 2 + index, 3, 4};
-            sample.float_labels = {index == 0 ? 3000.0F : 0.5F};
-            return sample;
-        }
-    };
     const OneLarge samples;
     const auto train = [&](const Sets& more) {
         const auto one = with({"bert",

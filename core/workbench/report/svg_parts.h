@@ -43,7 +43,8 @@ inline std::string open_plot(const std::string& title, const std::string& descri
            escape(title) + "</title>\n<desc>" + escape(description) + "</desc>\n";
 }
 
-// Below a plot of ratios: ticks with lines through the plot, the line of 1 and the axis. `at`: where one lies.
+// Below a plot of ratios: ticks with lines through the plot, the line of 1 and the axis. `at`: where one
+// lies.
 template <class At>
 std::string ratio_axis(const std::vector<double>& ticks, const std::vector<std::string>& labels, const At& at,
                        double left, double right, double bottom) {

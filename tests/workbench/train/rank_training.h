@@ -30,8 +30,8 @@ Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
 // The values of all parameters, end to end.
 at::Tensor values_of(const model::Parameters& parameters);
 
-// Sequences of one target each: that of sample 0 is so large that its gradient is not finite in float16 at the
-// first scales.
+// Sequences of one target each: that of sample 0 is so large that its gradient is not finite in float16 at
+// the first scales.
 class OneLarge final : public SampleSource {
 public:
     std::int64_t size() const override { return 16; }

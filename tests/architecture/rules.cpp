@@ -27,7 +27,7 @@ const Names for_loader = with(for_machine, {"machine"});
 const Names for_resolver = with(for_loader, {"loader"});
 const Names for_runtime = with(for_resolver, {"resolver", "reference"});
 const Names for_model = with(for_runtime, {"runtime"});
-const Names for_train = with(for_model, {"gguf", "model", "data", "score", "distributed"});
+const Names for_train = with(for_model, {"gguf", "model", "device_graph", "data", "score", "distributed"});
 const Names for_bench = with(for_model, {"sdk", "conformance"});
 const Names for_compare = with(for_train, {"train", "infer", "bench", "report"});
 
@@ -50,6 +50,7 @@ const std::map<std::string, Names> may_use = {
     {"model", with(for_model, {"gguf"})},
     {"data", with(for_model, {"gguf"})},
     {"score", {"base"}},
+    {"device_graph", for_model},
     {"distributed", for_loader},
     {"scale", with(for_model, {"model"})},
     {"train", for_train},

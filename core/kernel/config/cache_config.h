@@ -19,6 +19,7 @@ struct CacheConfig {
     std::optional<DType> dtype;    // float32, bfloat16, float16 or int8; empty: as attention has them
     std::int64_t page_size = 64;   // tokens
     std::int64_t step_tokens = 1;  // most new tokens of a row in one call
+    bool cuda_graph = false;       // decoding steps captured into CUDA graphs
     bool operator==(const CacheConfig&) const = default;
 };
 

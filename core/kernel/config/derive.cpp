@@ -43,6 +43,7 @@ public:
             check_data();
             check_keep_best();
             check_cuda_graph();
+            check_decoding_graph();
             resolve_rules();
         }
         return std::move(config_);
@@ -296,6 +297,16 @@ private:
         require(!config_.data.eval.empty() || config_.data.eval_fraction > 0.0,
                 {key, "data.eval_fraction", "data.eval"}, "no text is held out for evaluation",
                 "files in data.eval, or data.eval_fraction above 0");
+    }
+
+    // A graph reads and writes the memory that it was captured with.
+    void check_decoding_graph() {
+        if (!config_.cache.cuda_graph) return;
+        require(config_.run.device == Device::cuda, {"cache.cuda_graph", "run.device"},
+                "a CPU has no CUDA graphs", "false, or run.device = \"cuda\"");
+        require(config_.cache.kind == CacheKind::contiguous, {"cache.cuda_graph", "cache.kind"},
+                "the pages of a paged cache are written to where the host says",
+                "cache.kind = \"contiguous\", or cache.cuda_graph = false");
     }
 
     // What a captured step would do only once: draw seeds, read values on the host, count labels, run

@@ -267,6 +267,10 @@ Section cache_section() {
                               "most new tokens of a row in one decoding call; what is planned and measured "
                               "for: 1, or what speculation appends at once",
                               within(1, 128));
+    rows.add<&C::cuda_graph>(
+        "cuda_graph",
+        "on cuda: capture decoding steps into graphs, one for each shape and each 64 tokens of a contiguous "
+        "cache, and replay them");
     return rows.section;
 }
 

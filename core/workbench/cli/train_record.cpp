@@ -22,7 +22,7 @@ double wall_time() {
 }
 
 // "1 graph, 118 replays"; empty: steps are not captured.
-std::string graphs_text(const train::GraphCounts& graphs) {
+std::string graphs_text(const device_graph::GraphCounts& graphs) {
     if (!graphs.any()) return "";
     return counted(static_cast<std::size_t>(graphs.captures), "graph") + ", " +
            counted(static_cast<std::size_t>(graphs.replays), "replay");

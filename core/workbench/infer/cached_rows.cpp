@@ -58,8 +58,11 @@ void require_some(const std::vector<Beginning>& rows) {
 
 }  // namespace
 
-CachedRows::CachedRows(const config::Config& config, const model::Model& model, std::int64_t length)
-    : config_(config), model_(model), length_(length > 0 ? length : config.batch.max_length) {}
+CachedRows::CachedRows(const config::Config& config, const model::Model& model, std::int64_t length,
+                       std::shared_ptr<device_graph::GraphMaker> graphs)
+    : config_(config), model_(model), length_(length > 0 ? length : config.batch.max_length) {
+    if (graphs != nullptr) graphed_.emplace(model, std::move(graphs));
+}
 
 at::Tensor CachedRows::begin(const std::vector<Beginning>& rows) {
     require_some(rows);
@@ -72,8 +75,9 @@ at::Tensor CachedRows::prefill() {
     const auto device = device_of(config_);
     const bool reads_source = config_.model.has(config::Stack::encoder);
     const model::CacheLimits limits{static_cast<std::int64_t>(rows_.size()), length_,
-                                    longest(rows_, &Beginning::source)};
+                                    longest(rows_, &Beginning::source), graphed_.has_value()};
     if (!cache_ || !cache_->holds(limits)) {
+        if (graphed_) graphed_->forget();
         cache_.reset();  // before the next one is made
         cache_ = model_.make_cache(limits);
     }
@@ -117,7 +121,9 @@ at::Tensor CachedRows::append_some(const std::vector<Ids>& tokens, std::size_t f
     auto* to = ids.mutable_data_ptr<std::int64_t>();
     for (const auto& row : tokens)
         to = std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(first), count, to);
-    const auto logits = model_.decode({}, ids.to(device_of(config_)), *cache_);
+    const auto on_device = ids.to(device_of(config_));
+    const auto logits =
+        graphed_ ? graphed_->decode(on_device, *cache_) : model_.decode({}, on_device, cache_->extend(n));
     for (std::size_t r = 0; r < tokens.size(); ++r) {
         const auto begin = tokens[r].begin() + static_cast<std::ptrdiff_t>(first);
         rows_[r].grown.insert(rows_[r].grown.end(), begin, begin + static_cast<std::ptrdiff_t>(count));

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/kernel/config/config.h"
+#include "core/workbench/infer/graphed_decoding.h"
 #include "core/workbench/infer/growing_rows.h"
 #include "core/workbench/model/model.h"
 
@@ -13,8 +15,9 @@ namespace switchyard::infer {
 class CachedRows final : public GrowingRows {
 public:
     // Both outlive it. `length`: most tokens of a row, prompt included, which memory is taken for; 0:
-    // batch.max_length.
-    CachedRows(const config::Config& config, const model::Model& model, std::int64_t length = 0);
+    // batch.max_length. `graphs`: what steps are captured with; nullptr: they are not.
+    CachedRows(const config::Config& config, const model::Model& model, std::int64_t length = 0,
+               std::shared_ptr<device_graph::GraphMaker> graphs = nullptr);
 
     // Throw std::invalid_argument for a row that would be longer, base::InputError for a cache that the
     // machine has no memory for.
@@ -24,6 +27,8 @@ public:
     void take_back(const std::vector<std::int64_t>& counts) override;
 
     std::int64_t cache_bytes() const { return cache_ ? cache_->bytes() : 0; }
+
+    const device_graph::GraphCounts* graph_counts() const { return graphed_ ? &graphed_->counts() : nullptr; }
 
 private:
     at::Tensor prefill();
@@ -37,6 +42,7 @@ private:
     std::int64_t length_;
     std::vector<Beginning> rows_;  // with all that was appended
     std::unique_ptr<model::DecodingCache> cache_;
+    std::optional<GraphedDecoding> graphed_;
 };
 
 }  // namespace switchyard::infer

@@ -45,7 +45,7 @@ class SteppedRows final : public GrowingRows {
 public:
     SteppedRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
                 std::int64_t length)
-        : plan_(plan), rows_(config, model, length) {
+        : plan_(plan), rows_(config, model, length, decoding_graphs(config, plan)) {
         plan_.precision().begin_step();
     }
     ~SteppedRows() override { plan_.precision().end_step(); }

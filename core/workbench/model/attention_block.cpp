@@ -162,7 +162,12 @@ AttentionInputs AttentionBlock::inputs(const ForwardContext& context, const Posi
 void AttentionBlock::cache(const CachedStep& step, Phase phase, AttentionInputs& inputs,
                            const PagedCache*& pages) const {
     KvCache& cache = cross_ ? *step.cross : *step.self;
-    if (inputs.k.defined()) cache.write(id_.index, inputs.k, inputs.v);
+    if (inputs.k.defined()) {
+        if (step.places.defined())
+            cache.write_at(id_.index, inputs.k, inputs.v, step.places);
+        else
+            cache.write(id_.index, inputs.k, inputs.v);
+    }
     if (phase != Phase::decode) return;
     const auto all = cache.keys(id_.index);
     inputs.k = all.k;

@@ -30,7 +30,7 @@ TaskResult Gpt::task(const ForwardContext& context, const Batch& batch, const Lo
 }
 
 std::unique_ptr<DecodingCache> Gpt::make_cache(const CacheLimits& limits) const {
-    const auto shape = decoder_.cache_shape(limits.rows, limits.length, false);
+    const auto shape = decoder_.cache_shape(limits, false);
     require_memory({shape});
     return std::make_unique<DecodingCache>(make_kv_cache(shape), nullptr);
 }
@@ -41,8 +41,7 @@ at::Tensor Gpt::prefill(const ForwardContext& context, const Batch& batch, Decod
     return head_.logits(cached.phase, last_tokens(hidden(cached, batch.source), batch.source.tokens));
 }
 
-at::Tensor Gpt::decode(const ForwardContext& context, const at::Tensor& ids, DecodingCache& cache) const {
-    const auto step = cache.extend(ids.size(1));
+at::Tensor Gpt::decode(const ForwardContext& context, const at::Tensor& ids, const CachedStep& step) const {
     const auto cached = context.generating(Phase::decode, step);
     TokenBatch tokens;
     tokens.ids = ids;

@@ -22,7 +22,7 @@ public:
     at::Tensor prefill(const ForwardContext& context, const Batch& batch,
                        DecodingCache& cache) const override;
     at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
-                      DecodingCache& cache) const override;
+                      const CachedStep& step) const override;
 
 private:
     at::Tensor hidden(const ForwardContext& context, const TokenBatch& tokens) const;

@@ -17,7 +17,7 @@ std::unique_ptr<DecodingCache> Model::make_cache(const CacheLimits&) const { ref
 
 at::Tensor Model::prefill(const ForwardContext&, const Batch&, DecodingCache&) const { refuse_to_decode(); }
 
-at::Tensor Model::decode(const ForwardContext&, const at::Tensor&, DecodingCache&) const {
+at::Tensor Model::decode(const ForwardContext&, const at::Tensor&, const CachedStep&) const {
     refuse_to_decode();
 }
 

@@ -55,10 +55,10 @@ public:
     // Begins the cache's rows with a padded batch of prompts of any lengths. The logits of what may follow
     // the last token of each, [rows, vocab].
     virtual at::Tensor prefill(const ForwardContext& context, const Batch& batch, DecodingCache& cache) const;
-    // Appends ids, int64 [rows, n], to the cache's rows. The logits of what may follow each, [rows, n,
-    // vocab].
+    // Appends ids, int64 [rows, n], to the rows of a cache, for which `step` is what DecodingCache::extend
+    // gave. The logits of what may follow each, [rows, n, vocab].
     virtual at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
-                              DecodingCache& cache) const;
+                              const CachedStep& step) const;
 
     // The side of a batch that hidden states, logits and labels belong to: the target where the model has a
     // decoder beside its encoder.

@@ -246,10 +246,11 @@ PositionTables Stack::positions_of(const ForwardContext& context, const Tokens& 
     return positions;
 }
 
-CacheShape Stack::cache_shape(std::int64_t rows, std::int64_t length, bool cross) const {
+CacheShape Stack::cache_shape(const CacheLimits& limits, bool cross) const {
     CacheShape shape;
-    shape.rows = rows;
-    shape.length = length;
+    shape.rows = limits.rows;
+    shape.length = cross ? limits.source : limits.length;
+    shape.stays = limits.stays;
     shape.kv_heads = model_.kv_heads;
     shape.head_dim = model_.head_dim;
     shape.device = at::Device(to_device_type(device_));

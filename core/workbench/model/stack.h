@@ -15,7 +15,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/recompute.h"
 #include "core/workbench/model/attention_block.h"
-#include "core/workbench/model/cache/kv_cache.h"
+#include "core/workbench/model/cache/decoding_cache.h"
 #include "core/workbench/model/feed_forward.h"
 
 namespace switchyard::model {
@@ -29,8 +29,8 @@ public:
     at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                           const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
 
-    // What a cache of its self-attention holds, and one of its cross-attention: `length` tokens a row.
-    CacheShape cache_shape(std::int64_t rows, std::int64_t length, bool cross) const;
+    // What a cache of its self-attention holds, and one of its cross-attention.
+    CacheShape cache_shape(const CacheLimits& limits, bool cross) const;
 
 private:
     struct Layer {

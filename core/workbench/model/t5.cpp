@@ -57,8 +57,8 @@ TaskResult T5::task(const ForwardContext& context, const Batch& batch, const Los
 }
 
 std::unique_ptr<DecodingCache> T5::make_cache(const CacheLimits& limits) const {
-    const auto self = decoder_.cache_shape(limits.rows, limits.length, false);
-    const auto cross = decoder_.cache_shape(limits.rows, limits.source, true);
+    const auto self = decoder_.cache_shape(limits, false);
+    const auto cross = decoder_.cache_shape(limits, true);
     require_memory({self, cross});
     return std::make_unique<DecodingCache>(make_kv_cache(self), make_kv_cache(cross));
 }
@@ -74,8 +74,7 @@ at::Tensor T5::prefill(const ForwardContext& context, const Batch& batch, Decodi
     return head_.logits(cached.phase, last_tokens(hidden, batch.target.tokens));
 }
 
-at::Tensor T5::decode(const ForwardContext& context, const at::Tensor& ids, DecodingCache& cache) const {
-    const auto step = cache.extend(ids.size(1));
+at::Tensor T5::decode(const ForwardContext& context, const at::Tensor& ids, const CachedStep& step) const {
     const auto cached = context.generating(Phase::decode, step);
     TokenBatch tokens;
     tokens.ids = ids;

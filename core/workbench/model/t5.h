@@ -30,7 +30,7 @@ public:
     at::Tensor prefill(const ForwardContext& context, const Batch& batch,
                        DecodingCache& cache) const override;
     at::Tensor decode(const ForwardContext& context, const at::Tensor& ids,
-                      DecodingCache& cache) const override;
+                      const CachedStep& step) const override;
 
     // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for
     // `source`.

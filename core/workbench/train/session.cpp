@@ -9,14 +9,13 @@
 #include "core/kernel/config/trainable.h"
 
 #include "core/kernel/runtime/operations/bind.h"
+#include "core/workbench/device_graph/cuda_graphs.h"
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
 #include "core/workbench/model/settled_weights.h"
 #include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/model_description.h"
 #include "core/workbench/model/weights/weights_place.h"
-#include "core/workbench/train/graph/capture_refusals.h"
-#include "core/workbench/train/graph/cuda_graphs.h"
 #include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::train {
@@ -198,11 +197,11 @@ const runtime::DataLoaderOp& Session::start_eval_loader(const SampleSource& samp
 }
 
 // nullptr: steps are not captured.
-GraphMaker* Session::graphs() {
+device_graph::GraphMaker* Session::graphs() {
     if (!config_.train.cuda_graph || graphs_ != nullptr) return graphs_.get();
     const auto problems = capture_refusals(plan_, optimizer());
     if (!problems.empty()) throw InputError(problems);
-    auto loaded = load_cuda_graphs();
+    auto loaded = device_graph::load_cuda_graphs("train.cuda_graph");
     if (loaded.maker == nullptr) throw InputError({loaded.error});
     graphs_ = std::move(loaded.maker);
     return graphs_.get();

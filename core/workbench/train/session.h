@@ -92,7 +92,7 @@ public:
 private:
     void read_initial_weights(const std::string& path);
     void load_adapter();
-    GraphMaker* graphs();
+    device_graph::GraphMaker* graphs();
     LoaderParams params(bool training) const;
     LoaderParams shared_params() const;
     void check_shares() const;
@@ -110,8 +110,8 @@ private:
     data::Splits data_;
     model::LoadedWeights weights_;
     distributed::Group* group_ = nullptr;
-    std::optional<SamplePart> eval_part_;  // of this rank
-    std::unique_ptr<GraphMaker> graphs_;   // where train.cuda_graph asks for it
+    std::optional<SamplePart> eval_part_;               // of this rank
+    std::unique_ptr<device_graph::GraphMaker> graphs_;  // where a key asks for them
 };
 
 }  // namespace switchyard::train

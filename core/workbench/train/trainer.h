@@ -48,11 +48,11 @@ struct TrainingParts {
     const runtime::OptimizerOp& optimizer;
     const runtime::DataLoaderOp& train_loader;  // started
     const runtime::DataLoaderOp* eval_loader = nullptr;
-    std::string plan_text;                // TrainingState::plan
-    GraphMaker* graphs = nullptr;         // captures whole steps; nullptr: none are
-    data::LabelScale scale = {};          // of a regression's labels
-    distributed::Group* group = nullptr;  // of the ranks that share each step; nullptr: none do
-    std::int64_t first_eval_sample = 0;   // that the loader for evaluation gives, of all
+    std::string plan_text;                       // TrainingState::plan
+    device_graph::GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
+    data::LabelScale scale = {};                 // of a regression's labels
+    distributed::Group* group = nullptr;         // of the ranks that share each step; nullptr: none do
+    std::int64_t first_eval_sample = 0;          // that the loader for evaluation gives, of all
 };
 
 // After each optimizer step.
@@ -67,12 +67,12 @@ struct StepReport {
     bool traced = false;      // `nonfinite` names the operation
     std::string
         nonfinite;  // what was not finite, where train.nonfinite says what follows; nothing was changed
-    std::int64_t samples = 0;     // of this step
-    std::int64_t tokens = 0;      // real ones
-    model::Work work;             // what its batches gave the model to do
-    double milliseconds = 0.0;    // without the wait for its batches
-    runtime::LoaderStats loader;  // of this step's batches
-    GraphCounts graphs;           // of this process, so far
+    std::int64_t samples = 0;          // of this step
+    std::int64_t tokens = 0;           // real ones
+    model::Work work;                  // what its batches gave the model to do
+    double milliseconds = 0.0;         // without the wait for its batches
+    runtime::LoaderStats loader;       // of this step's batches
+    device_graph::GraphCounts graphs;  // of this process, so far
 };
 
 // Back to a checkpoint, as train.nonfinite = "rewind" does.
@@ -94,7 +94,7 @@ struct TrainingResult {
     EvalResult eval;                      // the last one
     std::optional<BestSoFar::Best> best;  // by train.keep_best, of all processes
     bool stopped_early = false;           // finished before its last step, as train.patience says
-    GraphCounts graphs;                   // of this process
+    device_graph::GraphCounts graphs;     // of this process
 };
 
 struct TrainerHooks {

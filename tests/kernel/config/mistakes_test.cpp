@@ -238,6 +238,16 @@ TEST_CASE("values that do not go together are told at the place of one of them")
           "or both\n");
 }
 
+TEST_CASE("decoding steps that cannot be captured into a graph are refused with the reason") {
+    CHECK(errors("run.device = \"cuda\"\ncache.cuda_graph = true").empty());
+    CHECK(errors("cache.cuda_graph = true") ==
+          "run.toml:1:7: error: cache.cuda_graph: a CPU has no CUDA graphs; expected false, or run.device = "
+          "\"cuda\"\n");
+    CHECK(errors("run.device = \"cuda\"\ncache.cuda_graph = true\ncache.kind = \"paged\"") ==
+          "run.toml:2:7: error: cache.cuda_graph: the pages of a paged cache are written to where the host "
+          "says; expected cache.kind = \"contiguous\", or cache.cuda_graph = false\n");
+}
+
 TEST_CASE("steps that cannot be captured into a graph are refused with the reason") {
     const std::string good =
         "run.device = \"cuda\"\nmodel = {type = \"gpt\", dropout = 0.0, attention_dropout = 0.0}\ntask = "

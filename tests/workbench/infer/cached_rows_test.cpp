@@ -8,11 +8,14 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+#include <c10/core/InferenceMode.h>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/infer/cached_rows.h"
 
+#include <kept_work.h>
 #include <switchyard_test.h>
 
 using namespace switchyard;
@@ -66,12 +69,13 @@ private:
 // Rows as they are known without the cache, beside those over it.
 class Pair {
 public:
-    Pair(const test::DecodingFamily& family, const std::string& attention, const test::DecodingModel& model)
+    Pair(const test::DecodingFamily& family, const std::string& attention, const test::DecodingModel& model,
+         std::shared_ptr<device_graph::GraphMaker> graphs)
         : family_(family),
           model_(model),
           uncached_(WholeRows::of(family, attention, "float32")),
           right_(WholeRows::of(family, "naive", "float64")),
-          cached_(model.config, *model.model) {}
+          cached_(model.config, *model.model, 0, std::move(graphs)) {}
 
     void begin(std::initializer_list<std::int64_t> lengths, std::uint64_t seed) {
         rows_.clear();
@@ -102,6 +106,7 @@ public:
         cached_.take_back(counts);
     }
     const Compared& compared() const { return compared_; }
+    const infer::CachedRows& cached() const { return cached_; }
 
 private:
     Ids tokens(std::int64_t count, std::uint64_t seed) const {
@@ -156,11 +161,17 @@ struct Errors {
 };
 
 Errors errors(const test::DecodingFamily& family, const std::string& attention,
-              const std::vector<std::string>& overrides) {
+              const std::vector<std::string>& overrides,
+              std::shared_ptr<device_graph::GraphMaker> graphs = nullptr) {
     const test::DecodingModel model(family, attention, overrides);
-    Pair pair(family, attention, model);
+    Pair pair(family, attention, model, std::move(graphs));
     grow(pair);
     const auto& compared = pair.compared();
+    if (const auto* const counts = pair.cached().graph_counts()) {
+        // Rows that are shorter than a prefix begin anew instead.
+        if (model.config.model.prefix == 0) CHECK(counts->captures >= 1);
+        CHECK(counts->replays >= counts->captures);
+    }
     return {compared.error(compared.got), compared.error(compared.uncached)};
 }
 
@@ -196,6 +207,52 @@ TEST_CASE("a narrow cache adds what its format rounds away, and no more") {
                                       products * float32_roundoff);
             if (format != "float32") CHECK(found.cached > 0.01 * roundoff);
         }
+    }
+}
+
+TEST_CASE("rows whose steps are replayed have the logits of whole rows") {
+    const std::string attention = GENERATE("naive", "flash");
+    for (const auto& family : test::decoding_families()) {
+        INFO(family.name << ", " << attention);
+        const auto found =
+            errors(family, attention, {"cache.step_tokens=2"}, std::make_shared<test::KeepingMaker>());
+        INFO("cached " << found.cached << ", uncached " << found.uncached);
+        CHECK(found.cached <= 2.0 * found.uncached + products * float32_roundoff);
+    }
+    const auto& family = test::decoding_families().front();
+    const auto narrow = errors(family, "naive", {"cache.dtype=int8"}, std::make_shared<test::KeepingMaker>());
+    CHECK(narrow.cached <=
+          0.5 / 127 / float32_roundoff * (2.0 * narrow.uncached + products * float32_roundoff));
+    CHECK(narrow.cached > 0.01 * 0.5 / 127);
+}
+
+TEST_CASE("a step of a cache that stays goes by its tensors, whatever the host has counted since") {
+    for (const auto& family : test::decoding_families()) {
+        if (family.name.find("prefix") != std::string::npos) continue;  // begins anew while it is short
+        INFO(family.name);
+        const c10::InferenceMode inference;
+        const test::DecodingModel model(family, "naive");
+        const Ids prompt = test::drawn_tokens(5, 50, 1), source = test::drawn_tokens(4, 50, 2);
+        const auto begun = [&](bool stays) {
+            auto cache = model.model->make_cache({2, 32, 4, stays});
+            Batch batch;
+            auto& grown = family.reads_source() ? batch.target : batch.source;
+            if (family.reads_source()) batch.source.ids = at::tensor(source).repeat({2, 1});
+            grown.ids = at::tensor(prompt).repeat({2, 1});
+            model.model->prefill({}, batch, *cache);
+            return cache;
+        };
+        const auto usual = begun(false), stays = begun(true);
+        std::vector<at::Tensor> ids, right, got;
+        for (std::int64_t i = 0; i < 4; ++i)
+            ids.push_back(
+                at::tensor(test::drawn_tokens(2, 50, 10 + static_cast<std::uint64_t>(i))).view({2, 1}));
+        for (const auto& one : ids) right.push_back(model.model->decode({}, one, usual->extend(1)));
+        std::vector<model::CachedStep> steps;
+        for (std::size_t i = 0; i < ids.size(); ++i) steps.push_back(stays->extend(1));
+        for (std::size_t i = 0; i < ids.size(); ++i) got.push_back(model.model->decode({}, ids[i], steps[i]));
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            CHECK(got[i].sub(right[i]).abs().max().item<double>() < 1e-5);
     }
 }
 

@@ -9,38 +9,18 @@
 #include <ATen/ops/full.h>
 
 #include "core/kernel/runtime/call_observer.h"
-#include "core/workbench/train/graph/capture_refusals.h"
 #include "core/workbench/train/graph/step_graphs.h"
 
 #include "short_training.h"
 
+#include <kept_work.h>
 #include <switchyard_test.h>
 
 using namespace switchyard;
-using train::GraphMaker;
-using train::StepGraph;
+using device_graph::GraphMaker;
 using train::StepGraphs;
 
 namespace {
-
-class KeptWork final : public StepGraph {
-public:
-    explicit KeptWork(GraphMaker::Work work) : work_(std::move(work)) {}
-    void replay() override { work_(); }
-
-private:
-    GraphMaker::Work work_;
-};
-
-class FakeMaker final : public GraphMaker {
-public:
-    void warm_up(const Work& work) override { work(); }
-    std::unique_ptr<StepGraph> capture(const Work& work) override {
-        if (fails) throw std::runtime_error("operation not permitted when stream is capturing");
-        return std::make_unique<KeptWork>(work);
-    }
-    bool fails = false;
-};
 
 Batch batch_of(std::int64_t rows, std::int64_t length, std::int64_t value) {
     const auto options = at::TensorOptions().dtype(at::kLong);
@@ -81,7 +61,7 @@ Counts counts(const StepGraphs& graphs) {
 
 TEST_CASE(
     "a shape is warmed up, captured once, then replayed on the batches of the step, where they always lie") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     Seen seen;
     StepGraphs graphs(maker, seen.body());
     for (std::int64_t step = 1; step <= 5; ++step) run(graphs, 2, 3, step);
@@ -91,7 +71,7 @@ TEST_CASE(
 }
 
 TEST_CASE("another shape gets a graph of its own, and the first keeps its") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     Seen seen;
     StepGraphs graphs(maker, seen.body());
     for (std::int64_t step = 1; step <= 4; ++step) run(graphs, 2, 3, step);
@@ -113,7 +93,7 @@ TEST_CASE("another shape gets a graph of its own, and the first keeps its") {
 }
 
 TEST_CASE("beyond the most graphs that are kept, steps run as they are") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     Seen seen;
     StepGraphs graphs(maker, seen.body());
     const auto most = static_cast<std::int64_t>(StepGraphs::most_graphs);
@@ -125,7 +105,7 @@ TEST_CASE("beyond the most graphs that are kept, steps run as they are") {
 }
 
 TEST_CASE("what was forgotten is captured anew, and counts go on") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     Seen seen;
     StepGraphs graphs(maker, seen.body());
     for (std::int64_t step = 1; step <= 3; ++step) run(graphs, 2, 3, step);
@@ -136,7 +116,7 @@ TEST_CASE("what was forgotten is captured anew, and counts go on") {
 }
 
 TEST_CASE("a capture that the device refuses says how to train without") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     maker.fails = true;
     Seen seen;
     StepGraphs graphs(maker, seen.body());
@@ -226,7 +206,7 @@ TEST_CASE("training through graphs is training without, to the bit where nothing
                                                  {"optimizer.algorithm=sgd"},
                                                  {"optimizer.max_grad_norm=0.1"}}) {
         INFO((more.empty() ? "" : more[0]));
-        FakeMaker maker;
+        test::KeepingMaker maker;
         GraphJob plain(more), graphed(more, &maker);
         const auto expected = plain.trainer.run({}), got = graphed.trainer.run({});
         REQUIRE(got.steps.size() == expected.steps.size());
@@ -244,7 +224,7 @@ TEST_CASE("training through graphs is training without, to the bit where nothing
 
 TEST_CASE("a schedule reaches captured steps through a tensor") {
     const std::vector<std::string> more{"train.schedule=cosine", "train.warmup_ratio=0.2", "batch.size=3"};
-    FakeMaker maker;
+    test::KeepingMaker maker;
     GraphJob plain(more), graphed(more, &maker);
     plain.trainer.run({});
     graphed.trainer.run({});
@@ -252,7 +232,7 @@ TEST_CASE("a schedule reaches captured steps through a tensor") {
 }
 
 TEST_CASE("a checkpoint that is loaded after a capture is gone on from") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     GraphJob plain({}), graphed({}, &maker);
     const auto begin = [](GraphJob& job) {
         std::vector<Batch> batches(2);
@@ -274,7 +254,7 @@ TEST_CASE("a step that somebody looks at runs as it is, and those after it are c
         void observe(const runtime::ObservedCall&) override { ++calls; }
         int calls = 0;
     };
-    FakeMaker maker;
+    test::KeepingMaker maker;
     GraphJob plain({}), graphed({}, &maker);
     Looks looks;
     for (GraphJob* job : {&plain, &graphed}) {
@@ -295,7 +275,7 @@ TEST_CASE("a step that somebody looks at runs as it is, and those after it are c
 TEST_CASE("a gradient that is not finite is seen after a captured step, whether it clips or not") {
     for (const char* norm : {"optimizer.max_grad_norm=1", "optimizer.max_grad_norm=0"}) {
         INFO(norm);
-        FakeMaker maker;
+        test::KeepingMaker maker;
         GraphJob job({norm}, &maker);
         int tries = 0;
         job.session.parameters().all()[3].value.register_hook([&](const at::Tensor& gradient) {
@@ -311,7 +291,7 @@ TEST_CASE("a gradient that is not finite is seen after a captured step, whether 
 }
 
 TEST_CASE("skip: a captured step that clips changes nothing, and the next ones go on") {
-    FakeMaker maker;
+    test::KeepingMaker maker;
     GraphJob job({"optimizer.max_grad_norm=1", "train.nonfinite=skip"}, &maker);
     int tries = 0;
     job.session.parameters().all()[3].value.register_hook([&](const at::Tensor& gradient) {

@@ -7,7 +7,9 @@ namespace switchyard::compare {
 
 GrownRows make_grown_rows(const train::Session& session, bool cached, std::int64_t length) {
     if (cached) {
-        auto rows = std::make_unique<infer::CachedRows>(session.config(), session.model(), length);
+        auto rows =
+            std::make_unique<infer::CachedRows>(session.config(), session.model(), length,
+                                                infer::decoding_graphs(session.config(), session.plan()));
         const auto* const kept = rows.get();
         return {std::move(rows), [kept] { return kept->cache_bytes(); }};
     }

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace switchyard::model {
-namespace {
-
-constexpr std::int64_t stretch = 64;  // tokens
-
-}  // namespace
-
 ContiguousCache::ContiguousCache(CacheShape shape) : KvCache(std::move(shape)) {
     const auto& made = this->shape();
     for (std::size_t i = 0; i < made.dtypes.size(); ++i)
@@ -25,6 +19,7 @@ void ContiguousCache::clear() {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         auto& layer = layers_[i];
         if (layer.k.values.size(0) >= rows()) continue;
+        replaced();
         layer = {};  // before the larger ones are made
         layer = {make(rows(), shape().stored(i)), make(rows(), shape().stored(i))};
         clean_ = 0;
@@ -35,7 +30,7 @@ void ContiguousCache::clear() {
 void ContiguousCache::make_room() {
     if (longest() <= clean_) return;
     const auto first = clean_;
-    clean_ = std::min(shape().length, (longest() + stretch - 1) / stretch * stretch);
+    clean_ = rounded(longest());
     for (auto& layer : layers_) {
         layer.k.narrow(2, first, clean_ - first).zero();
         layer.v.narrow(2, first, clean_ - first).zero();
@@ -52,10 +47,17 @@ void ContiguousCache::write(std::int64_t layer, const at::Tensor& k, const at::T
     }
 }
 
+void ContiguousCache::write_at(std::int64_t layer, const at::Tensor& k, const at::Tensor& v,
+                               const at::Tensor& places) {
+    const auto& to = layers_[static_cast<std::size_t>(layer)];
+    store_at(k, to.k.narrow(0, 0, rows()), places);
+    store_at(v, to.v.narrow(0, 0, rows()), places);
+}
+
 CachedKeys ContiguousCache::keys(std::int64_t layer) const {
     const auto index = static_cast<std::size_t>(layer);
     const auto part = [&](const TokenRows& x) {
-        return widened(x.narrow(0, 0, rows()).narrow(2, 0, longest()), shape().dtypes[index]);
+        return widened(x.narrow(0, 0, rows()).narrow(2, 0, shown()), shape().dtypes[index]);
     };
     return {part(layers_[index].k), part(layers_[index].v), nullptr};
 }
@@ -79,7 +81,13 @@ void ContiguousCache::reorder(const std::vector<std::int64_t>& rows) {
     for (auto& layer : layers_) {
         for (auto* all : {&layer.k, &layer.v}) {
             if (!upwards) {
-                *all = reordered(*all, rows);
+                const auto moved = reordered(*all, rows);
+                if (shape().stays && moved.values.size(0) == all->values.size(0)) {
+                    all->copy_from(moved, clean_);
+                    continue;
+                }
+                *all = moved;
+                replaced();
                 continue;
             }
             for (std::size_t i = 0; i < rows.size(); ++i) {

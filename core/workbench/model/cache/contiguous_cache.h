@@ -13,6 +13,8 @@ public:
     explicit ContiguousCache(CacheShape shape);
 
     void write(std::int64_t layer, const at::Tensor& k, const at::Tensor& v) override;
+    void write_at(std::int64_t layer, const at::Tensor& k, const at::Tensor& v,
+                  const at::Tensor& places) override;
     CachedKeys keys(std::int64_t layer) const override;
     std::int64_t bytes() const override;
 

@@ -54,20 +54,30 @@ CachedStep DecodingCache::begin(const TokenBatch& grown, const TokenBatch* sourc
     step.cross = cross_.get();
     sources_.resize(lengths.size());
     std::iota(sources_.begin(), sources_.end(), std::int64_t{0});
-    source_lengths_ =
-        cross_->even() ? at::Tensor() : lengths_tensor(cross_->lengths(), cross_->shape().device);
+    source_lengths_ = source_lengths();
     return step;
+}
+
+at::Tensor DecodingCache::source_lengths() const {
+    if (cross_->even() && !cross_->shape().stays) return {};
+    return lengths_tensor(cross_->lengths(), cross_->shape().device);
+}
+
+std::vector<std::int64_t> DecodingCache::step_shapes() const {
+    std::vector<std::int64_t> shapes{rows(), self_->shown(), self_->memory()};
+    if (cross_ != nullptr) shapes.insert(shapes.end(), {cross_->shown(), cross_->memory()});
+    return shapes;
 }
 
 CachedStep DecodingCache::extend(std::int64_t count) {
     const auto before = self_->lengths();
     const auto device = self_->shape().device;
-    const bool even = self_->even();
+    const bool even = self_->even() && !self_->shape().stays;
     self_->extend(std::vector<std::int64_t>(before.size(), count));
     CachedStep step;
     step.self = self_.get();
     step.cross = cross_.get();
-    step.longest = self_->longest();
+    step.longest = self_->shown();
     step.source_lengths = source_lengths_;
     std::vector<std::int64_t> positions;
     for (std::size_t r = 0; r < (even ? std::min<std::size_t>(before.size(), 1) : before.size()); ++r)
@@ -78,6 +88,7 @@ CachedStep DecodingCache::extend(std::int64_t count) {
     if (even) return step;
     step.offsets = lengths_tensor(before, device);
     step.lengths = lengths_tensor(self_->lengths(), device);
+    if (self_->shape().stays) step.places = step.positions;
     return step;
 }
 
@@ -90,8 +101,7 @@ void DecodingCache::select(const std::vector<std::int64_t>& rows) {
     if (sources == sources_) return;
     cross_->select(rows);
     sources_ = std::move(sources);
-    source_lengths_ =
-        cross_->even() ? at::Tensor() : lengths_tensor(cross_->lengths(), cross_->shape().device);
+    source_lengths_ = source_lengths();
 }
 
 void DecodingCache::take_back(const std::vector<std::int64_t>& counts) { self_->take_back(counts); }

@@ -15,6 +15,7 @@ struct CacheLimits {
     std::int64_t rows = 1;    // to begin with; more are made room for when they come
     std::int64_t length = 0;  // most tokens of a row of the decoder
     std::int64_t source = 0;  // and of the encoder; models without one do not look at it
+    bool stays = false;       // CacheShape::stays
 };
 
 // One step as the parts of a model see it (ForwardContext::cached).
@@ -25,10 +26,12 @@ struct CachedStep {
     // Undefined in prefill, where every row begins at 0.
     at::Tensor offsets, positions;
     // Tokens of each row with the new ones, int32 [R]; undefined where all rows have as many, and then
-    // `offsets` are, too: fewer queries than keys are the last ones.
+    // `offsets` are, too: fewer queries than keys are the last ones. Of a cache that stays always defined.
     at::Tensor lengths;
     at::Tensor source_lengths;  // likewise of `cross`, in decoding only
-    std::int64_t longest = 0;   // of the rows, the new tokens included
+    std::int64_t longest = 0;   // of the rows, the new tokens included; of a cache that stays KvCache::shown
+    // Where the new tokens are written, int64 [R, n]; undefined where the cache knows by itself.
+    at::Tensor places;
 };
 
 class DecodingCache {
@@ -50,8 +53,12 @@ public:
     // Whether so many rows of such lengths can begin in it.
     bool holds(const CacheLimits& limits) const;
     std::int64_t bytes() const;
+    // What decides the shapes of a decoding step beside its tokens, and the memory that it works on: where it
+    // is the same, a graph of an earlier step can be replayed.
+    std::vector<std::int64_t> step_shapes() const;
 
 private:
+    at::Tensor source_lengths() const;
     std::unique_ptr<KvCache> self_, cross_;
     std::vector<std::int64_t> sources_;  // by row: which row of the prompt its source was
     at::Tensor source_lengths_;

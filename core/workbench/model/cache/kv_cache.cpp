@@ -7,6 +7,8 @@
 namespace switchyard::model {
 namespace {
 
+constexpr std::int64_t stretch = 64;  // tokens
+
 void require_one_a_row(std::size_t given, std::size_t rows) {
     if (given == rows) return;
     throw std::invalid_argument("the cache has " + std::to_string(rows) + " rows, got numbers for " +
@@ -17,6 +19,16 @@ void require_one_a_row(std::size_t given, std::size_t rows) {
 
 std::int64_t KvCache::longest() const {
     return lengths_.empty() ? 0 : *std::max_element(lengths_.begin(), lengths_.end());
+}
+
+std::int64_t KvCache::rounded(std::int64_t length) const {
+    return std::min(shape_.length, (length + stretch - 1) / stretch * stretch);
+}
+
+std::int64_t KvCache::shown() const { return shape_.stays ? rounded(longest()) : longest(); }
+
+void KvCache::write_at(std::int64_t, const at::Tensor&, const at::Tensor&, const at::Tensor&) {
+    throw std::logic_error("a cache of this kind is not written to through tensors");
 }
 
 bool KvCache::even() const {

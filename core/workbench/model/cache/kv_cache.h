@@ -33,6 +33,9 @@ struct CacheShape {
     config::CacheKind kind = config::CacheKind::contiguous;
     std::int64_t page_size = 64;           // tokens, of a paged one
     std::optional<at::ScalarType> narrow;  // what they are stored in, unless that were wider
+    // A contiguous one: its memory stays where it is as long as rows are no more than it was made for, and
+    // keys are shown in lengths that change seldom, as graphs that a device replays want it.
+    bool stays = false;
 
     // What a layer's keys and values are stored in: kChar stands for int8 with scales (token_rows.h).
     at::ScalarType stored(std::size_t layer) const;
@@ -59,7 +62,16 @@ public:
     void extend(const std::vector<std::int64_t>& counts);
     // k, v: [R, K, n, D], any strides. Of row r its first counts[r] tokens are taken, the rest is padding.
     virtual void write(std::int64_t layer, const at::Tensor& k, const at::Tensor& v) = 0;
+    // The same of n tokens of every row, written where tensors say: `places`, int64 [R, n]. Of caches that
+    // stay.
+    virtual void write_at(std::int64_t layer, const at::Tensor& k, const at::Tensor& v,
+                          const at::Tensor& places);
     virtual CachedKeys keys(std::int64_t layer) const = 0;
+    // Tokens of a row that `keys` shows: of the longest or, of a cache that stays, a stretch's end, with what
+    // is finite and no token behind each row's last one.
+    std::int64_t shown() const;
+    // Another number after memory was replaced by other memory.
+    std::int64_t memory() const { return memory_; }
 
     // Row i is from now on what row rows[i] was; there may be fewer then or more.
     void select(const std::vector<std::int64_t>& rows);
@@ -87,12 +99,16 @@ protected:
     // After `select` and `take_back`: lengths are already the new ones.
     virtual void settle() {}
 
+    void replaced() { ++memory_; }
+    // A length as memory is cleaned and shown for: at the end of a stretch.
+    std::int64_t rounded(std::int64_t length) const;
     // Of the last `extend`.
     const std::vector<std::int64_t>& added() const { return added_; }
 
 private:
     CacheShape shape_;
     std::vector<std::int64_t> lengths_, added_;
+    std::int64_t memory_ = 0;
 };
 
 std::unique_ptr<KvCache> make_kv_cache(CacheShape shape);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <ATen/core/List.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
 
@@ -61,15 +63,41 @@ TokenRows TokenRows::narrow(std::int64_t dim, std::int64_t start, std::int64_t l
             scales.defined() ? scales.narrow(dim, start, length) : at::Tensor()};
 }
 
+namespace {
+
+// A token of zeros has a scale of zero, and of what is not finite nothing is hidden.
+TokenRows quantized(const at::Tensor& from) {
+    const auto values = from.to(at::kFloat);
+    const auto scales = values.abs().amax(-1, true).div(largest);
+    const auto rounded = values.div(scales.masked_fill(scales.eq(0.0), 1.0)).round();
+    return {rounded.masked_fill(rounded.isnan(), 1.0), scales.squeeze(-1)};
+}
+
+}  // namespace
+
+void TokenRows::copy_from(const TokenRows& other, std::int64_t length) const {
+    values.narrow(-2, 0, length).copy_(other.values.narrow(-2, 0, length));
+    if (scales.defined()) scales.narrow(-1, 0, length).copy_(other.scales.narrow(-1, 0, length));
+}
+
+void store_at(const at::Tensor& from_RKnD, const TokenRows& to_RKMD, const at::Tensor& places) {
+    const auto rows = at::arange(places.size(0), places.options()).unsqueeze(1);
+    const c10::List<std::optional<at::Tensor>> where{rows, places};
+    const auto put = [&](const at::Tensor& from, const at::Tensor& to) {
+        to.transpose(1, 2).index_put_(where, from.transpose(1, 2).to(to.scalar_type()));
+    };
+    if (!to_RKMD.scales.defined()) return put(from_RKnD, to_RKMD.values);
+    const auto narrow = quantized(from_RKnD);
+    put(narrow.values, to_RKMD.values);
+    put(narrow.scales, to_RKMD.scales);
+}
+
 void store(const at::Tensor& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first) {
     if (count == 0) return;
     if (!to_KMD.scales.defined()) return copy_values(from_KnD, count, to_KMD.values, first);
-    const auto values = from_KnD.narrow(1, 0, count).to(at::kFloat);
-    const auto scales = values.abs().amax(-1, true).div(largest);
-    // A token of zeros has a scale of zero, and of what is not finite nothing is hidden.
-    const auto rounded = values.div(scales.masked_fill(scales.eq(0.0), 1.0)).round();
-    to_KMD.values.narrow(1, first, count).copy_(rounded.masked_fill(rounded.isnan(), 1.0));
-    to_KMD.scales.narrow(1, first, count).copy_(scales.squeeze(-1));
+    const auto narrow = quantized(from_KnD.narrow(1, 0, count));
+    to_KMD.values.narrow(1, first, count).copy_(narrow.values);
+    to_KMD.scales.narrow(1, first, count).copy_(narrow.scales);
 }
 
 void copy(const TokenRows& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first) {

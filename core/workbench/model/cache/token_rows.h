@@ -26,6 +26,8 @@ struct TokenRows {
     TokenRows narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
     void zero() const;
     std::int64_t bytes() const;
+    // The first `length` tokens of each row, of rows that are as many and stored alike.
+    void copy_from(const TokenRows& other, std::int64_t length) const;
 };
 
 // Not initialized; sizes [..., M, D].
@@ -33,6 +35,9 @@ TokenRows empty_rows(std::vector<std::int64_t> sizes, at::ScalarType stored, at:
 
 // to[h, first + i] = from[h, i] for each head h and i < count: from [K, n, D], to [K, M, D], any strides.
 void store(const at::Tensor& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
+// to[r, h, places[r, i]] = from[r, h, i]: from [R, K, n, D], to [R, K, M, D], places int64 [R, n] on their
+// device. Nothing is read on the host.
+void store_at(const at::Tensor& from_RKnD, const TokenRows& to_RKMD, const at::Tensor& places);
 // The same between rows that are stored alike, bit for bit.
 void copy(const TokenRows& from_KnD, std::int64_t count, const TokenRows& to_KMD, std::int64_t first);
 // In that dtype; the rows themselves where they are stored in it.

@@ -8,11 +8,25 @@
 #include <c10/core/GradMode.h>
 
 #include <switchyard/interfaces/torch_types.h>
+#include "core/workbench/device_graph/capture_refusals.h"
 #include "core/workbench/train/step_parts.h"
 
 namespace switchyard::train {
 
-GraphedStep::GraphedStep(Parts parts, GraphMaker& maker)
+std::vector<std::string> capture_refusals(const model::BoundPlan& plan,
+                                          const runtime::OptimizerOp& optimizer) {
+    const std::string key = "train.cuda_graph";
+    auto bindings = plan.bindings(Phase::train);
+    bindings.push_back(&optimizer.binding());
+    auto lines = device_graph::capture_refusals(bindings, key);
+    if (optimizer.reads_on_host())
+        lines.push_back(device_graph::capture_refusal(
+            optimizer.binding(), key,
+            "clipping or unscaling is done around it, and reads the norm on the host"));
+    return lines;
+}
+
+GraphedStep::GraphedStep(Parts parts, device_graph::GraphMaker& maker)
     : parts_(std::move(parts)), graphs_(maker, [this](std::vector<Batch>& batches) { body(batches); }) {
     const auto& config = parts_.config;
     loss_params_ = step_loss(config, 1.0);

@@ -6,6 +6,7 @@
 // power of two and the factor is 1. Gradients stay allocated from one step to the next.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,11 @@
 #include "core/workbench/train/graph/step_graphs.h"
 
 namespace switchyard::train {
+
+// Why the steps of a job cannot be captured, where the configuration alone does not tell: a line for each
+// reason, with the component and what to do; empty: nothing speaks against it.
+std::vector<std::string> capture_refusals(const model::BoundPlan& plan,
+                                          const runtime::OptimizerOp& optimizer);
 
 class GraphedStep {
 public:
@@ -38,7 +44,7 @@ public:
     };
 
     // All that `parts` refers to outlives it, and so does `maker`.
-    GraphedStep(Parts parts, GraphMaker& maker);
+    GraphedStep(Parts parts, device_graph::GraphMaker& maker);
     GraphedStep(const GraphedStep&) = delete;
     GraphedStep& operator=(const GraphedStep&) = delete;
 
@@ -47,7 +53,7 @@ public:
     // What optimizers hold, or the gradients, will be other tensors.
     void forget() { graphs_.forget(); }
     bool captured() const { return graphs_.buckets() > 0; }  // or about to be
-    const GraphCounts& counts() const { return graphs_.counts(); }
+    const device_graph::GraphCounts& counts() const { return graphs_.counts(); }
 
 private:
     void body(std::vector<Batch>& batches);

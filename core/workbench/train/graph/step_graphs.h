@@ -15,17 +15,9 @@
 #include <vector>
 
 #include <switchyard/interfaces/batch.h>
-#include "core/workbench/train/graph/step_graph.h"
+#include "core/workbench/device_graph/device_graph.h"
 
 namespace switchyard::train {
-
-struct GraphCounts {
-    std::int64_t captures = 0;
-    std::int64_t replays = 0;
-    std::int64_t uncaptured = 0;  // steps: warm-ups, and those of more shapes than there may be graphs
-
-    bool any() const { return captures + replays + uncaptured > 0; }
-};
 
 class StepGraphs {
 public:
@@ -35,7 +27,7 @@ public:
     static constexpr std::size_t most_graphs = 16;
 
     // `maker` outlives it. `body` must read the host's state as it is for all steps.
-    StepGraphs(GraphMaker& maker, Body body) : maker_(maker), body_(std::move(body)) {}
+    StepGraphs(device_graph::GraphMaker& maker, Body body) : maker_(maker), body_(std::move(body)) {}
 
     // `body` on these batches, by a graph where there is one for their shapes.
     void run(std::vector<Batch>& batches);
@@ -43,22 +35,22 @@ public:
     // After tensors that the body reads or writes were replaced by others: everything is captured anew.
     void forget() { buckets_.clear(); }
 
-    const GraphCounts& counts() const { return counts_; }
+    const device_graph::GraphCounts& counts() const { return counts_; }
     std::size_t buckets() const { return buckets_.size(); }
 
 private:
     struct Bucket {
         std::vector<Batch> batches;  // stay where they are
         int warm_ups = 0;
-        std::unique_ptr<StepGraph> graph;
+        std::unique_ptr<device_graph::DeviceGraph> graph;
     };
     Bucket* bucket_for(const std::vector<Batch>& batches);
     void capture(Bucket& bucket);
 
-    GraphMaker& maker_;
+    device_graph::GraphMaker& maker_;
     Body body_;
     std::map<std::string, Bucket> buckets_;
-    GraphCounts counts_;
+    device_graph::GraphCounts counts_;
 };
 
 // What must be equal for one graph to serve: shapes and dtypes of every tensor, and the numbers beside them.

@@ -9,12 +9,12 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "core/workbench/train/graph/step_graph.h"
+#include "core/workbench/device_graph/device_graph.h"
 
-namespace switchyard::train {
+namespace switchyard::device_graph {
 namespace {
 
-class CudaStepGraph final : public StepGraph {
+class CudaGraph final : public DeviceGraph {
 public:
     at::cuda::CUDAGraph graph;
     void replay() override { graph.replay(); }
@@ -31,9 +31,9 @@ public:
         stream_.synchronize();
     }
 
-    std::unique_ptr<StepGraph> capture(const Work& work) override {
+    std::unique_ptr<DeviceGraph> capture(const Work& work) override {
         c10::cuda::getCurrentCUDAStream().synchronize();
-        auto made = std::make_unique<CudaStepGraph>();
+        auto made = std::make_unique<CudaGraph>();
         const c10::cuda::CUDAStreamGuard on(stream_);
         made->graph.capture_begin(pool_);
         try {
@@ -60,8 +60,8 @@ private:
 };
 
 }  // namespace
-}  // namespace switchyard::train
+}  // namespace switchyard::device_graph
 
-extern "C" [[gnu::visibility("default")]] switchyard::train::GraphMaker* switchyard_cuda_graphs_v1() {
-    return new switchyard::train::CudaGraphMaker;
+extern "C" [[gnu::visibility("default")]] switchyard::device_graph::GraphMaker* switchyard_cuda_graphs_v1() {
+    return new switchyard::device_graph::CudaGraphMaker;
 }

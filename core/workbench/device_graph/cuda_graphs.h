@@ -1,13 +1,13 @@
 // The device's own graphs: in a library beside this program that needs LibTorch's CUDA half
-// (cuda_step_graphs.cpp), opened where train.cuda_graph asks for it and nowhere else.
+// (cuda_graph_maker.cpp), opened where a job asks for graphs and nowhere else.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "core/workbench/train/graph/step_graph.h"
+#include "core/workbench/device_graph/device_graph.h"
 
-namespace switchyard::train {
+namespace switchyard::device_graph {
 
 struct CudaGraphs {
     std::unique_ptr<GraphMaker> maker;  // nullptr: `error` says why
@@ -15,9 +15,10 @@ struct CudaGraphs {
 };
 
 // After machine::load_libtorch_cuda. The library stays open.
-CudaGraphs load_cuda_graphs();
+// `key`: of the configuration, which asks for them.
+CudaGraphs load_cuda_graphs(const std::string& key);
 
 inline constexpr const char* cuda_graphs_library = "libexec/switchyard/libswitchyard_cuda_graphs.so";
 inline constexpr const char* cuda_graphs_symbol = "switchyard_cuda_graphs_v1";
 
-}  // namespace switchyard::train
+}  // namespace switchyard::device_graph

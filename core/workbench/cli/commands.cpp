@@ -129,6 +129,11 @@ std::vector<Command> all_commands() {
           "examples/peers/transformers_peer.py\"",
           "switchyard bench inference configs/presets/gpt2.toml --set task.kind=causal_lm --cache-table "
           "--blocks 1"}},
+        {"bench ranks",
+         "time sums over the processes that share a training, and say what network they make",
+         {"switchyard launch -n 2 bench ranks",
+          "torchrun --no-python --nnodes 2 --nproc-per-node 1 --rdzv-endpoint node1:29400 -- switchyard bench "
+          "ranks --set distributed.interface=eth0"}},
         {"compare",
          "compare training runs: speed, memory, loss, and what differs",
          {"switchyard compare configs/demo.toml --vary attention.backend=naive,torch",

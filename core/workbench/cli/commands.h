@@ -31,6 +31,7 @@ Action setup_plan(CLI::App& command);
 Action setup_tune(CLI::App& command);
 Action setup_plugins_verify(CLI::App& command);
 Action setup_bench(CLI::App& command);
+Action setup_bench_ranks(CLI::App& command);
 Action setup_config_check(CLI::App& command);
 Action setup_model(CLI::App& command);
 Action setup_train(CLI::App& command);

@@ -1,4 +1,4 @@
-// switchyard launch -n N [--restarts K] [--] train ...
+// switchyard launch -n N [--restarts K] [--] train ... | bench ranks ...
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -28,10 +28,18 @@ void check(LaunchOptions& options) {
                       ", got " + std::to_string(options.ranks));
     if (options.restarts < 0)
         throw Failure("--restarts: expected 0 or more, got " + std::to_string(options.restarts));
-    if (options.words.empty() || options.words.front() != "train")
-        throw Failure("expected the command that all processes run behind the options, train; got " +
-                      (options.words.empty() ? "nothing" : "\"" + options.words.front() + "\"") +
-                      "\n`switchyard launch -h` shows an example");
+    const auto& words = options.words;
+    const bool trains = !words.empty() && words.front() == "train";
+    const bool benches = words.size() > 1 && words[0] == "bench" && words[1] == "ranks";
+    if (!trains && !benches)
+        throw Failure(
+            "expected the command that all processes run behind the options, train or bench ranks; "
+            "got " +
+            (words.empty() ? "nothing" : "\"" + words.front() + "\"") +
+            "\n`switchyard launch -h` shows an example");
+    if (benches && options.restarts > 0)
+        throw Failure("--restarts: bench ranks leaves no checkpoint to go on from; expected 0, got " +
+                      std::to_string(options.restarts));
 }
 
 // From a run's newest checkpoint, whether or not there is one yet.

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     attach(commands, "plugins verify", cli::setup_plugins_verify);
     attach(commands, "bench", cli::setup_bench);
     attach(commands, "bench inference", cli::setup_bench_inference);
+    attach(commands, "bench ranks", cli::setup_bench_ranks);
     attach(commands, "compare", cli::setup_compare);
     attach(commands, "train", cli::setup_train);
     attach(commands, "evaluate", cli::setup_evaluate);

@@ -4,8 +4,11 @@
 #include <fstream>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include <unistd.h>
 
+#include "json_schema.h"
 #include "launched_ranks.h"
 
 #include <switchyard_test.h>
@@ -243,11 +246,29 @@ TEST_CASE("bad input of a launched training is told once, with exit code 2") {
     }
 }
 
+TEST_CASE("ranks that are launched say what network they are") {
+    const TinyJob job;
+    const auto file = job.file("network.json");
+    const Words words{"launch", "-n", "2", "bench", "ranks", "--repeats", "5", "--megabytes", "0.01,2"};
+    const auto told = run(with(words, Words{"--json", file}));
+    INFO(told.err);
+    REQUIRE(told.code == 0);
+    CHECK_THAT(told.out, contains("sums over 2 ranks") && !contains("[rank 1]"));
+    const auto json = json_of(file);
+    CHECK(schema_faults("bench_ranks.json", json) == no_faults);
+    REQUIRE(json["sums"].size() == 2);
+    CHECK(json["sums"][1]["bytes"] == 2'000'000);
+    check_refused(run({"bench", "ranks"}), {"this is one process", "switchyard launch -n 2 bench ranks"});
+    check_refused(run(with(words, Words{"--set", "distributed.backend=mpi"})), {"distributed.backend"});
+    check_refused(run({"launch", "-n", "2", "--restarts", "1", "bench", "ranks"}),
+                  {"--restarts: bench ranks"});
+}
+
 TEST_CASE("bad arguments of launch are refused") {
     const TinyJob job;
     check_refused(run({"launch", "-n", "0", "train", "x.toml"}), {"-n", "from 1 to 1024, got 0"});
     check_refused(run({"launch", "-n", "2"}), {"expected the command that all processes run"});
-    check_refused(run({"launch", "-n", "2", "predict", "x"}), {"train; got \"predict\""});
+    check_refused(run({"launch", "-n", "2", "predict", "x"}), {"train or bench ranks; got \"predict\""});
     check_refused(run({"launch", "-n", "2", "--restarts", "-1", "train", "x"}), {"--restarts"});
 }
 

@@ -22,7 +22,11 @@ void separate(double& low, double& high) {
     if (low > high) std::swap(low, high);
     const double size = std::max(std::abs(low), std::abs(high));
     if (high - low > size * 1e-9) return;
-    const double margin = size == 0.0 ? 1.0 : size * 0.1;
+    if (size == 0.0) {  // what is never below zero is drawn so: padding, waits
+        high = 1.0;
+        return;
+    }
+    const double margin = size * 0.1;
     low -= margin;
     high += margin;
 }

@@ -16,6 +16,7 @@ using Labels = std::vector<std::string>;
 
 TEST_CASE("ticks are multiples of 1, 2 or 5 times a power of ten, with as many decimals as they need") {
     CHECK(tick_labels(axis_around(0.0, 10.0, 5)) == Labels{"0", "2", "4", "6", "8", "10"});
+    CHECK(tick_labels(axis_around(0.0, 0.0, 2)) == Labels{"0.0", "0.5", "1.0"});
     CHECK(tick_labels(axis_around(0.41, 0.72, 6)) ==
           Labels{"0.40", "0.45", "0.50", "0.55", "0.60", "0.65", "0.70", "0.75"});
     CHECK(tick_labels(axis_around(-0.3, 0.3, 3)) == Labels{"-0.4", "-0.2", "0.0", "0.2", "0.4"});

@@ -50,5 +50,6 @@ Action setup_data_train_tokenizer(CLI::App& command);
 Action setup_data_stats(CLI::App& command);
 Action setup_data_show(CLI::App& command);
 Action setup_launch(CLI::App& command);
+Action setup_fit(CLI::App& command);
 
 }  // namespace switchyard::cli

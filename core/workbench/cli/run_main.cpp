@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     attach(commands, "bench inference", cli::setup_bench_inference);
     attach(commands, "bench ranks", cli::setup_bench_ranks);
     attach(commands, "compare", cli::setup_compare);
+    attach(commands, "fit", cli::setup_fit);
     attach(commands, "train", cli::setup_train);
     attach(commands, "evaluate", cli::setup_evaluate);
     attach(commands, "predict", cli::setup_predict);

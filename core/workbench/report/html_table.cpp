@@ -13,7 +13,7 @@ void HtmlTable::row(const std::vector<std::string>& cells) {
         const std::string css =
             std::string(columns_[i].number ? "number" : "") + (cell.empty() ? " empty" : "");
         rows_ += "<td" + (css.empty() ? "" : " class=\"" + css + "\"") + " data-label=\"" +
-                 escape(columns_[i].title) + "\"><div>" + cell + "</div></td>";
+                 escape(breakable(columns_[i].title)) + "\"><div>" + cell + "</div></td>";
     }
     rows_ += "</tr>\n";
 }

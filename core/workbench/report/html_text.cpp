@@ -86,6 +86,16 @@ std::string shortened(const std::string& text, std::size_t limit) {
     return text;
 }
 
+std::string breakable(const std::string& key) {
+    std::string text;
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        text += key[i];
+        const bool within = i > 0 && i + 1 < key.size();
+        if (within && (key[i] == '.' || key[i] == '_')) text += "\u200b";
+    }
+    return text;
+}
+
 std::string in_words(std::string_view name) {
     std::string text(name);
     std::replace(text.begin(), text.end(), '_', ' ');

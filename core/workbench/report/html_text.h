@@ -17,6 +17,10 @@ std::string shortened(const std::string& text, std::size_t limit);
 // A name as a person reads it: "CANNOT TELL" of "CANNOT_TELL".
 std::string in_words(std::string_view name);
 
+// A key as "batch.max_length" where a line may end behind its dots and underscores (by spaces of no width),
+// so that a narrow column does not cut a word. Not escaped.
+std::string breakable(const std::string& key);
+
 // A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is
 // HTML.
 std::string page(const std::string& title, const std::string& body);

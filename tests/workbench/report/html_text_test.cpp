@@ -69,3 +69,10 @@ TEST_CASE("a cell carries the title of its column, for the card that it becomes"
     CHECK_THAT(table.html(), contains("<td data-label=\"A &amp; B\"><div><em>x</em></div></td>"));
     CHECK_THAT(table.html(), contains("<td class=\"number empty\" data-label=\"n\"><div></div></td>"));
 }
+
+TEST_CASE("a key may be broken behind its dots and underscores, and nowhere else") {
+    CHECK(breakable("batch.max_length") == "batch.\u200bmax_\u200blength");
+    CHECK(breakable("ms a step [95 %]") == "ms a step [95 %]");
+    CHECK(breakable(".a.") == ".a.");
+    CHECK(breakable("") == "");
+}

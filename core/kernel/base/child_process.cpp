@@ -38,7 +38,8 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
 
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder,
-                         const std::array<int, 3>& streams, int report, pid_t starter, bool dies_with_it) {
+                         const std::array<int, 3>& streams, int keeps, int report, pid_t starter,
+                         bool dies_with_it) {
     ::setpgid(0, 0);
     if (dies_with_it) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -49,6 +50,9 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
+    // Whoever started this process may have left descriptors open that are nobody's business here.
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (keeps >= 0) ::fcntl(keeps, F_SETFD, 0);
     if (*folder == '\0' || ::chdir(folder) == 0) ::execvpe(words[0], words, environment);
     const int error = errno;
     [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
@@ -110,8 +114,8 @@ pid_t start_program(const Program& program, const std::array<int, 3>& streams, s
     const bool ready = report.ends[0] >= 0 && std::ranges::min(streams) >= 0;
     const pid_t child = ready ? ::fork() : -1;
     if (child == 0)
-        become(words.data(), environment.data(), program.folder.c_str(), streams, report.ends[1], starter,
-               program.dies_with_us);
+        become(words.data(), environment.data(), program.folder.c_str(), streams, program.keeps,
+               report.ends[1], starter, program.dies_with_us);
     if (child < 0) {
         error = std::string("no process could be made: ") + std::strerror(errno);
         return -1;

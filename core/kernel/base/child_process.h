@@ -27,6 +27,7 @@ struct Program {
     std::string folder;                         // its working directory; empty: this process's
     bool dies_with_us = true;                   // the kernel kills it when the thread that started it ends
     std::vector<std::string> environment = {};  // "NAME=VALUE", beside this process's or in place of it
+    int keeps = -1;                             // a descriptor that it has beside its streams, and no other
 };
 
 // "" if it can be run, else why not. A path is taken from `folder`; empty: the working directory.

@@ -1,6 +1,7 @@
 #include "core/kernel/runtime/plugin_library.h"
 
 #include <array>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -92,10 +93,11 @@ LoadedPlugin load_now(const std::string& path, const loader::Manifest& manifest,
     };
     enter(loader::Gate::load);
     // Never destroyed: a library stays until the process ends.
-    auto* library = new boost::dll::shared_library;
-    if (!pass(open_library(path, *library))) return plugin;
+    static auto& libraries = *new std::list<boost::dll::shared_library>;
+    auto& library = libraries.emplace_back();
+    if (!pass(open_library(path, library))) return plugin;
     enter(loader::Gate::descriptor);
-    const auto& descriptor = library->get<const SwitchyardPlugin>(descriptor_symbol);
+    const auto& descriptor = library.get<const SwitchyardPlugin>(descriptor_symbol);
     if (!pass(loader::check_descriptor(descriptor, manifest))) return plugin;
     enter(loader::Gate::init);
     if (pass(initialize(descriptor, manifest.name))) plugin.descriptor = &descriptor;

@@ -1,10 +1,13 @@
 #include "core/workbench/cli/verify_client.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/number_text.h"
+#include "core/kernel/base/printable.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/compare/arms/arm_process.h"
 
@@ -24,18 +27,35 @@ std::string with_tail(const std::string& what, const compare::ArmProcess& proces
     return what + (tail.empty() ? "" : "; its last words: " + tail);
 }
 
+struct Answer {
+    enum class Type : std::uint8_t { error, next_case, done } type = Type::error;
+    std::string text;  // of an error
+    std::string name;  // of a case
+    std::int64_t number = -1;
+};
+
+// Adds its report to `counted`, or throws, and then nothing is added.
+Answer answer_of(const Json& message, conformance::Report& counted) {
+    const auto type = message.at("type").get<std::string>();
+    if (type == "error") return {Answer::Type::error, message.at("text").get<std::string>(), "", -1};
+    if (type != "case" && type != "done") throw base::InputError("its type is " + base::quoted(type));
+    auto with_news = counted;
+    take_report(message.at("report"), with_news);
+    Answer answer{Answer::Type::done, "", "", -1};
+    if (type == "case")
+        answer = {Answer::Type::next_case, "", message.at("name").get<std::string>(),
+                  message.at("number").get<std::int64_t>()};
+    counted = std::move(with_news);
+    return answer;
+}
+
 // What is no answer came of the component, which has all descriptors of its process.
-Json read_answer(Exchange& exchange) {
+Answer read_answer(Exchange& exchange, conformance::Report& counted) {
     try {
-        auto message = base::parse_object(exchange.text, "the process that verifies");
-        for (const char* key : {"type", "report"}) {
-            if (!message.contains(key) && message.value("type", "") != "error")
-                throw base::InputError(std::string("there is no ") + key);
-        }
-        return message;
+        return answer_of(base::parse_object(exchange.text, "the process that verifies"), counted);
     } catch (const std::exception& error) {
         exchange.end = Exchange::End::unsolicited;
-        exchange.text = std::string("wrote what is no answer: ") + error.what();
+        exchange.text = "wrote what is no answer: " + base::printable(error.what());
         return {};
     }
 }
@@ -79,17 +99,15 @@ bool VerifyClient::run_process(VerifyPart& part, Verified& verified) {
         add_report(verified.report, counted);
     };
     while (exchange.end == Exchange::End::answered) {
-        const auto message = read_answer(exchange);
+        const auto answer = read_answer(exchange, counted);
         if (exchange.end != Exchange::End::answered) break;
-        const auto& type = message.at("type");
-        if (type == "error") {
-            verified.refused = message.at("text").get<std::string>();
+        if (answer.type == Answer::Type::error) {
+            verified.refused = answer.text;
             return true;
         }
-        take_report(message.at("report"), counted);
-        if (type == "case") {
-            name = message.at("name").get<std::string>();
-            number = message.at("number").get<std::int64_t>();
+        if (answer.type == Answer::Type::next_case) {
+            name = answer.name;
+            number = answer.number;
             exchange = process->request(go, timeout_ms_);
             continue;
         }

@@ -165,7 +165,7 @@ private:
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            verified = client_.run({request_, report.component, std::string(name(kind)), 0});
+            verified = client_.run({request_of(record), report.component, std::string(name(kind)), 0});
         }
         if (!verified.refused.empty() && report.faults.empty()) {
             refused_.push_back({{"plugin", record.display_name()}, {"reason", verified.refused}});
@@ -180,6 +180,13 @@ private:
         };
         components_.push_back(json_of(report, kind, given_->of(component), repeat));
         if (prints()) print(report, kind, given_->given_to(component), repeat);
+    }
+
+    // Of its plugin alone, so that a component's process looks at no other; an option may be another plugin's.
+    VerifyRequest request_of(const loader::PluginRecord& record) const {
+        auto request = request_;
+        if (request.given.empty()) request.plugin = record.path;
+        return request;
     }
 
     std::string why_nothing_ran(const conformance::Report& report) const {

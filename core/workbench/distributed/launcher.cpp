@@ -203,7 +203,7 @@ private:
                                std::string(listening_variable) + "="};
         if (rank == 0) {
             program.environment.back() += number(meeting.socket.get());
-            ::fcntl(meeting.socket.get(), F_SETFD, 0);
+            program.keeps = meeting.socket.get();
         }
         if (!own_part && std::getenv("OMP_NUM_THREADS") == nullptr)
             program.environment.emplace_back("OMP_NUM_THREADS=1");

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -124,6 +125,24 @@ struct Fork {
 struct CloseInput {
     static void run() { ::close(STDIN_FILENO); }
 };
+// On every descriptor: the answers of the process that verifies are one of them.
+template <int Which>
+struct Answers {
+    static void run() {
+        static const std::string lines[] = {
+            "hello\n",
+            "[]\n",
+            "{\"type\":7}\n",
+            "{\"type\":\"case\"}\n",
+            "{\"type\":\"case\",\"name\":\"a\",\"number\":1,\"report\":{\"cases\":\"many\"}}\n",
+            "{\"type\":\"done\",\"report\":[]}\n"};
+        for (int descriptor = 3; descriptor < 256; ++descriptor) {
+            const int flags = ::fcntl(descriptor, F_GETFL);
+            if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+                (void)!::write(descriptor, lines[Which].data(), lines[Which].size());
+        }
+    }
+};
 
 using HostileExit = Hostile<Exit>;
 using HostileExitAtTheEnd = Hostile<ExitAtTheEnd>;
@@ -144,3 +163,9 @@ using HostileEnvironment = Hostile<Environment>;
 using HostileFileMask = Hostile<FileMask>;
 using HostileFork = Hostile<Fork>;
 using HostileCloseInput = Hostile<CloseInput>;
+using HostileNoJson = Hostile<Answers<0>>;
+using HostileNoObject = Hostile<Answers<1>>;
+using HostileNoType = Hostile<Answers<2>>;
+using HostileNoReport = Hostile<Answers<3>>;
+using HostileNoCount = Hostile<Answers<4>>;
+using HostileNoEnd = Hostile<Answers<5>>;

@@ -94,3 +94,16 @@ TEST_CASE("a component that never returns hangs, and that is told") {
     CHECK(fault.at("code") == "hung");
     CHECK_THAT(fault.at("detail").get<std::string>(), contains("did not end within 8.00 s (--timeout)"));
 }
+
+TEST_CASE("a component that answers in place of its process is told with the case, whatever it writes") {
+    for (const std::string component :
+         {"no_json", "no_object", "no_type", "no_report", "no_count", "no_end"}) {
+        const auto report = verified(component);
+        INFO(report.dump(1));
+        const auto& faults = report.at("faults");
+        REQUIRE_FALSE(faults.empty());
+        CHECK(faults.at(0).at("code") == "ended_process");
+        CHECK_THAT(faults.at(0).at("detail").get<std::string>(), contains("wrote what is no answer"));
+        CHECK(report.at("cases") > report.at("failed"));
+    }
+}

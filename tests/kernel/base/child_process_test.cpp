@@ -106,3 +106,17 @@ TEST_CASE("why a program cannot be run is told before and when it is started") {
     CHECK(run({{odd}, ""}).error == "cannot run " + odd + ": No such file or directory");
     CHECK(run({{"sh"}, "/no/such/folder"}).error == "cannot run sh: No such file or directory");
 }
+
+TEST_CASE("a program has its streams, the descriptor that it is to keep, and no other of its starter") {
+    const int left_open = ::dup(STDERR_FILENO);  // as whoever started this process may leave one
+    const int kept = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    const auto there = [](int descriptor) {
+        return "test -e /proc/self/fd/" + std::to_string(descriptor) + " && echo there || echo gone; ";
+    };
+    Program program{{"sh", "-c", there(left_open) + there(kept)}, ""};
+    CHECK(run(program).output == "gone\ngone\n");
+    program.keeps = kept;
+    CHECK(run(program).output == "gone\nthere\n");
+    ::close(left_open);
+    ::close(kept);
+}

@@ -182,7 +182,8 @@ private:
         if (prints()) print(report, kind, given_->given_to(component), repeat);
     }
 
-    // Of its plugin alone, so that a component's process looks at no other; an option may be another plugin's.
+    // Of its plugin alone, so that a component's process looks at no other; but an option may be of another
+    // plugin.
     VerifyRequest request_of(const loader::PluginRecord& record) const {
         auto request = request_;
         if (request.given.empty()) request.plugin = record.path;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <switchyard/interfaces/component.h>
 #include "core/kernel/config/check_value.h"
@@ -110,12 +111,16 @@ private:
         info.token = &counter;
         void* made = guarded(site("create"), [&] { return component_.entry->create(&info); });
         if (made == nullptr) throw WrongAnswer{"returned no component"};
+        // One whose forward fails is asked for nothing more: it is left, and known to be.
+        static auto& left = *new std::vector<void*>;
+        left.push_back(made);
         enter(ProbePhase::forward);
         const std::string wrong =
             guarded(site("forward"), [&] { return tiny_forward(component_.manifest->kind, made, request); });
         if (!wrong.empty()) throw WrongAnswer{wrong};
         enter(ProbePhase::destroy);
         guarded(site("destroy"), [&] { component_.entry->destroy(made); });
+        left.pop_back();
     }
 
     const runtime::LoadedComponent& component_;

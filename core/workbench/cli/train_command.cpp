@@ -240,6 +240,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     if (result.best)
         std::cout << "best: " << config.train.keep_best << " " << result.best->value << " at step "
                   << result.best->step << ", " << run.path() << "@best" << std::endl;
+    if (result.communication) std::cout << communication_text(*result.communication) << std::endl;
     std::cout.clear();  // whoever read it may have gone, as head does: the run is whole all the same
     return Exit::fine;
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/cli/output.h"
 
@@ -40,6 +41,13 @@ double seconds_of(const train::StepReport& report) {
 }
 
 }  // namespace
+
+std::string communication_text(const distributed::Communication& communication) {
+    const double milliseconds = 1000.0 * communication.seconds / static_cast<double>(communication.steps);
+    return "communication: " + base::digits(milliseconds) + " ms a step in " +
+           counted(communication.typical.sums.size(), "sum") + ", " +
+           base::digits(100.0 * communication.hidden_share(), 3) + " % of it hidden behind backward";
+}
 
 std::string quality_text(const train::EvalResult& result) {
     std::ostringstream text;

@@ -14,6 +14,9 @@
 
 namespace switchyard::cli {
 
+// "communication: 3.1 ms a step in 4 sums, 71 % of it hidden behind backward"
+std::string communication_text(const distributed::Communication& communication);
+
 // "accuracy 0.71, perplexity 4.2, loss 1.43"
 std::string quality_text(const train::EvalResult& result);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -89,6 +90,21 @@ ordered_json loader_json(const runtime::LoaderStats& stats) {
     return json;
 }
 
+ordered_json communication_json(const distributed::Communication& communication) {
+    const double a_step = 1000.0 / static_cast<double>(communication.steps);
+    ordered_json sums = ordered_json::array();
+    for (const auto& sum : communication.typical.sums)
+        sums.push_back({{"bytes", sum.bytes},
+                        {"begin_ms", 1000.0 * sum.begin_seconds},
+                        {"end_ms", 1000.0 * sum.end_seconds}});
+    return {{"steps", communication.steps},
+            {"ms_a_step", a_step * communication.seconds},
+            {"backward_ms_a_step", a_step * communication.backward_seconds},
+            {"hidden", communication.hidden_share()},
+            {"typical_step",
+             {{"backward_ms", 1000.0 * communication.typical.backward_seconds}, {"sums", std::move(sums)}}}};
+}
+
 }  // namespace
 
 ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
@@ -144,6 +160,7 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
                                  {"replays", result.graphs.replays},
                                  {"uncaptured", result.graphs.uncaptured}};
     }
+    if (result.communication) summary["communication"] = communication_json(*result.communication);
     if (result.eval.complete) {
         summary["eval"] = evaluation_json(result.eval, *session.data().eval, session.tokenizer());
     }

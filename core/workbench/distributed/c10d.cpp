@@ -89,6 +89,40 @@ private:
     c10::intrusive_ptr<c10d::Store> store_;
 };
 
+// When sums begin and end, the latter on threads of the process group.
+class SumTimes {
+public:
+    void begin() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        trace_ = {};
+        start_ = Clock::now();
+    }
+    // Buckets begin one after the other, the last one when backward has made its last gradient.
+    std::size_t sum_begins(std::size_t bytes) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const double now = seconds();
+        trace_.backward_seconds = now;
+        trace_.sums.push_back({static_cast<std::int64_t>(bytes), now, now});
+        return trace_.sums.size() - 1;
+    }
+    void sum_ends(std::size_t number) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (number < trace_.sums.size()) trace_.sums[number].end_seconds = seconds();
+    }
+    BackwardTrace trace() const {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return trace_;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+    mutable std::mutex mutex_;
+    Clock::time_point start_;
+    BackwardTrace trace_;
+};
+
 // What a sum of a bucket over the ranks is: c10d's own hooks make means.
 class SumBucket final : public c10d::CommHookInterface {
 public:
@@ -98,17 +132,20 @@ public:
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
         const auto gradients = bucket.getBuffer();
         const bool rounds = as_bfloat16_ && gradients.element_size() > 2;
+        const auto number = times_->sum_begins(gradients.nbytes());
         std::vector<at::Tensor> sent{rounds ? gradients.to(at::kBFloat16) : gradients};
         auto sum = group_->allreduce(sent)->getFuture();
         {
             const std::lock_guard<std::mutex> lock(mutex_);
             sums_.push_back(sum);
         }
-        if (!rounds) return sum;
+        // Whoever waits for the future that `then` gives also finds the end of the sum written down.
         return sum->then(
-            [gradients](c10::ivalue::Future& done) {
-                gradients.copy_(c10d::detail::parseCppCommHookResult(done.value()));
-                return c10::IValue(gradients);
+            [gradients, rounds, number, times = times_](c10::ivalue::Future& done) {
+                const auto summed = c10d::detail::parseCppCommHookResult(done.value());
+                if (rounds) gradients.copy_(summed);
+                times->sum_ends(number);
+                return c10::IValue(rounds ? gradients : summed);
             },
             c10::TensorType::get());
     }
@@ -116,10 +153,12 @@ public:
         return c10d::detail::parseCppCommHookResult(result);
     }
 
-    void forget() {
+    void begin() {
+        times_->begin();
         const std::lock_guard<std::mutex> lock(mutex_);
         sums_.clear();
     }
+    BackwardTrace trace() const { return times_->trace(); }
     bool failed() const {
         const std::lock_guard<std::mutex> lock(mutex_);
         return std::ranges::any_of(sums_, [](const auto& sum) { return sum->hasError(); });
@@ -128,6 +167,8 @@ public:
 private:
     c10::intrusive_ptr<c10d::ProcessGroup> group_;
     bool as_bfloat16_;
+    std::shared_ptr<SumTimes> times_ =
+        std::make_shared<SumTimes>();  // outlived by sums of a rank that failed
     mutable std::mutex mutex_;
     std::vector<c10::intrusive_ptr<c10::ivalue::Future>> sums_;  // of this step
 };
@@ -164,9 +205,9 @@ public:
     ~ReducerSum() override { reducer_->remove_autograd_hooks(); }
 
     void begin() override {
-        hook_->forget();
         reducer_->prepare_for_forward();
         reducer_->prepare_for_backward({});
+        hook_->begin();
     }
     void end() override {
         std::vector<std::string> without;
@@ -179,6 +220,10 @@ public:
         reducer_->check_finalized();
     }
     bool failed() const override { return hook_->failed(); }
+    std::optional<BackwardTrace> trace() const override {
+        if (parameters_.empty() || !parameters_.front().value.is_cpu()) return std::nullopt;
+        return hook_->trace();
+    }
 
 private:
     std::vector<SummedParameter> parameters_;

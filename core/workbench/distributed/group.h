@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "core/workbench/distributed/communication.h"
 #include "core/workbench/distributed/store.h"
 #include "core/workbench/distributed/together.h"
 
@@ -30,6 +32,8 @@ public:
     virtual void end() = 0;
     // Whether what backward threw came of another rank.
     virtual bool failed() const = 0;
+    // Of the last backward. nullopt: its device's queue hides when sums begin and end.
+    virtual std::optional<BackwardTrace> trace() const { return std::nullopt; }
 };
 
 struct SummedParameter {

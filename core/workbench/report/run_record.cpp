@@ -135,6 +135,30 @@ std::vector<WorstSample> read_worst(const Json& json) {
     return worst;
 }
 
+// Nothing where it has no numbers that can be.
+std::optional<Communication> read_communication(const Json& json) {
+    constexpr std::size_t most = 10000;
+    const auto measure = [](const Json& object, const char* key) -> std::optional<double> {
+        const auto value = number_of(object, key);
+        return value && *value >= 0.0 && *value < 1e12 ? value : std::nullopt;
+    };
+    const auto steps = measure(json, "steps"), all = measure(json, "ms_a_step");
+    const auto backward = measure(json, "backward_ms_a_step"), hidden = measure(json, "hidden");
+    const auto& typical = member(json, "typical_step");
+    const auto length = measure(typical, "backward_ms");
+    if (!steps || !all || !backward || !hidden || *hidden > 1.0 || !length) return std::nullopt;
+    Communication communication{*steps, *all, *backward, *hidden, *length, {}};
+    const auto& sums = member(typical, "sums");
+    if (!sums.is_array() || sums.size() > most) return communication;
+    for (const auto& sum : sums) {
+        const auto bytes = number_of(sum, "bytes");
+        const auto begin = measure(sum, "begin_ms"), end = measure(sum, "end_ms");
+        if (!bytes || !begin || !end || *end < *begin) return std::nullopt;
+        communication.sums.push_back({*bytes, *begin, *end});
+    }
+    return communication;
+}
+
 Summary read_summary(const Json& json) {
     Summary summary;
     summary.status = text_of(json, "status");
@@ -180,6 +204,7 @@ Summary read_summary(const Json& json) {
     add_fact(summary.rows, "Samples to evaluate on", rows_text(member(json, "eval_rows")));
     add_fact(summary.rows, "Batches", loader_text(member(json, "loader")));
     summary.executed = executed_rows(member(json, "executed"));
+    summary.communication = read_communication(member(json, "communication"));
     return summary;
 }
 

@@ -47,6 +47,18 @@ struct WorstSample {
     std::optional<double> loss;  // none: not finite
 };
 
+// Sums of gradients over ranks, beside backward.
+struct Communication {
+    struct Sum {
+        double bytes = 0.0, begin_ms = 0.0, end_ms = 0.0;  // from the beginning of backward
+    };
+    double steps = 0.0, ms_a_step = 0.0, backward_ms_a_step = 0.0;
+    double hidden = 0.0;  // share of the time of sums
+    // Of one step.
+    double backward_ms = 0.0;
+    std::vector<Sum> sums;
+};
+
 struct Summary {
     std::string status, error;
     std::optional<double> steps, process_steps, skipped_steps;
@@ -67,6 +79,7 @@ struct Summary {
     std::vector<std::pair<std::string, double>> memory;  // "parameters", bytes
     std::vector<Fact> rows;                              // of the data
     std::vector<Executed> executed;
+    std::optional<Communication> communication;
 };
 
 // metrics.jsonl: by name ("loss", "grad_norm", "eval_loss", ...) the finite values over the step.

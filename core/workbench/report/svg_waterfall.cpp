@@ -14,7 +14,7 @@ constexpr double indent = 14.0;  // of a name, for each step of depth
 constexpr int most_indents = 6;
 
 // Speeds from 0 on: bars of a linear axis add up.
-struct Scale {
+struct SpeedScale {
     double left, right;
     Axis axis;
     double at(double ratio) const {
@@ -25,7 +25,7 @@ struct Scale {
 // An interval that is far wider than all bars are long does not squeeze them: it leaves the plot.
 constexpr double most_beyond_bars = 1.5;
 
-Scale scale_of(const Waterfall& plot, const Canvas& canvas) {
+SpeedScale scale_of(const Waterfall& plot, const Canvas& canvas) {
     double bars = 1.0, intervals = 1.0;
     for (const auto& row : plot.rows) {
         bars = std::max(bars, row.mark.value_or(0.0));
@@ -37,7 +37,7 @@ Scale scale_of(const Waterfall& plot, const Canvas& canvas) {
     return {2.0, canvas.width - 14.0, axis_around(0.0, most * 1.02, canvas.width > 500.0 ? 8 : 4)};
 }
 
-std::string bar_of(const Waterfall::Row& row, const Scale& scale, double y) {
+std::string bar_of(const Waterfall::Row& row, const SpeedScale& scale, double y) {
     const double from = scale.at(row.from), to = scale.at(row.ratio->median);
     const char hue = row.ratio->median >= row.from ? 'c' : 'b';
     std::string svg = "<rect x=\"" + px(std::min(from, to)) + "\" y=\"" + px(y) + "\" width=\"" +
@@ -57,7 +57,7 @@ std::string bar_of(const Waterfall::Row& row, const Scale& scale, double y) {
     return svg;
 }
 
-std::string row_of(const Waterfall::Row& row, const Scale& scale, double top, bool two_lines) {
+std::string row_of(const Waterfall::Row& row, const SpeedScale& scale, double top, bool two_lines) {
     const double shift = indent * std::min(row.depth, most_indents);
     const double room = scale.right - scale.left;
     const auto label = shortened(row.label, static_cast<std::size_t>(room / character_width));
@@ -83,7 +83,7 @@ std::string row_of(const Waterfall::Row& row, const Scale& scale, double top, bo
 std::string waterfall(const Waterfall& plot, const Canvas& canvas) {
     const bool two_lines = canvas.width < 500.0;
     const double pitch = two_lines ? 62.0 : 46.0;
-    const Scale scale = scale_of(plot, canvas);
+    const SpeedScale scale = scale_of(plot, canvas);
     const double bottom = pitch * static_cast<double>(plot.rows.size()) + 4.0;
     std::string svg = open_plot(plot.title, plot.description, canvas.width, bottom + 42.0, canvas.css);
     svg += ratio_axis(

@@ -180,6 +180,7 @@ void DataParallel::backward(const at::Tensor& loss, bool last) {
         throw;
     }
     gradients_->end();
+    if (const auto trace = gradients_->trace()) communication_.add(*trace);
 }
 
 double DataParallel::sum(double value) {

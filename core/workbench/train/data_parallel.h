@@ -59,6 +59,8 @@ public:
     // where another rank is gone.
     void backward(const at::Tensor& loss, bool last);
     double sum(double value);
+    // nullopt: no step was recorded.
+    std::optional<distributed::Communication> communication() const { return communication_.so_far(); }
     // What the first rank says, when it has done what the others wait for.
     std::string from_first(const std::string& what, const std::string& said);
 
@@ -66,6 +68,7 @@ private:
     distributed::Group& group_;
     const config::Config& config_;
     std::unique_ptr<distributed::GradientSum> gradients_;
+    distributed::CommunicationRecord communication_;
     std::int64_t meetings_ = 0;
 };
 

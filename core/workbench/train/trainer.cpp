@@ -440,6 +440,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
         result.progression = now_;
         result.best = best_.best();
         if (graphed_ != nullptr) result.graphs = graphed_->counts();
+        if (ranks_) result.communication = ranks_->communication();
         return std::move(result);
     };
     if (evaluates_first()) {

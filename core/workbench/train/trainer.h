@@ -95,6 +95,7 @@ struct TrainingResult {
     std::optional<BestSoFar::Best> best;  // by train.keep_best, of all processes
     bool stopped_early = false;           // finished before its last step, as train.patience says
     device_graph::GraphCounts graphs;     // of this process
+    std::optional<distributed::Communication> communication;  // of this rank, where there are several
 };
 
 struct TrainerHooks {

@@ -100,6 +100,37 @@ TEST_CASE("gradients are the sums over ranks and over the backwards before the l
     }
 }
 
+TEST_CASE("when each bucket was summed up beside backward is written down") {
+    const bool as_bfloat16 = GENERATE(false, true);
+    std::mutex mutex;
+    std::vector<BackwardTrace> traces;
+    as_ranks(2, [&](Group& group) {
+        const auto a = leaf(300, 4), b = leaf(40, 2), c = leaf(7, 1);
+        const auto sum = group.sum_gradients({{"a", a}, {"b", b}, {"c", c}},
+                                             {.bucket_mb = 0.0001, .as_bfloat16 = as_bfloat16});
+        for (int step = 0; step < 2; ++step) {
+            sum->begin();
+            a.mul(a).sum().add(b.sum()).add(c.sum()).backward();
+            sum->end();
+            REQUIRE(sum->trace());
+            const std::lock_guard lock(mutex);
+            traces.push_back(*sum->trace());
+        }
+    });
+    REQUIRE(traces.size() == 4);
+    for (const auto& trace : traces) {
+        // Of 104 bytes at most: c and b fill the first one, a the second.
+        REQUIRE(trace.sums.size() == 2);
+        CHECK(trace.sums[0].bytes == 4 * (7 + 80));
+        CHECK(trace.sums[1].bytes == 4 * 1200);
+        CHECK(trace.sums[0].begin_seconds > 0.0);
+        CHECK(trace.sums[1].begin_seconds >= trace.sums[0].begin_seconds);
+        CHECK(trace.backward_seconds == trace.sums[1].begin_seconds);
+        for (const auto& sum : trace.sums) CHECK(sum.end_seconds > sum.begin_seconds);
+        CHECK(trace.all_seconds() < 60.0);
+    }
+}
+
 TEST_CASE("gradients that travel as bfloat16 are rounded once a rank") {
     Findings found(2);
     as_ranks(2, [&](Group& group) {

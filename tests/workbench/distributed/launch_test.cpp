@@ -88,6 +88,39 @@ TEST_CASE("two processes that are launched train as one does, and one of them wr
           json_of(fs::path(job.run_folder("alone")) / "summary.json")["eval"]["accuracy"]);
 }
 
+TEST_CASE("the record of two ranks says how much of their sums lay behind backward") {
+    const TinyJob job;
+    const Words small_buckets{"distributed.bucket_mb=0.002"};
+    const auto outcome = run(launched(job.train("both", small_buckets), 2));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK_THAT(outcome.out, contains("% of it hidden behind backward"));
+    const auto folder = job.run_folder("both");
+    const auto summary = json_of(fs::path(folder) / "summary.json");
+    CHECK(schema_faults("summary.json", summary) == no_faults);
+    const auto& found = summary.at("communication");
+    CHECK(found["steps"] == summary["process_steps"].get<int>() - 1);
+    CHECK(found["hidden"] >= 0.0);
+    CHECK(found["hidden"] <= 1.0);
+    CHECK(found["ms_a_step"] > 0.0);
+    CHECK(found["backward_ms_a_step"] > 0.0);
+
+    const auto planned = run({"plan", job.file("job.toml"), "--set", small_buckets[0], "--ranks", "2",
+                              "--network", "1,20", "--step-ms", "10", "--json"});
+    INFO(planned.err);
+    REQUIRE(planned.code == 0);
+    const auto plan = nlohmann::json::parse(planned.out);
+    const auto& buckets = plan.at("ranks").at("steps").back().at("buckets");
+    const auto& sums = found.at("typical_step").at("sums");
+    REQUIRE(sums.size() == buckets.size());
+    CHECK(sums.size() > 2);
+    for (std::size_t i = 0; i < sums.size(); ++i) CHECK(sums[i]["bytes"] == buckets[i]["bytes"]);
+
+    const auto page = fs::path(folder) / "report.html";
+    REQUIRE(run({"report", folder, "--html", page.string()}).code == 0);
+    CHECK_THAT(bytes_of(page), contains("Communication and backward") && contains("sum 1 goes on from"));
+}
+
 TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
     const TinyJob job;
     const Words sets{"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"};

@@ -168,6 +168,37 @@ TEST_CASE("a language model's report tells its perplexity") {
     CHECK_THAT(report_of(make_run()), !contains("Perplexity"));
 }
 
+TEST_CASE("a report of several ranks shows sums beside backward") {
+    const auto folder = make_run();
+    const std::string begin = R"({"status": "finished", "steps": 4, "communication": {"steps": 3, )"
+                              R"("ms_a_step": 31.25, "backward_ms_a_step": 100.5, "hidden": 0.7127, )"
+                              R"("typical_step": {"backward_ms": 101.5, "sums": [)";
+    const auto sum = [](const std::string& span) { return R"({"bytes": 1250000, )" + span + "}"; };
+    const std::string first = sum(R"("begin_ms": 20.25, "end_ms": 41.5)");
+    write(folder / "summary.json",
+          begin + first + ", " + sum(R"("begin_ms": 101.5, "end_ms": 113)") + "]}}}");
+    const auto html = report_of(folder);
+    CHECK(unbalanced(html).empty());
+    for (const char* text :
+         {"<strong>71.3 %</strong>", "for 31.2 ms of a step, backward for 100 ms",
+          "aria-label=\"Sums over the ranks beside backward. backward takes 102 ms; sum 1 goes on from 20.2 "
+          "to 41.5 ms; sum 2 goes on from 102 to 113 ms\"",
+          "1.25 MB"})
+        CHECK_THAT(html, contains(text));
+    CHECK_THAT(report_of(make_run()), !contains("Communication"));
+
+    for (const std::string bad : {R"("begin_ms": 9, "end_ms": 8)", R"("begin_ms": -1, "end_ms": 8)",
+                                  R"("begin_ms": "1", "end_ms": 8)", R"("begin_ms": 1, "end_ms": 1e300)"}) {
+        write(folder / "summary.json", begin + sum(bad) + "]}}}");
+        CHECK_THAT(report_of(folder), !contains("Communication"));
+    }
+    std::string many = first;
+    for (int i = 0; i < 39; ++i) many += ", " + first;
+    write(folder / "summary.json", begin + many + "]}}}");
+    CHECK_THAT(report_of(folder),
+               contains("24 more sums") && contains(">sum 40</text>") && !contains(">sum 16<"));
+}
+
 TEST_CASE("a report tells what an evaluation has of its task, and not of each label") {
     const auto folder = make_run();
     write(folder / "summary.json",

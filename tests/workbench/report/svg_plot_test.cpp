@@ -1,8 +1,10 @@
 // Ticks are round and plots draw what they are given. To add an axis: one line in the table.
 #include <cmath>
+#include <cstdlib>
 
 #include "core/workbench/report/svg_axis.h"
 #include "core/workbench/report/svg_plot.h"
+#include "core/workbench/report/svg_timeline.h"
 
 #include <switchyard_test.h>
 
@@ -80,4 +82,26 @@ TEST_CASE("shares fill the bar in proportion") {
     CHECK(unbalanced(svg) == "");
     CHECK_THAT(svg, contains("x=\"0\" y=\"0\" width=\"748\""));
     CHECK_THAT(svg, contains("x=\"750\" y=\"0\" width=\"248\""));
+}
+
+TEST_CASE("bars of a time line stand where they belong, and none leaves the plot") {
+    TimeLine plot{"T", "d", "ms", {{"sum 1", "", 0.0, 50.0, Hue::b}, {"backward", "", 50.0, 100.0}}, 75.0};
+    const auto svg = time_line(plot, {380.0, 0.0, "narrow"});
+    CHECK(unbalanced(svg) == "");
+    // Left: 10 and eight letters of 7; right: 4 and half of "100".
+    CHECK_THAT(svg, contains("<rect x=\"66\" y=\"5\" width=\"149.5\""));
+    CHECK_THAT(svg, contains("<rect x=\"215.5\" y=\"29\" width=\"149.5\""));
+    CHECK_THAT(svg, contains("viewBox=\"0 0 380 96\""));
+    plot.rows.push_back({std::string(90, 'n'), "", 100.0, 100.0});
+    for (const double width : {380.0, 800.0}) {
+        const auto all = time_line(plot, {width, 0.0, ""});
+        for (auto at = all.find("<rect x=\""); at != std::string::npos; at = all.find("<rect x=\"", at + 1)) {
+            const double x = std::strtod(all.c_str() + at + 9, nullptr);
+            const double bar = std::strtod(all.c_str() + all.find("width=\"", at) + 7, nullptr);
+            CHECK(bar >= 2.0);
+            CHECK(x + bar <= width);
+        }
+        CHECK_THAT(all, !contains("class=\"name\">" + std::string(20, 'n')));
+    }
+    CHECK(unbalanced(time_line({"T", "d", "ms", {}, std::nullopt}, {380.0, 0.0, ""})) == "");
 }

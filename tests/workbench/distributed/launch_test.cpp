@@ -105,11 +105,8 @@ TEST_CASE("the record of two ranks says how much of their sums lay behind backwa
     CHECK(found["ms_a_step"] > 0.0);
     CHECK(found["backward_ms_a_step"] > 0.0);
 
-    const auto planned = run({"plan", job.file("job.toml"), "--set", small_buckets[0], "--ranks", "2",
-                              "--network", "1,20", "--step-ms", "10", "--json"});
-    INFO(planned.err);
-    REQUIRE(planned.code == 0);
-    const auto plan = nlohmann::json::parse(planned.out);
+    const auto plan = run_json({"plan", job.file("job.toml"), "--set", small_buckets[0], "--ranks", "2",
+                                "--network", "1,20", "--step-ms", "10"});
     const auto& buckets = plan.at("ranks").at("steps").back().at("buckets");
     const auto& sums = found.at("typical_step").at("sums");
     REQUIRE(sums.size() == buckets.size());

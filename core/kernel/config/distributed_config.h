@@ -24,9 +24,10 @@ enum class LrScaling : std::uint8_t { none, linear, square_root };
 // In what gradients travel from rank to rank.
 enum class Compression : std::uint8_t { none, bfloat16 };
 
-// What of a training is divided over the ranks, and not on each: nothing; or the optimizer's state, with the
-// float32 masters of parameters of lower precision (Rajbhandari et al. 2020, arXiv:1910.02054, "ZeRO-1").
-enum class Sharding : std::uint8_t { none, optimizer };
+// What of a training is divided over the ranks, and not on each: nothing; the optimizer's state, with the
+// float32 masters of parameters of lower precision (Rajbhandari et al. 2020, arXiv:1910.02054, "ZeRO-1"); or
+// parameters and gradients as well ("ZeRO-3").
+enum class Sharding : std::uint8_t { none, optimizer, full };
 
 struct DistributedConfig {
     std::optional<Collectives> backend;  // empty: nccl where the model is on a GPU, else gloo
@@ -49,5 +50,5 @@ inline constexpr std::array<std::string_view, 3> names<config::LrScaling>{"none"
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Compression>{"none", "bfloat16"};
 template <>
-inline constexpr std::array<std::string_view, 2> names<config::Sharding>{"none", "optimizer"};
+inline constexpr std::array<std::string_view, 3> names<config::Sharding>{"none", "optimizer", "full"};
 }  // namespace switchyard

@@ -222,10 +222,11 @@ Section distributed_section() {
                               {}, {.also = "gradient_compression comm_hook"});
     rows.add<&D::shard>(
         "shard",
-        "what is divided over the ranks instead of being on each: nothing, or the optimizer's "
+        "what is divided over the ranks instead of being on each: nothing; the optimizer's "
         "state (ZeRO-1), of which each rank then steps its part and hands the parameters to "
-        "the others",
-        {}, {.also = "zero zero_stage sharding_strategy zero_redundancy_optimizer"});
+        "the others; or parameters and gradients as well (full: ZeRO-3), gathered layer by layer, each of "
+        "which runs again in backward",
+        {}, {.also = "fsdp zero zero_stage sharding_strategy zero_redundancy_optimizer"});
     return rows.section;
 }
 

@@ -29,6 +29,7 @@ std::string memory_text(const ScalePlan& plan) {
     table.row({"optimizer's state", bytes(memory.optimizer_state)});
     table.row({"kept for backward", bytes(memory.activations)});
     if (memory.buckets > 0) table.row({"gradients as they travel", bytes(memory.buckets)});
+    if (memory.gathered > 0) table.row({"whole while a layer computes", bytes(memory.gathered)});
     table.row({"all", bytes(memory.all())});
     if (plan.settings.memory_bytes > 0)
         table.note(memory.all() > plan.settings.memory_bytes

@@ -201,8 +201,8 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
 }
 
 int conclude(train::Session& session, train::TrainingResult result, const train::RunDirectory& run,
-             const train::TrainingState& state, const train::Utilization& utilization,
-             Clock::time_point begun, LogCommand& log, train::StopSignal& stop) {
+             const train::Trainer& trainer, const train::Utilization& utilization, Clock::time_point begun,
+             LogCommand& log, train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
         if (const auto error = export_model(session, run, result.eval)) {
@@ -212,7 +212,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
     }
     const std::chrono::duration<double> wall = Clock::now() - begun;
     const auto told =
-        train_summary(session, result, training_memory(session, state), utilization, wall.count());
+        train_summary(session, result, training_memory(session, trainer), utilization, wall.count());
     const auto summary = told.dump(2) + "\n";
     if (result.outcome == train::Outcome::failed) {
         // On a full disk this fails as well, and says less than the first error.
@@ -248,11 +248,11 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
 // Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks
 // have about as much of it.
 train::SaveSizes save_sizes(train::Session& session, const train::Trainer& trainer) {
-    const auto state = trainer.state();
-    const auto memory = training_memory(session, state);
+    const auto memory = training_memory(session, trainer);
+    const auto parameters = session.parameters().bytes();
     const auto parts = trainer.is_sharded() ? session.ranks() : 1;
-    train::SaveSizes sizes{memory.parameters, parts * (memory.optimizer + memory.masters), memory.parameters};
-    if (!state.average.empty()) sizes.push_back(memory.parameters);
+    train::SaveSizes sizes{parameters, parts * (memory.optimizer + memory.masters), parameters};
+    if (session.config().train.ema > 0.0) sizes.push_back(parameters);
     return sizes;
 }
 
@@ -391,7 +391,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     std::cerr << log.begin(session.config(), run, trainer.state().progression.step);
     auto result =
         run_training(session, trainer, run, train::to_json(facts).dump(), answered, utilization, log, stop);
-    return conclude(session, std::move(result), run, trainer.state(), utilization, begun, log, stop);
+    return conclude(session, std::move(result), run, trainer, utilization, begun, log, stop);
 }
 
 // `--resume` alone, or `--resume auto`. A word behind it that is not auto may be the configuration.

@@ -62,7 +62,8 @@ ordered_json last_loss(const std::vector<train::StepReport>& steps) {
 
 }  // namespace
 
-TrainingMemory training_memory(train::Session& session, const train::TrainingState& state) {
+TrainingMemory training_memory(train::Session& session, const train::Trainer& trainer) {
+    const auto state = trainer.state();
     TrainingMemory memory;
     memory.peak = machine::cpu_memory_stats().peak_bytes;
     memory.parameters = session.parameters().bytes();
@@ -70,6 +71,10 @@ TrainingMemory training_memory(train::Session& session, const train::TrainingSta
     for (const auto& parameter : session.parameters().all()) {
         if (parameter.value.requires_grad())
             memory.gradients += static_cast<std::int64_t>(parameter.value.nbytes());
+    }
+    if (const auto kept = trainer.kept()) {
+        memory.parameters = kept->parameters;
+        memory.gradients = kept->gradients;
     }
     for (const auto& entry : state.optimizer.entries)
         memory.optimizer += static_cast<std::int64_t>(entry.value.nbytes());

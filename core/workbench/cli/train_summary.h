@@ -18,8 +18,9 @@ struct TrainingMemory {
     std::int64_t masters = 0;  // float32 copies of parameters of lower precision
 };
 
-// Of the parameters, their masters and the optimizer's state, and the allocator's peak.
-TrainingMemory training_memory(train::Session& session, const train::TrainingState& state);
+// Of the parameters, their masters and the optimizer's state, and the allocator's peak. `trainer`: of a rank
+// with a part of them, what this rank keeps.
+TrainingMemory training_memory(train::Session& session, const train::Trainer& trainer);
 
 nlohmann::ordered_json train_summary(const train::Session& session, const train::TrainingResult& result,
                                      const TrainingMemory& memory, const train::Utilization& utilization,

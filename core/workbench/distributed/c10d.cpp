@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -213,10 +215,7 @@ public:
         std::vector<std::string> without;
         for (const auto& parameter : parameters_)
             if (!parameter.value.grad().defined()) without.push_back(parameter.name);
-        if (!without.empty())
-            throw std::runtime_error("ranks cannot sum up gradients: backward made none of " +
-                                     base::joined(without) +
-                                     ", which the task does not use; freeze it with [[group]] frozen = true");
+        if (!without.empty()) throw std::runtime_error(without_gradient(without));
         reducer_->check_finalized();
     }
     bool failed() const override { return hook_->failed(); }
@@ -230,6 +229,36 @@ private:
     SumBucket* hook_ = nullptr;
     std::optional<c10d::Reducer> reducer_;
 };
+
+template <class Operation>
+void together(const Operation& operation) {
+    try {
+        operation();
+    } catch (const std::exception& error) {
+        throw RankLost(first_line(error));
+    }
+}
+
+using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+
+class C10dTransfer final : public Transfer {
+public:
+    explicit C10dTransfer(Works works, std::function<void()> then = {})
+        : works_(std::move(works)), then_(std::move(then)) {}
+
+    void wait() override {
+        for (const auto& work : works_) together([&] { work->wait(); });
+        if (then_) then_();
+    }
+
+private:
+    Works works_;
+    std::function<void()> then_;
+};
+
+bool all_equal(const std::vector<std::int64_t>& sizes) {
+    return std::ranges::all_of(sizes, [&](std::int64_t size) { return size == sizes.front(); });
+}
 
 class C10dGroup final : public Group {
 public:
@@ -269,14 +298,46 @@ public:
         return std::make_unique<ReducerSum>(parameters, group_, options);
     }
 
-private:
-    template <class Operation>
-    static void together(const Operation& operation) {
-        try {
-            operation();
-        } catch (const std::exception& error) {
-            throw RankLost(first_line(error));
+    // Pieces that are not equally long travel one by one.
+    std::unique_ptr<Transfer> gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                                            const std::vector<std::int64_t>& sizes) override {
+        Works works;
+        auto from = own, to = all;
+        if (all_equal(sizes)) {
+            together([&] { works.push_back(group_->_allgather_base(to, from)); });
+            return std::make_unique<C10dTransfer>(std::move(works));
         }
+        piece_of(all, sizes, group_->getRank()).copy_(own);
+        for (int rank = 0; rank < group_->getSize(); ++rank) {
+            std::vector<at::Tensor> piece{piece_of(all, sizes, rank)};
+            c10d::BroadcastOptions options;
+            options.rootRank = rank;
+            if (piece[0].numel() > 0) together([&] { works.push_back(group_->broadcast(piece, options)); });
+        }
+        return std::make_unique<C10dTransfer>(std::move(works));
+    }
+    std::unique_ptr<Transfer> sum_pieces(const at::Tensor& all, const at::Tensor& own,
+                                         const std::vector<std::int64_t>& sizes) override {
+        Works works;
+        auto from = all, to = own;
+        if (all_equal(sizes)) {
+            together([&] { works.push_back(group_->_reduce_scatter_base(to, from)); });
+            return std::make_unique<C10dTransfer>(std::move(works));
+        }
+        for (int rank = 0; rank < group_->getSize(); ++rank) {
+            std::vector<at::Tensor> piece{piece_of(all, sizes, rank)};
+            c10d::ReduceOptions options;
+            options.rootRank = rank;
+            if (piece[0].numel() > 0) together([&] { works.push_back(group_->reduce(piece, options)); });
+        }
+        const auto mine = piece_of(all, sizes, group_->getRank());
+        return std::make_unique<C10dTransfer>(std::move(works), [to, mine] { to.copy_(mine); });
+    }
+
+private:
+    static at::Tensor piece_of(const at::Tensor& all, const std::vector<std::int64_t>& sizes, int rank) {
+        const auto end = sizes.begin() + rank;
+        return all.narrow(0, std::accumulate(sizes.begin(), end, std::int64_t{0}), *end);
     }
 
     std::shared_ptr<Store> store_;
@@ -316,6 +377,11 @@ std::string socket_text(const RankEnvironment& environment) {
 }
 
 }  // namespace
+
+std::string without_gradient(const std::vector<std::string>& names) {
+    return "ranks cannot sum up gradients: backward made none of " + base::joined(names) +
+           ", which the task does not use; freeze it with [[group]] frozen = true";
+}
 
 std::shared_ptr<Store> connect_store(const RankEnvironment& environment, double timeout_seconds) {
     FLAGS_caffe2_log_level = c10::GLOG_FATAL;  // where it matters, an error of ours says it

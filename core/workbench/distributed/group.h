@@ -36,6 +36,16 @@ public:
     virtual std::optional<BackwardTrace> trace() const { return std::nullopt; }
 };
 
+// What to say of parameters, by name, that a backward made no gradient of.
+std::string without_gradient(const std::vector<std::string>& names);
+
+// A collective operation that was begun. Its tensors must stay as they are until it is done.
+class Transfer {
+public:
+    virtual ~Transfer() = default;
+    virtual void wait() = 0;
+};
+
 struct SummedParameter {
     std::string name;
     at::Tensor value;  // a leaf that requires a gradient
@@ -59,6 +69,13 @@ public:
     virtual void broadcast(at::Tensor& tensor, std::int64_t from) = 0;
     // The tensors of all ranks, in the order of ranks; all of one shape.
     virtual std::vector<at::Tensor> gather(const at::Tensor& tensor) = 0;
+    // Vectors of which each rank has a piece of its own: `all` are the pieces end to end, of `sizes` values
+    // each in the order of ranks. The first makes `all` of what ranks have as `own`; the second sums `all` up
+    // over the ranks, uses it up, and makes `own` the rank's piece of the sum.
+    virtual std::unique_ptr<Transfer> gather_pieces(const at::Tensor& own, const at::Tensor& all,
+                                                    const std::vector<std::int64_t>& sizes) = 0;
+    virtual std::unique_ptr<Transfer> sum_pieces(const at::Tensor& all, const at::Tensor& own,
+                                                 const std::vector<std::int64_t>& sizes) = 0;
     // What one rank sends another one receives, in the order of sending.
     virtual void send(const at::Tensor& tensor, std::int64_t to) = 0;
     virtual void receive(at::Tensor& tensor, std::int64_t from) = 0;

@@ -15,6 +15,7 @@
 namespace switchyard::model {
 
 struct CachedStep;
+class LayerParameters;
 
 // The call sites of dropout. A site's number is part of its seed, so the order here is part of what makes a
 // run repeatable: append only.
@@ -45,6 +46,7 @@ struct ForwardContext {
     const Observer* observer = nullptr;
     config::Recompute recompute = config::Recompute::none;
     std::int64_t recompute_every = 1;
+    LayerParameters* layers = nullptr;   // whose parameters are not there all the time; nullptr: none
     const CachedStep* cached = nullptr;  // of a stack that decodes with a cache; cache/decoding_cache.h
 
     // The same of a stack that appends to a cache.
@@ -55,8 +57,10 @@ struct ForwardContext {
         return context;
     }
 
-    // Whether this part of that layer runs again in backward. What is observed is run once.
+    // Whether this part of that layer runs again in backward. What is observed is run once; layers whose
+    // parameters are let go after forward all run again.
     bool recomputes(config::Recompute part, std::int64_t layer) const {
+        if (layers != nullptr) return phase == Phase::train && part == config::Recompute::layers;
         return phase == Phase::train && recompute == part && observer == nullptr &&
                layer % recompute_every == 0;
     }

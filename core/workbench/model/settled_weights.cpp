@@ -1,8 +1,7 @@
 #include "core/workbench/model/settled_weights.h"
 
-#include <c10/core/Storage.h>
-
 #include <switchyard/interfaces/types.h>
+#include "core/workbench/model/parameter_storage.h"
 
 namespace switchyard::model {
 namespace {
@@ -17,14 +16,6 @@ bool settle(const Linear& linear) {
         replaced = operation->settle(linear.weight, linear.context) && replaced;
     }
     return used && replaced;
-}
-
-std::int64_t let_go(const at::Tensor& weight) {
-    const c10::Storage& storage = weight.storage();
-    const auto bytes = static_cast<std::int64_t>(storage.nbytes());
-    storage.set_data_ptr_noswap(at::DataPtr(nullptr, weight.device()));
-    storage.set_nbytes(0);
-    return bytes;
 }
 
 }  // namespace

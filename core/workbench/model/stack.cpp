@@ -7,6 +7,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
 #include "core/kernel/runtime/call_observer.h"
+#include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/sequences.h"
 
@@ -207,6 +208,12 @@ void Stack::run_layer(const SharedCall& call, const Layer& layer, Stream& stream
 void Stack::run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const {
     const bool pre = is_pre(model_);
     auto again = segment();
+    if (auto* const layers = call->context.layers; layers != nullptr) {
+        again.hold = [layers, &layer] { return layers->hold(layer.id, true); };
+        again.take = [layers, &layer](std::vector<at::Tensor>& gradients) {
+            layers->take(layer.id, layer.parameters, gradients);
+        };
+    }
     again.run = [=, this, &layer, site = stream.site,
                  number = stream.layer](const std::vector<at::Tensor>& inputs) {
         Stream inner;
@@ -270,6 +277,7 @@ at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& em
     stream.residual = stream.y = embedded;
     stream.memory_key = stream.memory_value = memory;
     for (const auto& layer : layers_) {
+        const auto held = context.layers != nullptr ? context.layers->hold(layer.id, false) : nullptr;
         if (context.recomputes(config::Recompute::layers, layer.id.index))
             run_layer_twice(call, layer, stream);
         else

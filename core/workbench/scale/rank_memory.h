@@ -8,6 +8,7 @@
 
 #include "core/kernel/config/config.h"
 #include "core/workbench/model/describer.h"
+#include "core/workbench/scale/divided_step.h"
 
 namespace switchyard::scale {
 
@@ -18,16 +19,20 @@ struct RankMemory {
     std::int64_t optimizer_state = 0;
     std::int64_t activations = 0;  // kept for backward, of the largest batch and without fusion
     std::int64_t buckets = 0;      // gradients on their way, where they are rounded for it
+    // Of parameters that are divided over ranks, what is whole while a layer computes.
+    std::int64_t gathered = 0;
 
-    std::int64_t all() const { return parameters + gradients + optimizer_state + activations + buckets; }
+    std::int64_t all() const {
+        return parameters + gradients + optimizer_state + activations + buckets + gathered;
+    }
 };
 
 // Numbers of state that an optimizer keeps for each value of a parameter.
 double state_numbers(OptimizerKind algorithm, double momentum);
 
 // `parts`: of model::describe. Activations are counted in `computed_in`, the optimizer's state in float32: a
-// component that keeps it in 8 bits has a quarter of that.
+// component that keeps it in 8 bits has a quarter of that. `units`: divided_step.h.
 RankMemory memory_of_rank(const config::Config& config, const std::vector<model::ModelPart>& parts,
-                          DType computed_in, std::int64_t ranks);
+                          DType computed_in, std::int64_t ranks, const std::vector<DividedUnit>& units);
 
 }  // namespace switchyard::scale

@@ -15,6 +15,7 @@ Json memory_json(const RankMemory& memory) {
             {"optimizer_state", memory.optimizer_state},
             {"activations", memory.activations},
             {"buckets", memory.buckets},
+            {"gathered", memory.gathered},
             {"all", memory.all()}};
 }
 

@@ -6,17 +6,13 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/workbench/model/outline.h"
+#include "core/workbench/scale/divided_step.h"
 
 namespace switchyard::scale {
 namespace {
 
 constexpr std::int64_t mebibyte = 1024 * 1024;
 constexpr double products_of_backward = 2.0;  // of those of forward
-
-std::int64_t values_of(const model::DescribedParameter& parameter) {
-    return std::accumulate(parameter.sizes.begin(), parameter.sizes.end(), std::int64_t{1},
-                           std::multiplies<>());
-}
 
 bool is_table(const model::DescribedParameter& parameter) {
     return parameter.name.starts_with("embeddings.") || parameter.sizes.size() < 2;
@@ -97,7 +93,8 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     plan.settings = settings;
     const auto parts = model::describe(config);
     const auto parameters = model::describe_names(config).parameters;
-    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, settings.ranks);
+    const auto units = divided_units(config, parameters, backward_flops(config, parameters));
+    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, settings.ranks, units);
     double forward = 0.0, values = 0.0;
     for (const auto& part : parts) {
         forward += part.forward_flops;
@@ -119,11 +116,21 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     const double wire_share = rounded ? 2.0 / static_cast<double>(bytes) : 1.0;
     const auto all_bytes =
         static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
+    const Collectives collectives{settings.rates.network, settings.trees};
+    if (config.distributed.shard == config::Sharding::full) {
+        const DividedCosts own{units, bytes, config.train.grad_accumulation_steps,
+                               costs.all_ms() - costs.optimizer_ms, costs.optimizer_ms};
+        for (const auto ranks : numbers_of_ranks(settings.ranks))
+            plan.steps.push_back(simulate_divided_step(own, ranks, collectives, wire_share));
+        const auto sent = sent_in_divided_step(own, settings.ranks, wire_share);
+        plan.messages = sent.messages;
+        plan.sent_bytes = sent.bytes;
+        return plan;
+    }
     const bool divided = config.distributed.shard == config::Sharding::optimizer;
     if (divided) costs.gathered_bytes = all_bytes;
     for (const auto ranks : numbers_of_ranks(settings.ranks))
-        plan.steps.push_back(
-            simulate_step(costs, buckets, ranks, {settings.rates.network, settings.trees}, wire_share));
+        plan.steps.push_back(simulate_step(costs, buckets, ranks, collectives, wire_share));
     const auto others = settings.ranks - 1;
     plan.messages = others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
     plan.sent_bytes = static_cast<double>(others) / static_cast<double>(settings.ranks) * all_bytes *

@@ -64,6 +64,10 @@ std::vector<std::string> rank_problems(const config::Config& config) {
     };
     refuse(config.train.cuda_graph, "train.cuda_graph",
            "steps of several ranks are not captured; expected false");
+    const bool full = config.distributed.shard == config::Sharding::full;
+    refuse(full && config.train.ema > 0.0, "train.ema",
+           "with distributed.shard = \"full\" no rank has all weights, and there is no average of them; "
+           "expected 0");
     return problems;
 }
 
@@ -109,6 +113,7 @@ DataParallel::DataParallel(distributed::Group& group, const config::Config& conf
                            const model::Parameters& parameters)
     : group_(group), config_(config) {
     check_parameters(group, parameters);
+    if (config.distributed.shard == config::Sharding::full) return;
     std::vector<distributed::SummedParameter> summed;
     for (const auto& parameter : parameters.all())
         if (parameter.value.requires_grad()) summed.push_back({parameter.name, parameter.value});

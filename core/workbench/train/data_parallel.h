@@ -55,8 +55,8 @@ public:
     };
     // Before each step, on all ranks. nullopt: one of them was asked to stop.
     std::optional<SharedStep> agree(const Own& own);
-    // Adds to the gradients; those of the step's `last` micro-batch are sums over the ranks. Throws RankLost
-    // where another rank is gone.
+    // Where each rank has all parameters. Adds to the gradients; those of the step's `last` micro-batch are
+    // sums over the ranks. Throws RankLost where another rank is gone.
     void backward(const at::Tensor& loss, bool last);
     double sum(double value);
     // nullopt: no step was recorded.
@@ -67,7 +67,7 @@ public:
 private:
     distributed::Group& group_;
     const config::Config& config_;
-    std::unique_ptr<distributed::GradientSum> gradients_;
+    std::unique_ptr<distributed::GradientSum> gradients_;  // nullptr: they are divided (parameter_shards.h)
     distributed::CommunicationRecord communication_;
     std::int64_t meetings_ = 0;
 };

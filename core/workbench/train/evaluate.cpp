@@ -16,11 +16,27 @@ std::int64_t sample_count(const Batch& batch) {
     return count;
 }
 
+namespace {
+
+// Whether there is a batch for the next pass. Where ranks divide parameters they make passes together: those
+// without a batch of their own go along until nobody has one.
+bool begins_pass(ParameterShards* shards, bool own) {
+    if (shards == nullptr) return own;
+    while (shards->any(own)) {
+        if (own) return true;
+        shards->pass_along();
+    }
+    return false;
+}
+
+}  // namespace
+
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
                     const runtime::DataLoaderOp& loader, const EvalHooks& hooks) {
     const at::NoGradGuard no_grad;
     model::ForwardContext context;
     context.phase = Phase::eval;
+    context.layers = hooks.parameters;
     const auto loss = summed_loss(config);
 
     EvalResult result;
@@ -34,8 +50,9 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     WorstSamples worst(config, hooks.scale);
     std::vector<double> numbers;  // for other ranks
     Batch batch;
-    for (std::int64_t done = 0; loader.next(batch); ++done) {
-        if (hooks.stop && hooks.stop()) break;
+    if (hooks.parameters != nullptr) hooks.parameters->begin_passes(false);
+    const auto has_batch = [&] { return loader.next(batch) && !(hooks.stop && hooks.stop()); };
+    for (std::int64_t done = 0; begins_pass(hooks.parameters, has_batch()); ++done) {
         const auto task = model.task(context, batch, loss);
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
@@ -55,6 +72,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         result.complete = done + 1 == total;
     }
     plan.precision().end_step();
+    if (hooks.parameters != nullptr) hooks.parameters->end_passes();
     if (hooks.group != nullptr) {
         EvalPart part{sum, hits, result.labels, result.samples, result.complete, with_logits};
         part.numbers = std::move(numbers);

@@ -13,6 +13,7 @@
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 #include "core/workbench/train/eval_metrics.h"
+#include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/worst_samples.h"
 
 namespace switchyard::train {
@@ -40,7 +41,8 @@ struct EvalHooks {
     // Each of these ranks evaluates a part of the samples, `loader` this one's, and all get what holds of all
     // of them; nullptr: there is no other.
     distributed::Group* group = nullptr;
-    std::int64_t first_sample = 0;  // of that part
+    std::int64_t first_sample = 0;          // of that part
+    ParameterShards* parameters = nullptr;  // where ranks divide them
 };
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,

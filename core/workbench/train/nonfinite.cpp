@@ -15,12 +15,6 @@ bool is_finite(const at::Tensor& tensor) {
     return std::isfinite(tensor.sum(dtype).item<double>()) || tensor.isfinite().all().item<bool>();
 }
 
-// An optimizer that clips in place may have made NaN of Inf, so these are not told apart.
-std::string how_many(const at::Tensor& gradient) {
-    const auto bad = gradient.isfinite().logical_not().sum().item<std::int64_t>();
-    return std::to_string(bad) + " of " + std::to_string(gradient.numel()) + " values";
-}
-
 }  // namespace
 
 std::string nonfinite_loss(double loss) {
@@ -37,21 +31,36 @@ std::string nonfinite_counts(const at::Tensor& tensor) {
     return text + " of " + std::to_string(tensor.numel()) + " values";
 }
 
-std::string nonfinite_gradients(const std::vector<ParameterGroup>& groups) {
-    std::int64_t bad = 0, all = 0;
+// An optimizer that clips in place may have made NaN of Inf, so these are not told apart.
+std::int64_t nonfinite_values(const at::Tensor& gradient) {
+    if (!gradient.defined() || is_finite(gradient)) return 0;
+    return gradient.isfinite().logical_not().sum().item<std::int64_t>();
+}
+
+std::string nonfinite_text(const std::vector<GradientFinding>& gradients) {
+    std::int64_t bad = 0;
     std::string first;
-    for (const auto& group : groups) {
-        for (const auto& parameter : group.parameters) {
-            if (!parameter.gradient.defined()) continue;
-            ++all;
-            if (is_finite(parameter.gradient)) continue;
-            if (bad++ == 0) first = parameter.name + " (" + how_many(parameter.gradient) + ")";
-        }
+    for (const auto& one : gradients) {
+        if (one.bad == 0 || bad++ > 0) continue;
+        first =
+            one.parameter + " (" + std::to_string(one.bad) + " of " + std::to_string(one.all) + " values)";
     }
     if (bad == 0) return "";
     if (bad == 1) return "the gradient of " + first + " is not finite";
-    return "the gradients of " + std::to_string(bad) + " of " + std::to_string(all) +
+    return "the gradients of " + std::to_string(bad) + " of " + std::to_string(gradients.size()) +
            " parameters are not finite, the first that of " + first;
+}
+
+std::string nonfinite_gradients(const std::vector<ParameterGroup>& groups) {
+    std::vector<GradientFinding> findings;
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            const auto& gradient = parameter.gradient;
+            if (gradient.defined())
+                findings.push_back({parameter.name, nonfinite_values(gradient), gradient.numel()});
+        }
+    }
+    return nonfinite_text(findings);
 }
 
 }  // namespace switchyard::train

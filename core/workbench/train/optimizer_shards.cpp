@@ -17,6 +17,7 @@
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
 #include "core/workbench/train/gathered_entries.h"
+#include "core/workbench/train/nonfinite.h"
 
 namespace switchyard::train {
 namespace {
@@ -40,9 +41,11 @@ at::Tensor scalar(double value) { return at::full({}, value, at::dtype(at::kFloa
 }  // namespace
 
 OptimizerShards::OptimizerShards(distributed::Group& group, const config::Config& config,
-                                 const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups)
+                                 const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups,
+                                 ParameterShards* parameters)
     : group_(group),
       optimizer_(optimizer),
+      parameters_(parameters),
       most_bytes_(static_cast<std::size_t>(config.distributed.bucket_mb * mebibyte)) {
     const auto alignment = optimizer.part_alignment();
     const auto refuse = [&](const std::string& what) {
@@ -58,15 +61,18 @@ OptimizerShards::OptimizerShards(distributed::Group& group, const config::Config
                                "with distributed.shard and parameters of lower precision there is no average "
                                "of the weights; expected 0");
     std::vector<std::int64_t> sizes;
+    std::vector<std::string> names;
     for (const auto& one : groups) {
         for (const auto& parameter : one.parameters) {
             if (!parameter.value.is_contiguous())
                 throw std::logic_error(parameter.name + " is not contiguous in memory");
             whole_.push_back({parameter.name, parameter.value.detach()});
             sizes.push_back(parameter.value.numel());
+            names.push_back(parameter.name);
         }
     }
-    shards_ = divide_over_ranks(sizes, group.world_size(), alignment_);
+    shards_ = parameters_ != nullptr ? parameters_->shards_of(names)
+                                     : divide_over_ranks(sizes, group.world_size(), alignment_);
     for (std::int64_t rank = 0; rank < group.world_size(); ++rank) {
         const auto is_of = [&](const Shard& shard) { return shard.rank == rank && shard.count > 0; };
         if (std::ranges::none_of(shards_, is_of))
@@ -86,7 +92,8 @@ void OptimizerShards::bind_own(std::vector<ParameterGroup>& groups) {
                 if (shard.parameter != index || shard.rank != group_.rank() || shard.count == 0) continue;
                 Parameter part;
                 part.name = parameter.name;
-                part.value = part_of(whole_[index].value, shard.begin, shard.count);
+                part.value = parameters_ != nullptr ? parameters_->value(part.name, shard.begin)
+                                                    : part_of(whole_[index].value, shard.begin, shard.count);
                 if (parameter.master.defined()) {
                     part.master = part_of(parameter.master, shard.begin, shard.count);
                     if (shard.count < parameter.master.numel()) part.master = part.master.clone();
@@ -105,7 +112,7 @@ void OptimizerShards::bind_own(std::vector<ParameterGroup>& groups) {
     optimizer_.bind_parts(own_, parts_);
 }
 
-// A part's gradient is a view of its parameter's.
+// A part's gradient is a view of its parameter's, or of what a rank has of all gradients.
 void OptimizerShards::take_gradients(const std::vector<ParameterGroup>& groups) {
     std::vector<const at::Tensor*> gradients;
     for (const auto& one : groups)
@@ -115,6 +122,10 @@ void OptimizerShards::take_gradients(const std::vector<ParameterGroup>& groups) 
         own_[i].hyper = groups[group_of_[i]].hyper;
         for (auto& parameter : own_[i].parameters) {
             const auto& part = parts_[number++];
+            if (parameters_ != nullptr) {
+                parameter.gradient = parameters_->gradient(parameter.name, part.begin);
+                continue;
+            }
             const auto& gradient = *gradients[static_cast<std::size_t>(part.index)];
             parameter.gradient =
                 gradient.defined() ? part_of(gradient, part.begin, parameter.value.numel()) : at::Tensor();
@@ -190,9 +201,27 @@ StepResult OptimizerShards::step(const std::vector<ParameterGroup>& groups, cons
     auto result = optimizer_.step_parts(own_, params, norm);
     for (auto& one : own_)
         for (auto& parameter : one.parameters) parameter.gradient.reset();
+    if (parameters_ != nullptr) return result;
     hand_round();
     runtime::raise_versions(groups);
     return result;
+}
+
+std::string OptimizerShards::nonfinite(const std::vector<ParameterGroup>& groups) {
+    if (parameters_ == nullptr) return nonfinite_gradients(groups);
+    take_gradients(groups);
+    auto bad = at::zeros({static_cast<std::int64_t>(whole_.size())}, at::kDouble);
+    std::size_t number = 0;
+    for (const auto& one : own_)
+        for (const auto& parameter : one.parameters)
+            bad.select(0, parts_[number++].index)
+                .add_(static_cast<double>(nonfinite_values(parameter.gradient)));
+    group_.sum(bad);
+    std::vector<GradientFinding> findings;
+    for (std::size_t i = 0; i < whole_.size(); ++i)
+        findings.push_back({whole_[i].name, static_cast<std::int64_t>(bad.const_data_ptr<double>()[i]),
+                            whole_[i].value.numel()});
+    return nonfinite_text(findings);
 }
 
 std::map<std::string, at::Tensor> OptimizerShards::masters() const {

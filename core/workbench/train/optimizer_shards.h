@@ -1,6 +1,7 @@
 // The optimizer's step shared by ranks (ZeRO-1, Rajbhandari et al. 2020, arXiv:1910.02054): each keeps the
 // state, and the float32 masters, of a part of the values (shard_layout.h), steps these, and hands them to
-// the others. All ranks have all parameters and all gradients.
+// the others. All ranks have all parameters and all gradients, or these are divided as well
+// (parameter_shards.h).
 //
 // With an optimizer that steps values alone parameters are the same bits as where every rank steps all of
 // them; with clipping as far as the norm is, which is summed up part by part here.
@@ -16,6 +17,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/distributed/group.h"
+#include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/shard_layout.h"
 
 namespace switchyard::train {
@@ -24,9 +26,13 @@ class OptimizerShards {
 public:
     // Binds the optimizer to this rank's part of `groups`, whose masters move here. Throws base::InputError
     // where the component steps whole models only, or there is nothing for a rank. What is handed in outlives
-    // it.
+    // it. `parameters`: where they are divided; nullptr: each rank has them all.
     OptimizerShards(distributed::Group& group, const config::Config& config,
-                    const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups);
+                    const runtime::OptimizerOp& optimizer, std::vector<ParameterGroup>& groups,
+                    ParameterShards* parameters = nullptr);
+
+    // On all ranks: nonfinite_gradients (nonfinite.h) of what they have together.
+    std::string nonfinite(const std::vector<ParameterGroup>& groups);
 
     // On all ranks, of `groups` with their gradients: all parameters are stepped, or on no rank any is.
     StepResult step(const std::vector<ParameterGroup>& groups, const StepParams& params);
@@ -61,6 +67,7 @@ private:
 
     distributed::Group& group_;
     const runtime::OptimizerOp& optimizer_;
+    ParameterShards* parameters_;
     std::size_t most_bytes_;  // of values that are handed round at once
     std::int64_t alignment_ = 0;
     std::vector<Whole> whole_;          // all that are trained, in the order of the groups

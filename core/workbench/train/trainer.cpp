@@ -35,10 +35,8 @@ Trainer::Trainer(const TrainingParts& parts)
         ranks_ = std::make_unique<DataParallel>(*parts.group, parts.config, parts.parameters);
     for (const auto& group : groups_)
         base_lr_.push_back(group.hyper.lr * (ranks_ ? ranks_->lr_factor() : 1.0));
-    if (ranks_ && parts.config.distributed.shard == config::Sharding::optimizer)
-        shards_ = std::make_unique<OptimizerShards>(*parts.group, parts.config, parts.optimizer, groups_);
-    else
-        parts_.optimizer.bind(groups_);
+    divide_over_ranks();
+    if (!shards_) parts_.optimizer.bind(groups_);
     if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);
     if (parts.graphs != nullptr) {
         graphed_ =
@@ -48,6 +46,18 @@ Trainer::Trainer(const TrainingParts& parts)
     }
     seed_generator(static_cast<std::uint64_t>(parts.config.run.seed));
     now_ = boundary();
+}
+
+// What distributed.shard says.
+void Trainer::divide_over_ranks() {
+    const auto shard = parts_.config.distributed.shard;
+    if (!ranks_ || shard == config::Sharding::none) return;
+    if (shard == config::Sharding::full)
+        divided_ = std::make_unique<ParameterShards>(*parts_.group, parts_.config, parts_.parameters,
+                                                     parts_.optimizer.part_alignment().value_or(0),
+                                                     parts_.plan.precision().weights());
+    shards_ = std::make_unique<OptimizerShards>(*parts_.group, parts_.config, parts_.optimizer, groups_,
+                                                divided_.get());
 }
 
 Progression Trainer::boundary() const {
@@ -72,6 +82,7 @@ void Trainer::restore(const TrainingState& state) {
             if (parameter.master.defined()) parameter.master.copy_(state.masters.at(parameter.name));
         }
     }
+    if (divided_) divided_->divide();
     if (average_) average_->set(state.average);
     now_ = state.progression;
     saved_step_ = now_.step;
@@ -101,6 +112,8 @@ TrainingState Trainer::state() const {
 
 // On all ranks, where they have parts; what the first one saves.
 TrainingState Trainer::whole_state() {
+    // First, as long as no rank waits for those whose state comes before its own.
+    if (divided_) divided_->gather_all(ranks_->is_first());
     auto state = this->state();
     if (shards_) {
         state.optimizer = shards_->gather_state();
@@ -128,6 +141,8 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     context.step = static_cast<std::uint64_t>(now_.step);
     context.recompute = config.train.recompute;
     context.recompute_every = config.train.recompute_every;
+    context.layers = divided_.get();
+    if (divided_) divided_->begin_passes(true);
 
     const double scale = parts_.plan.precision().loss_scale();
     double mean = 0.0;
@@ -144,11 +159,15 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         const auto result = parts_.model.task(context, batch, loss);
         mean += result.loss.loss.item<double>();
         const auto scaled = scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale);
-        if (ranks_)
-            ranks_->backward(scaled, i + 1 == batches.size());
+        const bool last = i + 1 == batches.size();
+        if (divided_)
+            divided_->backward(scaled, last);
+        else if (ranks_)
+            ranks_->backward(scaled, last);
         else
             scaled.backward();
     }
+    if (divided_) divided_->end_passes();
     return ranks_ ? ranks_->sum(mean) : mean;
 }
 
@@ -162,6 +181,7 @@ void Trainer::leave_graphs() {
 void Trainer::drop_gradients() {
     train::drop_gradients(groups_);
     parts_.parameters.zero_gradients();
+    if (divided_) divided_->drop_gradients();
 }
 
 std::vector<at::Tensor> Trainer::unscaled_gradients() const {
@@ -173,6 +193,10 @@ std::vector<at::Tensor> Trainer::unscaled_gradients() const {
                                                : at::Tensor());
     }
     return gradients;
+}
+
+std::string Trainer::nonfinite_of_all() {
+    return shards_ ? shards_->nonfinite(groups_) : nonfinite_gradients(groups_);
 }
 
 // The optimizer's part of a step, unless something is not finite.
@@ -188,8 +212,7 @@ void Trainer::update(StepReport& report) {
     if (!scaled) {
         report.nonfinite = nonfinite_loss(report.loss);
         // A step that clips looks itself.
-        if (report.nonfinite.empty() && params.max_grad_norm <= 0.0)
-            report.nonfinite = nonfinite_gradients(groups_);
+        if (report.nonfinite.empty() && params.max_grad_norm <= 0.0) report.nonfinite = nonfinite_of_all();
         report.skipped = skips && !report.nonfinite.empty();
         if (!report.nonfinite.empty()) return precision.update(true);
     }
@@ -200,7 +223,7 @@ void Trainer::update(StepReport& report) {
         report.skipped = unchanged;
         if (!unchanged) report.nonfinite = nonfinite_loss(report.loss);
     } else if (unchanged || !std::isfinite(report.grad_norm)) {
-        report.nonfinite = nonfinite_gradients(groups_);
+        report.nonfinite = nonfinite_of_all();
         report.skipped = skips && !report.nonfinite.empty();
     }
     precision.update(unchanged);
@@ -322,11 +345,13 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     {
         std::optional<WeightAverage::Shown> shown;
         if (average_) shown.emplace(*average_);
-        result.eval = evaluate(
-            parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-            {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.group, parts_.first_eval_sample});
+        result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+                               {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.group,
+                                parts_.first_eval_sample, divided_.get()});
         if (result.eval.complete && hooks.more_scores) {
+            if (divided_) divided_->gather_all(true);
             const auto more = hooks.more_scores();
+            if (divided_) divided_->divide();
             result.eval.complete = more.has_value();
             if (more) result.eval.metrics.insert(result.eval.metrics.end(), more->begin(), more->end());
         }
@@ -362,6 +387,7 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (shards_ || hooks.save) {
         const auto saved = whole_state();
         if (hooks.save) result.error = hooks.save(saved);
+        if (divided_) divided_->divide();
     }
     if (ranks_) result.error = ranks_->from_first("saved", result.error);
     saved_ = std::chrono::steady_clock::now();
@@ -388,48 +414,6 @@ bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, 
     result.error =
         error + (saved ? "; a checkpoint of step " + step + " was saved"
                        : "; nor could a checkpoint of step " + step + " be saved: " + result.error);
-    return false;
-}
-
-// Goes back to the newest checkpoint, but for the data. An error text if that cannot be.
-std::string Trainer::rewind(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
-    const auto most = parts_.config.train.max_rewinds;
-    if (now_.rewinds >= most) {
-        return "; the run was rewound " + std::to_string(now_.rewinds) +
-               (now_.rewinds == 1 ? " time" : " times") + " before, train.max_rewinds allows no more";
-    }
-    if (!hooks.reload) return "; there is no checkpoint to rewind to";
-    auto loaded = hooks.reload();
-    if (!loaded.state) return "; cannot rewind: " + loaded.error;
-    const auto counted = now_;
-    restore(*loaded.state);
-    parts_.train_loader.seek(counted.loader);
-    now_.loader = counted.loader;
-    now_.rewinds = counted.rewinds + 1;
-    now_.nonfinite_steps = counted.nonfinite_steps;
-    best_.forget_from(now_.step + 1);
-    result.rewinds.push_back({report.step, now_.step, report.nonfinite});
-    if (!hooks.on_rewind) return "";
-    const auto error = hooks.on_rewind(result.rewinds.back());
-    return error.empty() ? "" : "; " + error;
-}
-
-// Does training go on after a step in which something was not finite?
-bool Trainer::survives(const StepReport& report, const TrainerHooks& hooks, TrainingResult& result) {
-    if (report.skipped && !report.traced) return true;
-    std::string why;
-    if (!report.traced && parts_.config.train.nonfinite == config::Nonfinite::rewind) {
-        why = rewind(report, hooks, result);
-        if (why.empty()) return true;
-    }
-    result.numerics = true;
-    if (report.traced) {
-        result.error = "step " + std::to_string(report.step) + ": " + report.nonfinite;
-        return false;
-    }
-    result.error = report.nonfinite + " at step " + std::to_string(report.step) + why +
-                   ": lower optimizer.lr, raise train.warmup_ratio, or look with `switchyard diagnose`; "
-                   "`switchyard train` with --resume --trace-nonfinite names the layer and operation";
     return false;
 }
 
@@ -480,6 +464,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     result.stopped_early = now_.step < schedule_.total_steps;
     if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
     if (average_) average_->keep();
+    if (divided_) divided_->gather_all(true);
     return end(Outcome::finished);
 }
 

@@ -33,6 +33,7 @@
 #include "core/workbench/train/graph/graphed_step.h"
 #include "core/workbench/train/nonfinite_trace.h"
 #include "core/workbench/train/optimizer_shards.h"
+#include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/schedule.h"
 #include "core/workbench/train/training_state.h"
 #include "core/workbench/train/weight_average.h"
@@ -138,8 +139,13 @@ public:
     // With distributed.shard of this rank's part alone, which is no checkpoint.
     TrainingState state() const;
     bool is_sharded() const { return shards_ != nullptr; }
+    // Of parameters and gradients that are divided; nullopt: this process has all of them.
+    std::optional<ParameterShards::Kept> kept() const {
+        return divided_ ? std::optional(divided_->kept()) : std::nullopt;
+    }
 
-    // With train.ema the parameters are the average of the weights when it has finished.
+    // With train.ema the parameters are the average of the weights when it has finished. Where ranks divide
+    // them, they are whole then, and have no values where it has not.
     TrainingResult run(const TrainerHooks& hooks);
 
     // Off: batches are learnt by heart, as `check` does.
@@ -171,6 +177,8 @@ private:
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
     void drop_gradients();
+    void divide_over_ranks();
+    std::string nonfinite_of_all();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
     bool keep_if_best(const TrainerHooks& hooks, TrainingResult& result);
@@ -192,13 +200,14 @@ private:
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
-    std::unique_ptr<DataParallel> ranks_;      // nullptr: this process trains alone
-    std::unique_ptr<OptimizerShards> shards_;  // nullptr: this process steps all parameters
-    std::optional<SharedStep> shared_;         // the last one, of ranks
-    std::int64_t repeated_ = 0;                // samples of the next step that only fill up its batches
-    std::unique_ptr<GraphedStep> graphed_;     // nullptr: steps are not captured
-    std::optional<WeightAverage> average_;     // where train.ema asks for one
-    Progression now_;                          // at the last boundary between two steps
+    std::unique_ptr<DataParallel> ranks_;       // nullptr: this process trains alone
+    std::unique_ptr<ParameterShards> divided_;  // nullptr: this process has all parameters
+    std::unique_ptr<OptimizerShards> shards_;   // nullptr: this process steps all of them
+    std::optional<SharedStep> shared_;          // the last one, of ranks
+    std::int64_t repeated_ = 0;                 // samples of the next step that only fill up its batches
+    std::unique_ptr<GraphedStep> graphed_;      // nullptr: steps are not captured
+    std::optional<WeightAverage> average_;      // where train.ema asks for one
+    Progression now_;                           // at the last boundary between two steps
     BestSoFar best_;
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();

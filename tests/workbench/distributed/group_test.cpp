@@ -1,5 +1,7 @@
 // Sums, texts and gradients over ranks that are threads here; c10d and Gloo are the real ones.
 #include <mutex>
+#include <numeric>
+#include <vector>
 
 #include <ATen/Functions.h>
 
@@ -44,6 +46,36 @@ TEST_CASE("tensors are summed up, handed round and gathered over three ranks") {
         CHECK(tensors[0].equal(at::full({5}, 6.0, at::kDouble)));
         CHECK(tensors[1].equal(at::full({2}, 2, at::kLong)));
         CHECK(tensors[2].equal(at::arange(3, at::kLong).repeat_interleave(2)));
+    }
+}
+
+TEST_CASE("pieces are gathered, and summed up piece by piece, whether they are equally long or not") {
+    for (const auto& sizes : std::vector<std::vector<std::int64_t>>{{4, 4, 4}, {5, 0, 3}, {1, 2, 7}}) {
+        const auto begin = [&](std::int64_t rank) {
+            return std::accumulate(sizes.begin(), sizes.begin() + rank, std::int64_t{0});
+        };
+        const auto values = at::arange(begin(3), at::kFloat);
+        for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+            Findings found(3);
+            as_ranks(3, [&](Group& group) {
+                const auto size = sizes[static_cast<std::size_t>(group.rank())];
+                const auto own = values.narrow(0, begin(group.rank()), size).to(dtype);
+                const auto all = at::full({begin(3)}, -1.0, dtype);
+                const auto summed = values.mul(static_cast<double>(group.rank() + 1)).to(dtype);
+                const auto sum = at::full({size}, -1.0, dtype);
+                const auto gathering = group.gather_pieces(own, all, sizes);
+                const auto summing = group.sum_pieces(summed, sum, sizes);
+                summing->wait();
+                gathering->wait();
+                found.add(group, {all, sum});
+            });
+            for (std::int64_t rank = 0; rank < 3; ++rank) {
+                const auto& tensors = found.tensors[static_cast<std::size_t>(rank)];
+                CHECK(tensors[0].equal(values.to(dtype)));
+                const auto own = values.narrow(0, begin(rank), sizes[static_cast<std::size_t>(rank)]);
+                CHECK(tensors[1].equal(own.mul(6.0).to(dtype)));
+            }
+        }
     }
 }
 

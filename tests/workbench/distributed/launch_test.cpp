@@ -184,6 +184,55 @@ TEST_CASE("ranks that divide the state of the optimizer train to the same bits, 
     }
 }
 
+TEST_CASE("ranks that divide the model keep half of it each, and any number goes on") {
+    const TinyJob job;
+    const auto sets = with(by_position, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"});
+    const auto on = [&](const std::string& batch, const std::string& shard, const Words& more = {}) {
+        return with(with(sets, {"batch.size=" + batch, "distributed.shard=" + shard}), more);
+    };
+    REQUIRE(run(job.train("alone", on("12", "none"))).code == 0);
+    const auto divided = run(launched(job.train("divided", on("6", "full")), 2));
+    INFO(divided.err);
+    REQUIRE(divided.code == 0);
+    const auto memory = [&](const std::string& run) {
+        const auto told = json_of(fs::path(job.run_folder(run)) / "summary.json")["memory"];
+        return told["parameters"].get<double>() + told["gradients"].get<double>() +
+               told["optimizer"].get<double>();
+    };
+    CHECK(memory("divided") / memory("alone") < 0.55);
+    REQUIRE(run(launched(job.train("cut", on("6", "full", {"train.steps=3"})), 2)).code == 0);
+    const auto undisturbed = step_losses(job.run_folder("divided"));
+    const auto check_same = [&](const std::string& name, double allowed) {
+        const auto found = step_losses(job.run_folder(name));
+        REQUIRE(found.size() == undisturbed.size());
+        for (const auto& [step, loss] : undisturbed) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
+    };
+    check_same("alone", 1e-5);
+    struct Way {
+        int ranks;
+        std::string batch, shard;
+    };
+    for (const auto& [ranks, batch, shard] :
+         {Way{2, "6", "full"}, Way{3, "4", "full"}, Way{1, "12", "none"}}) {
+        INFO(ranks << " ranks");
+        const auto name = "from_" + std::to_string(ranks);
+        fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
+        const auto words =
+            job.train(name, on(batch, shard),
+                      {"--resume", "--allow-change", "batch.size", "--allow-change", "distributed.shard"});
+        const auto resumed = run(ranks == 1 ? words : launched(words, ranks));
+        INFO(resumed.err);
+        REQUIRE(resumed.code == 0);
+        check_same(name, ranks == 2 ? 0.0 : 1e-5);
+    }
+    const auto last = fs::path("checkpoints/step-00000008");
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+        const bool same = bytes_of(job.run_folder("divided") / last / file) ==
+                          bytes_of(job.run_folder("from_2") / last / file);
+        CHECK(same);
+    }
+}
+
 TEST_CASE("when a rank is killed all end, and the launcher says which") {
     const TinyJob job;
     const auto killed = GENERATE(0, 1);

@@ -74,6 +74,33 @@ TEST_CASE("a divided state takes its part of the memory, and parameters travel o
     CHECK(whole.asked().gather_ms == 0.0);
 }
 
+TEST_CASE("divided parameters take their part of the memory, and travel layer by layer") {
+    const auto whole = plan_scale(job("[train]\nrecompute = \"layers\"\n"), settings_of(4));
+    const auto full = plan_scale(job("[distributed]\nshard = \"full\"\n"), settings_of(4));
+    constexpr std::int64_t layer = 12 * 64 * 64, root = values - 2 * layer;
+    CHECK(full.memory.parameters == values);
+    CHECK(full.memory.gradients == values);
+    CHECK(full.memory.optimizer_state == 2 * values);
+    CHECK(full.memory.activations == whole.memory.activations);
+    CHECK(full.memory.gathered == 4 * (2 * root + 4 * layer));
+    CHECK(whole.memory.gathered == 0);
+    // Both layers in forward, the first in backward, the sums of both, and the root with its
+    // sum.
+    CHECK(full.messages == 3 * (2 + 1 + 2 + 2));
+    CHECK(full.sent_bytes == Approx(0.75 * 4.0 * static_cast<double>(5 * layer + 2 * root)));
+    // Messages of a quarter at 1 GB/s: what is waited for before anything computes.
+    const auto travels = [](std::int64_t sent) { return 3 * (0.01 + static_cast<double>(sent) / 1e6); };
+    CHECK(full.asked().gather_ms == Approx(travels(root) + travels(layer)));
+    CHECK(full.asked().buckets.size() == 3);
+    CHECK(full.asked().communication_ms == Approx(2.0 * travels(layer) + travels(root)));
+    // Each layer runs once more, and two transfers lie before all and the last two sums behind.
+    CHECK(full.asked().step_ms ==
+          Approx(full.steps[0].step_ms + full.asked().gather_ms + full.asked().exposed_ms));
+    CHECK(full.steps[0].step_ms > 30.0);
+    CHECK(full.steps[0].step_ms < 40.0);
+    CHECK(full.asked().exposed_ms == Approx(travels(layer) + travels(root)));
+}
+
 TEST_CASE("what a rank sends in a step") {
     const auto plan = plan_scale(job(), settings_of(4));
     const auto buckets = static_cast<std::int64_t>(plan.asked().buckets.size());

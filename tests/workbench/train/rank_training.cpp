@@ -7,6 +7,7 @@
 
 #include <ATen/ops/cat.h>
 
+#include "core/workbench/model/parameter_storage.h"
 #include "some_ranks.h"
 
 #include <switchyard_test.h>
@@ -59,15 +60,25 @@ at::Tensor values_of(const model::Parameters& parameters) {
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
     const auto texts = texts_for(one.task);
     ShortTraining job(sets_of(one, batch, accumulated), texts, group);
-    const auto result = job.trainer.run({});
-    if (!result.error.empty()) throw std::runtime_error(result.error);
     Trained trained;
+    train::TrainerHooks hooks;
+    hooks.on_step = [&](const train::StepReport&) -> std::string {
+        std::int64_t held = 0;
+        for (const auto& parameter : job.session.parameters().all())
+            held += model::held_bytes(parameter.value);
+        trained.held_bytes = std::max(trained.held_bytes, held);
+        return "";
+    };
+    const auto result = job.trainer.run(hooks);
+    if (!result.error.empty()) throw std::runtime_error(result.error);
     for (const auto& step : result.steps) {
         trained.losses.push_back(step.loss);
         trained.samples.push_back(step.samples);
         trained.skipped.push_back(step.skipped);
     }
     trained.parameters = values_of(job.session.parameters());
+    const auto kept = job.trainer.kept();
+    trained.kept_bytes = kept ? kept->parameters + kept->gradients : 2 * job.session.parameters().bytes();
     const auto state = job.trainer.state();
     for (const auto& entry : state.optimizer.entries)
         trained.state_bytes += static_cast<std::int64_t>(entry.value.nbytes());
@@ -85,6 +96,11 @@ std::vector<Trained> train_on_ranks(const Case& one, std::int64_t batch, std::in
         all[static_cast<std::size_t>(group.rank())] = std::move(trained);
     });
     return all;
+}
+
+Case with(Case one, const Sets& more) {
+    one.more.insert(one.more.end(), more.begin(), more.end());
+    return one;
 }
 
 // Relative to the mean size of values.

@@ -24,6 +24,8 @@ struct Case {
     Sets more = {};
 };
 
+Case with(Case one, const Sets& more);
+
 // Of ranks that take `batch` samples each.
 Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
 
@@ -45,6 +47,8 @@ struct Trained {
     std::vector<bool> skipped;
     at::Tensor parameters;         // of all, end to end
     std::int64_t state_bytes = 0;  // of the optimizer's state and masters on this process
+    std::int64_t kept_bytes = 0;   // of parameters between steps, and of gradients
+    std::int64_t held_bytes = 0;   // the most memory that parameters themselves had after a step
 };
 
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated,

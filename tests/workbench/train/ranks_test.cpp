@@ -3,10 +3,12 @@
 // `cases`.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/workbench/train/data_parallel.h"
+#include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/sample_part.h"
 #include "rank_training.h"
 #include "some_ranks.h"
@@ -70,8 +72,14 @@ TEST_CASE("gradients that travel as bfloat16 are nearly the same") {
 }
 
 TEST_CASE("an evaluation in parts says what one of all samples says") {
-    for (const std::string task : {"classification", "regression"}) {
-        INFO(task);
+    struct Way {
+        std::string task;
+        std::int64_t batch = 4;
+        bool divided = false;  // parameters are, and not all ranks have as many batches
+    };
+    for (const auto& [task, batch, divided] :
+         {Way{"classification"}, Way{"regression"}, Way{"classification", 7, true}}) {
+        INFO(task << (divided ? ", divided" : ""));
         const Case one{"bert", task, 3};
         const auto texts = texts_for(task);
         ShortTraining job(sets_of(one, 4, 1), texts);
@@ -83,9 +91,16 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
         const auto alone = evaluated(job, texts, {});
         std::vector<train::EvalResult> all(3);
         test::as_ranks(3, [&](distributed::Group& group) {
-            ShortTraining part_job(sets_of(one, 4, 1), texts);
+            ShortTraining part_job(sets_of(one, batch, 1), texts);
             const train::SamplePart part(texts, group.rank(), 3);
             train::EvalHooks hooks;
+            std::optional<train::ParameterShards> shards;
+            if (divided) {
+                auto& session = part_job.session;
+                shards.emplace(group, session.config(), session.parameters(), 64,
+                               session.plan().precision().weights());
+                hooks.parameters = &*shards;
+            }
             hooks.group = &group;
             hooks.first_sample = part.first();
             all[static_cast<std::size_t>(group.rank())] = evaluated(part_job, part, hooks);

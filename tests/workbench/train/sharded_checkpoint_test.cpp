@@ -25,12 +25,12 @@ struct SavedTraining {
 
 struct Job {
     Sets sets;
-    bool divided = true;
+    std::string shard = "optimizer";
 
     Sets on(std::int64_t ranks) const {
         Case one{"gpt", "causal_lm", ranks, sets};
         one.more.emplace_back("train.epochs=4");
-        if (divided) one.more.emplace_back("distributed.shard=optimizer");
+        one.more.push_back("distributed.shard=" + shard);
         return sets_of(one, batch_of_all / ranks, 1);
     }
 };
@@ -116,12 +116,41 @@ TEST_CASE("what ranks with a divided state save is gone on with on any number of
         sets.emplace_back("optimizer.max_grad_norm=0");
         SavedTraining saved, as_one_has_it;
         const auto undisturbed = train_ranks({sets}, 2, nullptr, &saved);
-        CHECK(train_ranks({sets, false}, 2, nullptr, &as_one_has_it).equal(undisturbed));
+        CHECK(train_ranks({sets, "none"}, 2, nullptr, &as_one_has_it).equal(undisturbed));
         check_same_state(saved.state, as_one_has_it.state);
         CHECK(train_ranks({sets}, 2, &saved).equal(undisturbed));
-        CHECK(train_ranks({sets, false}, 2, &saved).equal(undisturbed));
+        CHECK(train_ranks({sets, "none"}, 2, &saved).equal(undisturbed));
         for (const std::int64_t ranks : {1, 3})
             CHECK(distance(train_ranks({sets}, ranks, &saved), undisturbed) < (rounds ? 0.01 : 1e-5));
+    }
+}
+
+TEST_CASE("what ranks with divided parameters save is gone on with on any number of ranks") {
+    for (const Sets& sets :
+         {Sets{"optimizer.backend=torch"}, Sets{"optimizer.backend=fused", "optimizer.algorithm=lamb"},
+          Sets{"precision.backend=amp/bf16_pure"}}) {
+        INFO(sets.back());
+        const double allowed = sets.back().ends_with("pure") ? 0.01 : 1e-5;
+        SavedTraining saved, as_one_has_it;
+        const auto undisturbed = train_ranks({sets, "full"}, 2, nullptr, &saved);
+        CHECK(distance(train_ranks({sets, "none"}, 2, nullptr, &as_one_has_it), undisturbed) < allowed);
+        REQUIRE(saved.parameters.size() == as_one_has_it.parameters.size());
+        for (std::size_t i = 0; i < saved.parameters.size(); ++i)
+            CHECK(saved.parameters[i].sizes() == as_one_has_it.parameters[i].sizes());
+        const auto &entries = saved.state.optimizer.entries,
+                   &expected = as_one_has_it.state.optimizer.entries;
+        REQUIRE(entries.size() == expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            CHECK(entries[i].parameter == expected[i].parameter);
+            CHECK(entries[i].key == expected[i].key);
+            CHECK(entries[i].value.sizes() == expected[i].value.sizes());
+        }
+        CHECK(saved.state.masters.size() == as_one_has_it.state.masters.size());
+        CHECK(train_ranks({sets, "full"}, 2, &saved).equal(undisturbed));
+        for (const auto& [ranks, shard] :
+             {std::pair{3, "full"}, std::pair{2, "optimizer"}, std::pair{2, "none"}, std::pair{1, "none"}})
+            CHECK(distance(train_ranks({sets, shard}, ranks, &saved), undisturbed) < allowed);
+        CHECK(distance(train_ranks({sets, "full"}, 2, &as_one_has_it), undisturbed) < allowed);
     }
 }
 

@@ -21,11 +21,6 @@ namespace {
 
 const std::string divided = "distributed.shard=optimizer";
 
-Case with(Case one, const Sets& more) {
-    one.more.insert(one.more.end(), more.begin(), more.end());
-    return one;
-}
-
 std::string told(const Case& one) {
     std::string text = std::to_string(one.ranks) + " ranks";
     for (const auto& set : one.more) text += ", " + set;

@@ -80,4 +80,11 @@ void StepWeights::forget() {
     held_.clear();
 }
 
+void StepWeights::forget(const at::Tensor& parameter) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(held_, [&](const auto& held) {
+        return held.second.source.defined() && held.second.source.is_alias_of(parameter);
+    });
+}
+
 }  // namespace switchyard::runtime

@@ -49,6 +49,8 @@ public:
     // Forgets all of parameters that were not settled: they may change now in ways that no version counter
     // shows.
     void forget();
+    // The same of one parameter, whose memory will go.
+    void forget(const at::Tensor& parameter);
 
 private:
     struct Held {

@@ -1,0 +1,150 @@
+#include "core/workbench/scale/divided_step.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace switchyard::scale {
+namespace {
+
+constexpr double forward_share = 1.0 / 3.0;  // of a step's products
+
+class Step {
+public:
+    Step(const DividedCosts& costs, std::int64_t ranks, const Collectives& collectives, double wire_share)
+        : costs_(costs), ranks_(ranks), collectives_(collectives), wire_share_(wire_share) {
+        const double flops =
+            std::accumulate(costs.units.begin(), costs.units.end(), 0.0,
+                            [](double sum, const DividedUnit& unit) { return sum + unit.flops; });
+        const double micro = costs.products_ms / static_cast<double>(costs.accumulated);
+        for (const auto& unit : costs.units) forward_.push_back(forward_share * micro * share(unit, flops));
+    }
+
+    StepTimeline simulate() {
+        const auto layers = costs_.units.size() - 1;
+        line_.ranks = ranks_;
+        wait(gathered(layers));
+        for (std::int64_t i = 0; i < costs_.accumulated; ++i) {
+            line_.buckets.clear();
+            forward(layers);
+            line_.forward_end_ms = now_;
+            backward(layers);
+        }
+        line_.backward_end_ms = now_;
+        sum(layers);
+        line_.exposed_ms = summed_ - line_.backward_end_ms;
+        line_.step_ms = summed_ + costs_.optimizer_ms / static_cast<double>(ranks_);
+        line_.efficiency = (costs_.products_ms + costs_.optimizer_ms) / line_.step_ms;
+        return line_;
+    }
+
+private:
+    static double share(const DividedUnit& unit, double flops) {
+        return flops > 0.0 ? unit.flops / flops : 0.0;
+    }
+
+    double bytes(std::size_t unit) const {
+        return static_cast<double>(costs_.units[unit].values * costs_.value_bytes);
+    }
+    // When it is there that is asked for now.
+    double gathered(std::size_t unit) {
+        link_ = std::max(link_, now_) + all_gather_ms(bytes(unit), ranks_, collectives_);
+        return link_;
+    }
+    void wait(double arrival) {
+        line_.gather_ms += std::max(0.0, arrival - now_);
+        now_ = std::max(now_, arrival);
+    }
+    void forward(std::size_t layers) {
+        double arrival = gathered(0);
+        for (std::size_t i = 0; i < layers; ++i) {
+            wait(arrival);
+            if (i + 1 < layers) arrival = gathered(i + 1);
+            now_ += forward_[i];
+        }
+        now_ += forward_[layers];
+    }
+    // The last layer is still there, and the sum of one is on its way at most.
+    void backward(std::size_t layers) {
+        now_ += 2.0 * forward_[layers];
+        double arrival = now_;
+        for (std::size_t i = layers; i-- > 0;) {
+            wait(arrival);
+            if (i > 0) arrival = gathered(i - 1);
+            now_ += 3.0 * forward_[i];
+            now_ = std::max(now_, summed_);
+            sum(i);
+        }
+    }
+    // As long as a gather: each half of a ring's sum.
+    void sum(std::size_t unit) {
+        BucketTimes times;
+        times.bucket.bytes = static_cast<std::int64_t>(bytes(unit));
+        times.bucket.parameters = costs_.units[unit].parameters;
+        times.full_ms = now_;
+        times.begin_ms = std::max(link_, now_);
+        const double lasts = all_gather_ms(bytes(unit) * wire_share_, ranks_, collectives_);
+        summed_ = link_ = times.end_ms = times.begin_ms + lasts;
+        line_.communication_ms += lasts;
+        line_.buckets.push_back(times);
+    }
+
+    const DividedCosts& costs_;
+    std::int64_t ranks_;
+    const Collectives& collectives_;
+    double wire_share_;
+    std::vector<double> forward_;  // of each unit
+    StepTimeline line_;
+    double now_ = 0.0, link_ = 0.0, summed_ = 0.0;
+};
+
+}  // namespace
+
+std::int64_t values_of(const model::DescribedParameter& parameter) {
+    return std::accumulate(parameter.sizes.begin(), parameter.sizes.end(), std::int64_t{1},
+                           std::multiplies<>());
+}
+
+std::vector<DividedUnit> divided_units(const config::Config& config,
+                                       const std::vector<model::DescribedParameter>& parameters,
+                                       const std::vector<double>& flops) {
+    std::vector<DividedUnit> units;
+    std::vector<std::string> prefixes;
+    for (const auto stack : {config::Stack::encoder, config::Stack::decoder})
+        for (std::int64_t i = 0; config.model.has(stack) && i < config.model.layers_of(stack); ++i)
+            prefixes.push_back(config::to_string(config::LayerId{stack, i}) + ".");
+    units.resize(prefixes.size() + 1);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const auto is_in = [&](const std::string& prefix) { return parameters[i].name.starts_with(prefix); };
+        const auto found =
+            parameters[i].sizes.size() < 2 ? prefixes.end() : std::ranges::find_if(prefixes, is_in);
+        auto& unit = units[static_cast<std::size_t>(found - prefixes.begin())];
+        unit.values += values_of(parameters[i]);
+        ++unit.parameters;
+        unit.flops += flops[i];
+    }
+    return units;
+}
+
+StepTimeline simulate_divided_step(const DividedCosts& costs, std::int64_t ranks,
+                                   const Collectives& collectives, double wire_share) {
+    return Step(costs, ranks, collectives, wire_share).simulate();
+}
+
+Sent sent_in_divided_step(const DividedCosts& costs, std::int64_t ranks, double wire_share) {
+    const auto layers = static_cast<std::int64_t>(costs.units.size()) - 1;
+    double all = 0.0;
+    for (const auto& unit : costs.units) all += static_cast<double>(unit.values * costs.value_bytes);
+    const auto root = static_cast<double>(costs.units.back().values * costs.value_bytes);
+    const auto last =
+        layers > 0 ? static_cast<double>(costs.units[costs.units.size() - 2].values * costs.value_bytes)
+                   : 0.0;
+    const auto accumulated = static_cast<double>(costs.accumulated);
+    const auto others = ranks - 1;
+    const auto gathers = layers > 0 ? 2 * layers - 1 : 0;  // what the last layer has stays for its backward
+    return {others * (costs.accumulated * (gathers + layers) + 2),
+            static_cast<double>(others) / static_cast<double>(ranks) *
+                (accumulated * ((2.0 + wire_share) * (all - root) - last) + (1.0 + wire_share) * root)};
+}
+
+}  // namespace switchyard::scale

@@ -93,8 +93,8 @@ TEST_CASE("divided parameters take their part of the memory, and travel layer by
     CHECK(full.asked().gather_ms == Approx(travels(root) + travels(layer)));
     CHECK(full.asked().buckets.size() == 3);
     CHECK(full.asked().communication_ms == Approx(2.0 * travels(layer) + travels(root)));
-    // Each layer runs once more, a third of what the layers of one rank take; two transfers lie before all and
-    // the last two sums behind.
+    // Each layer runs once more, a third of what the layers of one rank take; two transfers lie before all
+    // and the last two sums behind.
     CHECK(full.asked().step_ms ==
           Approx(full.steps[0].step_ms + full.asked().gather_ms + full.asked().exposed_ms));
     CHECK(full.steps[0].step_ms == Approx(40.0));

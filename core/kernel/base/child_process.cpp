@@ -38,10 +38,10 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
 
 // In the new process, between fork and exec: nothing that another thread may hold a lock of.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder,
-                         const std::array<int, 3>& streams, int keeps, int report, pid_t starter,
-                         bool dies_with_it) {
-    ::setpgid(0, 0);
-    if (dies_with_it) {
+                         const std::array<int, 3>& streams, int report, pid_t starter,
+                         const Program& program) {
+    if (program.leads_group) ::setpgid(0, 0);
+    if (program.dies_with_us) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != starter) ::_exit(127);  // it ended before that
     }
@@ -52,7 +52,7 @@ bool is_path(const std::string& program) { return program.find('/') != std::stri
     for (int stream = 0; stream < 3; ++stream) ::dup2(streams[static_cast<std::size_t>(stream)], stream);
     // Whoever started this process may have left descriptors open that are nobody's business here.
     ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (keeps >= 0) ::fcntl(keeps, F_SETFD, 0);
+    if (program.keeps >= 0) ::fcntl(program.keeps, F_SETFD, 0);
     if (*folder == '\0' || ::chdir(folder) == 0) ::execvpe(words[0], words, environment);
     const int error = errno;
     [[maybe_unused]] const auto sent = ::write(report, &error, sizeof error);
@@ -114,13 +114,14 @@ pid_t start_program(const Program& program, const std::array<int, 3>& streams, s
     const bool ready = report.ends[0] >= 0 && std::ranges::min(streams) >= 0;
     const pid_t child = ready ? ::fork() : -1;
     if (child == 0)
-        become(words.data(), environment.data(), program.folder.c_str(), streams, program.keeps,
-               report.ends[1], starter, program.dies_with_us);
+        become(words.data(), environment.data(), program.folder.c_str(), streams, report.ends[1], starter,
+               program);
     if (child < 0) {
         error = std::string("no process could be made: ") + std::strerror(errno);
         return -1;
     }
-    ::setpgid(child, child);  // in both processes, so that neither has to wait for the other
+    if (program.leads_group)
+        ::setpgid(child, child);  // in both processes, so that neither has to wait for the other
     ::close(report.take(1));
     int failed = 0;
     ssize_t got = 0;

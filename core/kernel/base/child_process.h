@@ -1,5 +1,5 @@
-// Programs in processes of their own, started by their words, without a shell. Each leads a process group, so
-// that whatever it starts can be killed with it.
+// Programs in processes of their own, started by their words, without a shell. Each leads a process group,
+// unless it is said otherwise, so that whatever it starts can be killed with it.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@ struct Program {
     bool dies_with_us = true;                   // the kernel kills it when the thread that started it ends
     std::vector<std::string> environment = {};  // "NAME=VALUE", beside this process's or in place of it
     int keeps = -1;                             // a descriptor that it has beside its streams, and no other
+    bool leads_group = true;                    // else it is in this process's group
 };
 
 // "" if it can be run, else why not. A path is taken from `folder`; empty: the working directory.

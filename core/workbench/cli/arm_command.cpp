@@ -11,6 +11,7 @@
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare_command.h"
+#include "core/workbench/cli/other_ranks.h"
 #include "core/workbench/cli/planned_job.h"
 #include "core/workbench/compare/arms/arm_server.h"
 
@@ -22,11 +23,18 @@ using base::Json;
 // What is planned, and what is made of it: the second refers to the first.
 struct Prepared {
     std::unique_ptr<PlannedJob> job;
+    std::unique_ptr<distributed::Group> group;  // of several ranks
     std::unique_ptr<compare::ArmServer> arm;
     bool generates = false;
 };
 
-Prepared prepare(const Json& message) {
+// Which rank of an arm this process is, and where it meets the others.
+struct ArmPlace {
+    std::int64_t rank = 0, ranks = 1;
+    int port = 0, listening = -1;
+};
+
+Prepared prepare(const Json& message, const ArmPlace& place) {
     Prepared prepared;
     JobOptions options;
     options.config = base::needed_text(message, "config");
@@ -58,17 +66,76 @@ Prepared prepare(const Json& message) {
                                                             : Purpose::inference;
     prepared.job = plan_job(options, {.purpose = purpose, .restart = Restart::refused});
     auto& job = *prepared.job;
+    if (place.ranks > 1) {
+        prepared.group = join_arm(place.rank, place.ranks, place.port, place.listening, job.config);
+        arm.group = prepared.group.get();
+    }
     prepared.arm = compare::make_arm_server(job.config, job.plan, *job.registry, job.host, arm);
     return prepared;
 }
 
-Json answer(const Json& message, Prepared& prepared) {
-    const auto type = base::needed_text(message, "type");
-    if (type == "prepare") {
-        prepared = {};  // the memory of the one before
-        prepared = prepare(message);
-        return compare::to_message(prepared.arm->prepare());
+// Of the files that an arm writes; all ranks compute what stands in them.
+Json without_files(Json message) {
+    message["first_step_file"] = "";
+    message["export_folder"] = "";
+    return message;
+}
+
+class Arm {
+public:
+    Json answer(const Json& message) {
+        const auto type = base::needed_text(message, "type");
+        if (type == "prepare") return prepare_all(message);
+        if (others_) others_->tell(message, 0);
+        return together([&] { return act(message, type); });
     }
+
+private:
+    Json prepare_all(const Json& message) {
+        prepared_ = {};  // the memory of the one before
+        ArmPlace place;
+        distributed::Meeting meeting;
+        if (message.contains("ranks")) place.ranks = base::needed_integer(message, "ranks");
+        if (message.contains("rank")) {
+            place.rank = base::needed_integer(message, "rank");
+            place.port = static_cast<int>(base::needed_integer(message, "port"));
+        } else if (place.ranks > 1) {
+            meeting = distributed::open_meeting();
+            place.port = meeting.port;
+            place.listening = meeting.socket.take();  // the store's
+            if (!others_ || others_->ranks() != place.ranks)
+                others_ = std::make_unique<OtherRanks>(place.ranks);
+            others_->tell(without_files(message), place.port);
+        }
+        return together([&] {
+            prepared_ = prepare(message, place);
+            return Json(compare::to_message(prepared_.arm->prepare()));
+        });
+    }
+
+    // What this rank does, and then whether the others did it too.
+    template <class Act>
+    Json together(const Act& act) {
+        if (!others_) return act();
+        Json answer;
+        try {
+            answer = act();
+        } catch (const distributed::RankLost& error) {
+            const auto why = others_->said_meanwhile();
+            throw Failure(why.empty() ? error.what() : why, Exit::run_failed);
+        }
+        others_->hear();
+        return answer;
+    }
+
+    Json act(const Json& message, const std::string& type);
+
+    std::unique_ptr<OtherRanks> others_;  // of the first rank of several
+    Prepared prepared_;
+};
+
+Json Arm::act(const Json& message, const std::string& type) {
+    auto& prepared = prepared_;
     if (type != "run" || !prepared.arm) throw Failure("expected prepare, then run; got " + type);
     const auto steps = base::needed_integer(message, "steps");
     prepared.arm->choose(message.contains("workload")
@@ -81,7 +148,7 @@ Json answer(const Json& message, Prepared& prepared) {
 int serve() {
     const AnswerPipe answers;
     if (!answers) return Exit::run_failed;
-    Prepared prepared;
+    Arm arm;
     std::string line;
     for (base::Line read;
          (read = base::next_line(*std::cin.rdbuf(), line, base::limits::json_bytes)) != base::Line::none;) {
@@ -91,7 +158,7 @@ int serve() {
                               std::to_string(base::limits::json_bytes) + " bytes, the most that is read");
             const auto message = base::parse_object(line, "standard input");
             if (base::text_of(message, "type") == "quit") break;
-            answers.say(answer(message, prepared));
+            answers.say(arm.answer(message));
         } catch (const std::exception& error) {
             answers.say({{"type", "error"}, {"text", error.what()}});
         }

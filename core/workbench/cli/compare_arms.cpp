@@ -14,8 +14,10 @@
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/cli/spin.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/model/planning.h"
 #include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/train/data_parallel.h"
 
 namespace switchyard::cli {
 namespace {
@@ -100,6 +102,12 @@ public:
             if (!problem.empty()) complain("arm", arm.name, problem);
             checked_.arms.push_back(std::move(arm));
         }
+        const bool external =
+            std::ranges::any_of(checked_.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
+        if (external && base_ranks_ > 1)
+            complain("arm", checked_.arms[checked_.reference_arm].name,
+                     "ranks: external arms load the batches of the first configuration, of which a rank has "
+                     "a part; let one of a single rank come first");
         if (faulty_ > 0) fail(checked_.arms.size(), "arm");
         return std::move(checked_);
     }
@@ -152,7 +160,8 @@ private:
             return problem;
         if (request_.rungs.empty()) return "";
         auto options = request_.job;
-        options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
+        const auto own = compare::without_ranks(arm.overrides);
+        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
         try {
             const auto config = load_job(options, host_).config;
             note(config);
@@ -182,28 +191,72 @@ private:
                config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
     }
 
+    // A step of as many ranks has other samples than one of the base.
+    bool other_steps(const config::Config& config, std::int64_t ranks) const {
+        const auto& base = checked_.config;
+        return config.batch.size * ranks != base.batch.size * base_ranks_ ||
+               config.batch.tokens * ranks != base.batch.tokens * base_ranks_ ||
+               config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
+    // Processors among the ranks of an arm; what several ranks cannot do.
+    std::string share_out(compare::ArmSpec& arm, const config::Config& config) {
+        const auto told = config.runtime.threads;
+        arm.threads = told > 0 ? told : std::max<std::int64_t>(1, host_.cores / arm.ranks);
+        if (arm.ranks == 1) return "";
+        auto problems = train::rank_problems(config);
+        if (request_.operation != compare::Operation::step)
+            problems.emplace_back(
+                "ranks: only the steps of a training are shared; expected --operation step");
+        if (config.run.device != Device::cpu)
+            problems.emplace_back(
+                "ranks: arms of several ranks run on the CPU; expected run.device = \"cpu\"");
+        mistaken_ = !problems.empty();
+        if (arm.ranks * arm.threads > host_.cores)
+            problems.push_back("ranks: " + std::to_string(arm.ranks) + " ranks with " +
+                               counted(static_cast<std::size_t>(arm.threads), "thread") +
+                               " each need more than the " +
+                               counted(static_cast<std::size_t>(host_.cores), "processor") +
+                               " that there are; expected fewer ranks, or a smaller runtime.threads");
+        return joined(problems, "\n");
+    }
+
     std::string check(compare::ArmSpec& arm) {
         auto& chosen = checked_.chosen.emplace_back();
+        mistaken_ = true;
+        if (auto wrong = compare::read_ranks(arm); !wrong.empty()) return wrong;
         if (arm.external()) {
             chosen = joined(arm.program, " ");
             return check_external(arm);
         }
         auto options = request_.job;
-        options.overrides.insert(options.overrides.end(), arm.overrides.begin(), arm.overrides.end());
+        const auto own = compare::without_ranks(arm.overrides);
+        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
         std::string problem;
         auto config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
         if (!config) return problem;
+        if (problem = share_out(arm, *config); !problem.empty()) return problem;
+        if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
+            // Who is fastest on as many threads as a rank has.
+            options.overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
+            config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
+            if (!config) return problem;
+        }
         note(*config);
         arm.environment = spin_environment(config->runtime.spin);
         if (!first_) {
             first_ = true;
             checked_.reference_arm = checked_.arms.size();
             checked_.config = std::move(*config);
+            base_ranks_ = arm.ranks;
             return "";
         }
+        // What is compared by sample may have other samples in a step.
+        const bool other_ranks = arm.ranks != base_ranks_;
         arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation,
-                                                  !request_.rungs.empty());
-        arm.own_batches = of_steps() && other_batches(*config);
+                                                  !request_.rungs.empty() || other_ranks);
+        arm.own_batches =
+            (of_steps() && other_batches(*config)) || (other_ranks && other_steps(*config, arm.ranks));
         if (arm.differs.empty() || request_.force) return "";
         mistaken_ = true;
         return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
@@ -215,7 +268,8 @@ private:
     const HostInfo& host_;
     CheckedArms checked_;
     bool first_ = false;
-    bool mistaken_ = false;   // what `check` found last is no matter of this machine
+    bool mistaken_ = false;  // what `check` found last is no matter of this machine
+    std::int64_t base_ranks_ = 1;
     std::int64_t batch_ = 0;  // of what `check` looked at last
     double learning_rate_ = 0.0;
     std::string problems_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/workbench/compare/arms/shared_batches.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 
 namespace switchyard::cli {
 namespace {
@@ -109,7 +110,9 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
         overrides = {"train.schedule=constant", "train.warmup_ratio=0", "train.warmup_steps=0"};
     overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
-    overrides.insert(overrides.end(), arm.overrides.begin(), arm.overrides.end());
+    const auto own = compare::without_ranks(arm.overrides);
+    overrides.insert(overrides.end(), own.begin(), own.end());
+    if (arm.ranks > 1) overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
     if (what.seed >= 0) {
         overrides.push_back("run.seed=" + std::to_string(seed));
         overrides.push_back("train.steps=" + std::to_string(steps));
@@ -117,6 +120,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     message["config"] = options_.job.config;
     message["trust"] = options_.job.trust;
     message["overrides"] = overrides;
+    message["ranks"] = arm.ranks;
     message["cycle"] = cycle(what);
     message["samples"] = options_.samples;
     message["lengths"] = options_.lengths;

@@ -1,12 +1,8 @@
 #include "core/workbench/distributed/launcher.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +20,7 @@
 
 #include "core/kernel/base/child_process.h"
 #include "core/workbench/distributed/environment.h"
+#include "core/workbench/distributed/local_ranks.h"
 
 namespace switchyard::distributed {
 namespace {
@@ -36,71 +33,6 @@ constexpr std::size_t longest_line = 64 * 1024;
 [[noreturn]] void fail(const std::string& what) {
     throw std::runtime_error(what + ": " + std::strerror(errno));
 }
-
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    ~Descriptor() { close(); }
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    int get() const { return number_; }
-    void close() {
-        if (number_ >= 0) ::close(std::exchange(number_, -1));
-    }
-
-private:
-    int number_;
-};
-
-// A socket that rank 0 gets: the port is taken from the moment on in which it is chosen.
-struct Meeting {
-    Descriptor socket;
-    int port = 0;
-};
-
-Meeting open_meeting() {
-    Meeting made{Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (made.socket.get() < 0 || ::bind(made.socket.get(), plain, size) != 0 ||
-        ::listen(made.socket.get(), SOMAXCONN) != 0 || ::getsockname(made.socket.get(), plain, &size) != 0)
-        fail("no port of the loopback can be opened");
-    made.port = ::ntohs(address.sin_port);
-    return made;
-}
-
-// While it lives, what it starts runs on one of equally large parts of this process's processors, if there
-// are that many.
-class Processors {
-public:
-    Processors() { ::sched_getaffinity(0, sizeof all_, &all_); }
-    ~Processors() { ::sched_setaffinity(0, sizeof all_, &all_); }
-    Processors(const Processors&) = delete;
-    Processors& operator=(const Processors&) = delete;
-
-    bool take_part(std::int64_t part, std::int64_t parts) {
-        const auto each = CPU_COUNT(&all_) / parts;
-        if (each == 0) return false;
-        cpu_set_t own;
-        CPU_ZERO(&own);
-        std::int64_t number = 0;
-        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            if (!CPU_ISSET(cpu, &all_)) continue;
-            if (number / each == part) CPU_SET(cpu, &own);
-            ++number;
-        }
-        return ::sched_setaffinity(0, sizeof own, &own) == 0;
-    }
-
-private:
-    cpu_set_t all_{};
-};
 
 // The signals that end a program, and that of a child's end, come through a descriptor while it lives.
 class Signals {

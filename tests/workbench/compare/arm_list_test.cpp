@@ -4,6 +4,7 @@
 
 #include "core/kernel/config/load.h"
 #include "core/workbench/compare/experiment/arm_list.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 
 #include <switchyard_test.h>
 
@@ -169,4 +170,51 @@ TEST_CASE("[[arm]] tables are read with their folder, and mistakes in them told"
     CHECK_THAT(problems,
                switchyard::test::contains("arm.program: is empty; expected a program and its arguments"));
     CHECK_THAT(problems, switchyard::test::contains("arms: unknown section; did you mean arm?"));
+}
+
+TEST_CASE("ranks stand among the values of an arm, and are no key of the configuration") {
+    const auto list = list_arms({{"ranks=1,2"}, {}, {"three: ranks=3 batch.size=2"}}, {});
+    CHECK(list.problems.empty());
+    CHECK(names_of(list) == Words{"ranks=1", "ranks=2", "three"});
+    CHECK((list.arms[0].ranks == 1 && list.arms[1].ranks == 2 && list.arms[2].ranks == 3));
+    CHECK(without_ranks(list.arms[2].overrides) == Words{"batch.size=2"});
+    for (const std::string bad : {"0", "-1", "two", "2.5", "2000", "99999999999999999999"})
+        CHECK(list_arms({{}, {}, {"a: ranks=" + bad}}, {}).problems ==
+              Words{"arm a: ranks: expected a number of processes from 1 to 1024, got '" + bad + "'"});
+}
+
+TEST_CASE("parallel efficiency is a ratio by the ranks, of arms that differ in nothing else") {
+    Comparison comparison;
+    const auto arm = [&](const Words& overrides, std::int64_t ranks, std::int64_t threads) {
+        ArmResult result;
+        result.spec.name = "arm " + std::to_string(comparison.arms.size());
+        result.spec.overrides = overrides;
+        result.spec.ranks = ranks;
+        result.spec.threads = threads;
+        comparison.arms.push_back(result);
+    };
+    arm({"ranks=1", "a=1"}, 1, 2);
+    arm({"a=1", "ranks=4"}, 4, 2);
+    arm({"a=1"}, 1, 2);
+    arm({"a=2", "ranks=4"}, 4, 2);
+    arm({"a=1", "ranks=4"}, 4, 1);
+    const auto pair_of = [](std::size_t base, std::size_t other) {
+        PairResult pair;
+        pair.base = base;
+        pair.arm = other;
+        pair.speedup = {3.6, 3.2, 4.0};
+        return pair;
+    };
+    const auto efficiency = parallel_efficiency(comparison, pair_of(0, 1));
+    REQUIRE(efficiency);
+    CHECK(efficiency->median == switchyard::test::Approx(0.9));
+    CHECK(efficiency->low == switchyard::test::Approx(0.8));
+    CHECK(efficiency->high == switchyard::test::Approx(1.0));
+    CHECK(parallel_efficiency(comparison, pair_of(1, 0))->median == switchyard::test::Approx(14.4));
+    CHECK(efficiency_text(comparison, pair_of(0, 1)) ==
+          "arm 1: parallel efficiency of 4 ranks over 1 rank, 2 threads each: 90.0 [80.0, 100] %");
+    for (const std::size_t other : {2, 3, 4}) {
+        CHECK_FALSE(parallel_efficiency(comparison, pair_of(0, other)));
+        CHECK(efficiency_text(comparison, pair_of(0, other)).empty());
+    }
 }

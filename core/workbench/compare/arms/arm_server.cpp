@@ -31,6 +31,7 @@ ArmServer::ArmServer(const config::Config& config, const resolver::Plan& plan, r
       session_(config, plan, registry, host),
       device_(device_of(config)),
       clock_([device = device_] { bench::synchronize(device); }) {
+    if (options_.group != nullptr) session_.share_with(*options_.group);
     if (config.data.given() && !options.inference()) {
         session_.load_tokenizer();
         session_.load_data();
@@ -90,7 +91,7 @@ void ArmServer::measure(Report& report, const std::function<void()>& work) {
     report.involuntary_switches = switches < 0 ? -1 : switches - switches_before;
     if constexpr (requires { report.page_faults; }) {
         report.page_faults = disturbed.page_faults();
-        report.others_share = disturbed.others_share();
+        if (options_.group == nullptr) report.others_share = disturbed.others_share();  // ranks are no others
     }
     report.peak_memory_bytes = bench::peak_memory(device_);
     report.executed = executed_json(session_.executed(), before_);

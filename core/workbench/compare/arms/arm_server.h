@@ -29,6 +29,7 @@ struct ArmServerOptions {
     // Operation::forward: of a pass, drawn from the job's; fewer where it has fewer.
     std::int64_t samples = 0;
     bool amplification = false;
+    distributed::Group* group = nullptr;        // of the ranks that share each step; outlives the arm
     std::optional<bench::LengthRange> lengths;  // of random samples
     // Inference alone: what it is timed on, without any data of the job (inference_arm.h). Empty: not that.
     std::vector<Workload> workloads;

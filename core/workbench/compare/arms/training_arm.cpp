@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include "core/workbench/compare/arms/first_step_file.h"
@@ -13,6 +16,19 @@ namespace switchyard::compare {
 namespace {
 
 constexpr std::int64_t random_steps = 64;  // before the random samples come again
+
+// The rows of all ranks, in their order: as a batch is cut into their parts.
+at::Tensor of_all_ranks(distributed::Group& group, const at::Tensor& rows) {
+    const auto counts = group.gather(at::full({1}, rows.size(0), at::kLong));
+    std::int64_t most = 0;
+    for (const auto& count : counts) most = std::max(most, count.item<std::int64_t>());
+    auto padded = at::zeros({most, rows.size(1)}, rows.options());
+    padded.narrow(0, 0, rows.size(0)).copy_(rows);
+    auto parts = group.gather(padded);
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
+        parts[rank] = parts[rank].narrow(0, 0, counts[rank].item<std::int64_t>());
+    return at::cat(parts);
+}
 
 }  // namespace
 
@@ -30,7 +46,7 @@ train::Trainer TrainingArm::make_trainer() {
     const auto a_batch =
         batch.tokens > 0 ? std::min(batch.size, batch.most_tokens() / batch.max_length * 2) : batch.size;
     const auto a_step = a_batch * config.train.grad_accumulation_steps;
-    samples_ = random_samples(config, random_steps * a_step, options_.lengths,
+    samples_ = random_samples(config, random_steps * a_step * session_.ranks(), options_.lengths,
                               static_cast<std::uint64_t>(config.run.seed));
     return session_.make_trainer(samples_);
 }
@@ -58,6 +74,7 @@ ArmServer::First TrainingArm::first() {
         first.logits =
             labelled_logits(session_.config(), session_.model().task(context, group.front(), loss));
     }
+    if (options_.group != nullptr) first.logits = of_all_ranks(*options_.group, first.logits);
     first.loss = trainer_.accumulate(group);
     first.gradients = trainer_.unscaled_gradients();
     precision.end_step();

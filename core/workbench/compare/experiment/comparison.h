@@ -38,6 +38,8 @@ struct ArmSpec {
     // Its steps have other samples than the base's, more or fewer: speeds are compared by sample, and nothing
     // is said of how far its first step and its losses are from the base's.
     bool own_batches = false;
+    std::int64_t ranks = 1;    // processes that share its steps
+    std::int64_t threads = 0;  // of each of them; 0: not known
     bool cached = true;  // of generation: without, each token runs its whole sequence through the model again
 
     bool external() const { return !program.empty(); }

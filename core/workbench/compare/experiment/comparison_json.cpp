@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/kernel/base/json_text.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
 
@@ -47,6 +48,7 @@ Json arm_json(const ArmResult& arm) {
     return {{"name", arm.spec.name},
             {"overrides", arm.spec.overrides},
             {"program", arm.spec.external() ? Json(arm.spec.program) : Json(nullptr)},
+            {"ranks", arm.spec.ranks},
             {"differs", arm.spec.differs},
             {"status", name(arm.status)},
             {"reason", arm.reason},
@@ -86,6 +88,7 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
                 {"seeds", pair.loss->seeds},
                 {"reason", pair.loss->reason}};
     }
+    const auto efficiency = parallel_efficiency(comparison, pair);
     return {{"base", comparison.arms[pair.base].spec.name},
             {"arm", comparison.arms[pair.arm].spec.name},
             {"speedup", base::to_json(pair.speedup)},
@@ -97,6 +100,7 @@ Json pair_json(const Comparison& comparison, const PairResult& pair) {
             {"reason", pair.reason},
             {"note", pair.note},
             {"sentence", sentence(comparison, pair)},
+            {"parallel_efficiency", efficiency ? base::to_json(*efficiency) : Json(nullptr)},
             {"loss", loss}};
 }
 

@@ -9,6 +9,7 @@
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/experiment/effects.h"
 #include "core/workbench/report/html_text.h"
@@ -153,7 +154,11 @@ std::string losses(const Comparison& comparison) {
 
 std::string verdicts(const Comparison& comparison) {
     std::string text;
-    for (const auto& pair : comparison.pairs) text += paragraph(sentence(comparison, pair));
+    for (const auto& pair : comparison.pairs) {
+        text += paragraph(sentence(comparison, pair));
+        if (const auto efficiency = efficiency_text(comparison, pair); !efficiency.empty())
+            text += paragraph(efficiency);
+    }
     return text.empty() ? "" : "\n" + text;
 }
 

@@ -1,6 +1,7 @@
 #include "core/workbench/compare/page/page_sections.h"
 
 #include "core/kernel/base/joined.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/compare/page/page_arms.h"
 #include "core/workbench/compare/page/page_parts.h"
@@ -65,6 +66,8 @@ std::string head_section(const Comparison& comparison, const ComparisonFacts& fa
                                                                              : "";
         list += "<li class=\"" + std::string(css) + "\">" +
                 escape(shortened(sentence(comparison, pair), 400)) + "</li>\n";
+        if (const auto efficiency = efficiency_text(comparison, pair); !efficiency.empty())
+            list += "<li>" + escape(shortened(efficiency, 400)) + "</li>\n";
     }
     return html + (list.empty() ? "" : "<ul>\n" + list + "</ul>\n");
 }

@@ -1,0 +1,152 @@
+// Arms whose steps several ranks share, for real. To add a case of bad input: a line in the table.
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "compared.h"
+
+using namespace switchyard::test;
+
+namespace {
+
+// One thread for each rank, dropout by logical position everywhere.
+const Words alike{"--set", "runtime.threads=1",          "--set", "attention.backend=naive",
+                  "--set", "normalization.backend=naive"};
+
+Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+bool two_processors() { return std::thread::hardware_concurrency() >= 2; }
+
+// Of each process, by /proc: its parent.
+std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> found;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const auto name = entry.path().filename().string();
+        if (!std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; })) continue;
+        const auto text = bytes_of(entry.path() / "stat");
+        const auto name_end = text.rfind(')');
+        if (name_end == std::string::npos) continue;
+        std::istringstream rest(text.substr(name_end + 1));
+        std::string state;
+        pid_t its = 0;
+        rest >> state >> its;
+        if (its == parent && state != "Z") found.push_back(std::stoi(name));
+    }
+    return found;
+}
+
+// Ranks of arms that others started: children of a coordinator's children.
+std::vector<pid_t> other_ranks_of(pid_t coordinator) {
+    std::vector<pid_t> found;
+    for (const auto arm : children_of(coordinator))
+        for (const auto rank : children_of(arm)) found.push_back(rank);
+    return found;
+}
+
+bool is_gone(pid_t process) {
+    const auto text = bytes_of("/proc/" + std::to_string(process) + "/stat");
+    const auto name_end = text.rfind(')');
+    return name_end == std::string::npos || text.substr(name_end + 2, 1) == "Z";
+}
+
+}  // namespace
+
+TEST_CASE("an arm of two ranks that share a batch computes what one process does") {
+    if (!two_processors()) return skip("two ranks need two processors");
+    const TinyJob job;
+    const auto json = compared(job, with(alike, {"--arm", "one:", "--arm", "two: ranks=2 batch.size=2"}));
+    const auto &one = json["arms"][0], &two = json["arms"][1];
+    INFO(two["reason"]);
+    REQUIRE(two["status"] == "ok");
+    CHECK(one["ranks"] == 1);
+    CHECK(two["ranks"] == 2);
+    for (const char* what : {"loss", "output", "gradient"}) {
+        CHECK(two["drift"][what].get<double>() < 1e-4);
+        CHECK(two["drift"][what].get<double>() < two["drift_allowed"][what].get<double>());
+    }
+    REQUIRE(one["losses"].size() == two["losses"].size());
+    for (std::size_t step = 0; step < one["losses"].size(); ++step)
+        CHECK(two["losses"][step].get<double>() == Approx(one["losses"][step].get<double>()).epsilon(1e-4));
+    for (std::size_t block = 0; block < one["blocks"].size(); ++block)
+        CHECK(one["blocks"][block]["samples"] == two["blocks"][block]["samples"]);
+    CHECK(json["pairs"][0]["parallel_efficiency"].is_null());  // batch.size differs too
+}
+
+TEST_CASE("where arms differ in their ranks alone, their parallel efficiency is told") {
+    if (!two_processors()) return skip("two ranks need two processors");
+    const TinyJob job;
+    const auto page = job.file("compare.html"), fastest = job.file("fastest"),
+               file = job.file("compare.json");
+    const auto outcome = compared_text(
+        job, with(alike, {"--vary", "ranks=1,2", "--html", page, "--fastest", fastest, "--json", file}));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK_THAT(outcome.out, contains("ranks=2: parallel efficiency of 2 ranks over 1 rank, 1 thread each"));
+    CHECK_THAT(bytes_of(page), contains("parallel efficiency of 2 ranks"));
+    CHECK(bytes_of(fastest).find("ranks") == std::string::npos);
+    const auto json = json_of(file);
+    const auto& pair = json["pairs"][0];
+    CHECK(pair["parallel_efficiency"]["median"].get<double>() ==
+          Approx(pair["speedup"]["median"].get<double>() / 2.0));
+    const auto most = [&](int arm) {
+        std::int64_t samples = 0;
+        for (const auto& block : json["arms"][arm]["blocks"])
+            samples = std::max(samples, block["samples"].get<std::int64_t>());
+        return samples;
+    };
+    CHECK(most(0) == 12);
+    CHECK(most(1) == 24);
+    CHECK(json["arms"][1]["drift"]["output"].is_null());  // its batches are larger
+}
+
+TEST_CASE("what several ranks cannot do is told before anything runs") {
+    const TinyJob job;
+    struct Case {
+        Words words;
+        std::string text;
+    };
+    const std::vector<Case> cases{
+        {{"--vary", "ranks=1,0"}, "ranks: expected a number of processes from 1 to 1024, got '0'"},
+        {{"--arm", "a: ranks=two"}, "got 'two'"},
+        {{"--vary", "ranks=1,1000"}, "1000 ranks with 1 thread each need more than the"},
+        {{"--vary", "ranks=1,2", "--set", "runtime.threads=1000"},
+         "2 ranks with 1000 threads each need more"},
+        {{"--vary", "ranks=1,2", "--operation", "forward"}, "only the steps of a training are shared"}};
+    for (const auto& one : cases) {
+        INFO(one.text);
+        const auto outcome = compared_text(job, one.words);
+        INFO(outcome.err);
+        CHECK(outcome.code == 2);
+        CHECK_THAT(outcome.err, contains(one.text));
+        CHECK(outcome.out.empty());
+    }
+}
+
+TEST_CASE("a rank of an arm that is killed ends its arm alone, and no rank outlives the coordinator") {
+    if (!two_processors()) return skip("two ranks need two processors");
+    const TinyJob job;
+    const bool all = GENERATE(false, true);
+    Started started(compare_words(job, with(alike, {"--vary", "ranks=1,2", "--time", "600"})));
+    std::vector<pid_t> ranks;
+    REQUIRE(wait_until([&] {
+        ranks = other_ranks_of(started.process());
+        return started.ended() || !ranks.empty();
+    }));
+    REQUIRE(ranks.size() == 1);
+    if (all)
+        started.send(SIGKILL);
+    else
+        ::kill(ranks[0], SIGKILL);
+    CHECK(wait_until([&] { return is_gone(ranks[0]); }));
+    if (all) return;
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    INFO(outcome.out);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.out, contains("ranks=2: "));
+}

@@ -9,6 +9,11 @@
 
 namespace switchyard::test {
 
+inline Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
 // "compare job.toml" and `more`, four blocks of one step unless that says otherwise.
 inline Words compare_words(const TinyJob& job, const Words& more) {
     Words words{"compare", job.file("job.toml")};

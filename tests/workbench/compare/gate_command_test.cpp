@@ -11,11 +11,6 @@ namespace {
 
 const Words two{"--vary", "attention.backend=naive,torch"};
 
-Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 std::string refused(const TinyJob& job, const Words& more) {
     const auto outcome = compared_text(job, with(two, more));
     CHECK(outcome.code == 2);

@@ -15,11 +15,6 @@ namespace {
 const Words alike{"--set", "runtime.threads=1",          "--set", "attention.backend=naive",
                   "--set", "normalization.backend=naive"};
 
-Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 bool two_processors() { return std::thread::hardware_concurrency() >= 2; }
 
 // Of each process, by /proc: its parent.

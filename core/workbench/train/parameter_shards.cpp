@@ -92,6 +92,25 @@ void ParameterShards::drop_gradients() {
     for (auto& unit : units_) unit.gradient.reset();
 }
 
+std::vector<at::Tensor> ParameterShards::whole_gradients() {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> gradients(parameters_.all().size());
+    for (const auto& unit : units_) {
+        if (!unit.gradient.defined()) continue;
+        const auto all = at::empty({unit.layout.all_trained()}, unit.gradient.options());
+        group_.gather_pieces(unit.gradient, all, unit.layout.trained_sizes)->wait();
+        for (const auto& part : unit.layout.parts) {
+            if (!part.trained) continue;
+            auto& gradient = gradients[part.values.parameter];
+            if (!gradient.defined())
+                gradient = at::empty(value_of(part.values.parameter).sizes(), unit.gradient.options());
+            const auto from = unit.layout.trained_begin_of(part.values.rank) + part.offset;
+            values_of(gradient, part.values).copy_(all.narrow(0, from, part.values.count));
+        }
+    }
+    return gradients;
+}
+
 std::size_t ParameterShards::number_of(const config::LayerId& layer) const {
     const auto is_it = [&](const Unit& unit) { return unit.layout.layer == layer; };
     const auto found = std::ranges::find_if(units_, is_it);

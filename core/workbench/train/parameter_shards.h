@@ -43,6 +43,9 @@ public:
     at::Tensor value(const std::string& parameter, std::int64_t begin) const;
     at::Tensor gradient(const std::string& parameter, std::int64_t begin) const;
     void drop_gradients();
+    // On all ranks: the gradients of a step so far, whole and by the number of their parameters; undefined
+    // where there is none.
+    std::vector<at::Tensor> whole_gradients();
 
     // Around passes, on all ranks. `training`: each is forward and backward.
     void begin_passes(bool training);

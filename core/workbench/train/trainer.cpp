@@ -187,10 +187,12 @@ void Trainer::drop_gradients() {
 std::vector<at::Tensor> Trainer::unscaled_gradients() const {
     const double scale = parts_.plan.precision().loss_scale();
     std::vector<at::Tensor> gradients;
-    for (const auto& parameter : parts_.parameters.all()) {
-        const auto& gradient = parameter.value.grad();
-        gradients.push_back(gradient.defined() ? gradient.detach().to(at::kFloat).mul(1.0 / scale)
-                                               : at::Tensor());
+    if (divided_)
+        gradients = divided_->whole_gradients();
+    else
+        for (const auto& parameter : parts_.parameters.all()) gradients.push_back(parameter.value.grad());
+    for (auto& gradient : gradients) {
+        if (gradient.defined()) gradient = gradient.detach().to(at::kFloat).mul(1.0 / scale);
     }
     return gradients;
 }

@@ -163,8 +163,10 @@ public:
     // Forward and backward only, gradients left in the parameters; the mean loss.
     double accumulate(std::vector<Batch>& batches);
     // What accumulate left, of all parameters in their order: float32 copies without the loss scale,
-    // undefined where there is none.
+    // undefined where there is none. Where ranks divide parameters on all of them.
     std::vector<at::Tensor> unscaled_gradients() const;
+    // That there are none, wherever they are kept.
+    void drop_gradients();
 
 private:
     // nullopt: asked to stop between two micro-batches; then nothing was changed.
@@ -176,7 +178,6 @@ private:
     StepReport finished(StepReport report, const std::vector<Batch>& batches,
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
-    void drop_gradients();
     void divide_over_ranks();
     std::string nonfinite_of_all();
     bool due(std::int64_t every) const;

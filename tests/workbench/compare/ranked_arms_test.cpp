@@ -54,21 +54,27 @@ bool is_gone(pid_t process) {
 TEST_CASE("an arm of two ranks that share a batch computes what one process does") {
     if (!two_processors()) return skip("two ranks need two processors");
     const TinyJob job;
-    const auto json = compared(job, with(alike, {"--arm", "one:", "--arm", "two: ranks=2 batch.size=2"}));
-    const auto &one = json["arms"][0], &two = json["arms"][1];
-    INFO(two["reason"]);
-    REQUIRE(two["status"] == "ok");
+    const auto json =
+        compared(job, with(alike, {"--arm", "one:", "--arm", "two: ranks=2 batch.size=2", "--arm",
+                                   "divided: ranks=2 batch.size=2 distributed.shard=full"}));
+    const auto& one = json["arms"][0];
     CHECK(one["ranks"] == 1);
-    CHECK(two["ranks"] == 2);
-    for (const char* what : {"loss", "output", "gradient"}) {
-        CHECK(two["drift"][what].get<double>() < 1e-4);
-        CHECK(two["drift"][what].get<double>() < two["drift_allowed"][what].get<double>());
+    for (const std::size_t arm : {1, 2}) {
+        const auto& two = json["arms"][arm];
+        INFO(two["name"] << two["reason"]);
+        REQUIRE(two["status"] == "ok");
+        CHECK(two["ranks"] == 2);
+        for (const char* what : {"loss", "output", "gradient"}) {
+            CHECK(two["drift"][what].get<double>() < 1e-4);
+            CHECK(two["drift"][what].get<double>() < two["drift_allowed"][what].get<double>());
+        }
+        REQUIRE(one["losses"].size() == two["losses"].size());
+        for (std::size_t step = 0; step < one["losses"].size(); ++step)
+            CHECK(two["losses"][step].get<double>() ==
+                  Approx(one["losses"][step].get<double>()).epsilon(1e-4));
+        for (std::size_t block = 0; block < one["blocks"].size(); ++block)
+            CHECK(one["blocks"][block]["samples"] == two["blocks"][block]["samples"]);
     }
-    REQUIRE(one["losses"].size() == two["losses"].size());
-    for (std::size_t step = 0; step < one["losses"].size(); ++step)
-        CHECK(two["losses"][step].get<double>() == Approx(one["losses"][step].get<double>()).epsilon(1e-4));
-    for (std::size_t block = 0; block < one["blocks"].size(); ++block)
-        CHECK(one["blocks"][block]["samples"] == two["blocks"][block]["samples"]);
     CHECK(json["pairs"][0]["parallel_efficiency"].is_null());  // batch.size differs too
 }
 

@@ -78,7 +78,7 @@ ArmServer::First TrainingArm::first() {
     first.loss = trainer_.accumulate(group);
     first.gradients = trainer_.unscaled_gradients();
     precision.end_step();
-    session_.parameters().zero_gradients();
+    trainer_.drop_gradients();
     trainer_.set_dropout(true);
     return first;
 }

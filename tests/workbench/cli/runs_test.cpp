@@ -302,9 +302,9 @@ TEST_CASE("the page has each run, and what is written in names and values stays 
     CHECK(unbalanced(html) == "");
     CHECK_THAT(html, contains("<code>&lt;b&gt;run&amp;</code>"));
     CHECK_THAT(html, contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;"));
-    CHECK_THAT(html, contains("data-label=\"data.text_column\""));
+    CHECK_THAT(html, contains("data-label=\"data.\u200btext_\u200bcolumn\""));
     CHECK_THAT(html, contains("xxxxx…</code>"));
-    for (const char* part : {"<script", "<b>", "src=", "href=", "data-label=\"model.layers\""})
+    for (const char* part : {"<script", "<b>", "src=", "href=", "data-label=\"model.\u200blayers\""})
         CHECK_THAT(html, !contains(part));
 }
 

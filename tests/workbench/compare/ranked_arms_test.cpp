@@ -17,13 +17,19 @@ const Words alike{"--set", "runtime.threads=1",          "--set", "attention.bac
 
 bool two_processors() { return std::thread::hardware_concurrency() >= 2; }
 
+// /proc/PID/stat; empty: there is no such process, or not any more.
+std::string stat_of(const std::string& process) {
+    std::ifstream file("/proc/" + process + "/stat");
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
 // Of each process, by /proc: its parent.
 std::vector<pid_t> children_of(pid_t parent) {
     std::vector<pid_t> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
         const auto name = entry.path().filename().string();
         if (!std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; })) continue;
-        const auto text = bytes_of(entry.path() / "stat");
+        const auto text = stat_of(name);
         const auto name_end = text.rfind(')');
         if (name_end == std::string::npos) continue;
         std::istringstream rest(text.substr(name_end + 1));
@@ -44,7 +50,7 @@ std::vector<pid_t> other_ranks_of(pid_t coordinator) {
 }
 
 bool is_gone(pid_t process) {
-    const auto text = bytes_of("/proc/" + std::to_string(process) + "/stat");
+    const auto text = stat_of(std::to_string(process));
     const auto name_end = text.rfind(')');
     return name_end == std::string::npos || text.substr(name_end + 2, 1) == "Z";
 }

@@ -25,11 +25,14 @@ std::string python() {
     return named != nullptr ? named : "python3";
 }
 
+// Before 0.23 it decodes tokens that were added with normalization in another way.
 bool has_peer() {
-    return std::system(("'" + python() + "' -c 'import tokenizers' >/dev/null 2>&1").c_str()) == 0;
+    const std::string asked =
+        "import tokenizers; assert tuple(map(int, tokenizers.__version__.split(\".\")[:2])) >= (0, 23)";
+    return std::system(("'" + python() + "' -c '" + asked + "' >/dev/null 2>&1").c_str()) == 0;
 }
 
-constexpr const char* no_peer = "no Python package tokenizers (SWITCHYARD_PYTHON)";
+constexpr const char* no_peer = "no Python package tokenizers 0.23 or newer (SWITCHYARD_PYTHON)";
 
 bool came_after_unicode_14(char32_t c) {
     static const data::CharacterSet newer(

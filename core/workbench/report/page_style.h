@@ -103,6 +103,11 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   h1 { font-size: 1.4rem; }
   .tiles { grid-template-columns: 1fr 1fr; }
   .tiles .value { font-size: 1.2rem; }
+  .facts th { width: auto; white-space: normal; }
+  .matrix th { max-width: 9em; }
+}
+/* A table of eight columns is 900 pixels wide. */
+@media screen and (max-width: 920px) {
   table.cards, table.cards tbody, table.cards tr, table.cards td { display: block; }
   table.cards thead { display: none; }
   table.cards tr { border: 1px solid var(--line); border-radius: 8px; padding: 6px 12px; margin-top: 10px; }
@@ -110,10 +115,8 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
     white-space: normal; }
   table.cards td::before { content: attr(data-label); color: var(--muted); }
   table.cards td.empty { display: none; }
-  .facts th { width: auto; white-space: normal; }
-  .matrix th { max-width: 9em; }
 }
-@media (min-width: 721px) {
+@media (min-width: 921px) {
   .scroll > .cards td > div { min-width: 6.5em; }
   .scroll > .cards td.number > div { min-width: 0; }
   .scroll > .cards td:first-child > div { min-width: 15em; }

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <switchyard/interfaces/types.h>
+
 namespace switchyard::compare {
 
 // too_large: its peak is above the memory, or it could not get as much;  failed: for another reason.

@@ -299,11 +299,15 @@ private:
                 "files in data.eval, or data.eval_fraction above 0");
     }
 
+    void check_graph_device(const Key& key) {
+        require(config_.run.device == Device::cuda, {key, "run.device"}, "a CPU has no CUDA graphs",
+                "false, or run.device = \"cuda\"");
+    }
+
     // A graph reads and writes the memory that it was captured with.
     void check_decoding_graph() {
         if (!config_.cache.cuda_graph) return;
-        require(config_.run.device == Device::cuda, {"cache.cuda_graph", "run.device"},
-                "a CPU has no CUDA graphs", "false, or run.device = \"cuda\"");
+        check_graph_device("cache.cuda_graph");
         require(config_.cache.kind == CacheKind::contiguous, {"cache.cuda_graph", "cache.kind"},
                 "the pages of a paged cache are written to where the host says",
                 "cache.kind = \"contiguous\", or cache.cuda_graph = false");
@@ -318,8 +322,7 @@ private:
                                    const std::string& expected) {
             require(good, {key, "train.cuda_graph"}, message, expected + ", or train.cuda_graph = false");
         };
-        require(config_.run.device == Device::cuda, {"train.cuda_graph", "run.device"},
-                "a CPU has no CUDA graphs", "false, or run.device = \"cuda\"");
+        check_graph_device("train.cuda_graph");
         refuse(
             m.dropout == 0.0, "model.dropout",
             "the seed of dropout comes from the host in each step, a captured step would drop the same again",

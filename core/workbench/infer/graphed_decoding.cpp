@@ -1,7 +1,5 @@
 #include "core/workbench/infer/graphed_decoding.h"
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
@@ -13,8 +11,6 @@ namespace switchyard::infer {
 namespace {
 
 constexpr const char* key = "cache.cuda_graph";
-// The first capture needs what libraries make once: handles and workspaces.
-constexpr int first_warm_ups = 2, later_warm_ups = 1;
 
 // The tensors that change from one step to the next; those of one shape are defined alike.
 std::vector<at::Tensor*> tensors_of(model::CachedStep& step) {
@@ -32,6 +28,8 @@ GraphedDecoding::GraphedDecoding(const model::Model& model, std::shared_ptr<devi
 
 GraphedDecoding::Step& GraphedDecoding::step_for(const at::Tensor& ids, const model::CachedStep& cached,
                                                  const model::DecodingCache& cache) {
+    if (cache.memory() != memory_) forget();  // what graphs read and write is gone
+    memory_ = cache.memory();
     auto shapes = cache.step_shapes();
     shapes.push_back(ids.size(1));
     const auto [found, is_new] = graphs_.try_emplace(std::move(shapes));
@@ -49,31 +47,12 @@ GraphedDecoding::Step& GraphedDecoding::step_for(const at::Tensor& ids, const mo
     return step;
 }
 
-void GraphedDecoding::run(Step& step) {
-    const auto work = [this, &step] { step.logits = model_.decode({}, step.ids, step.cached); };
-    if (step.graph == nullptr && step.warm_ups < (counts_.captures == 0 ? first_warm_ups : later_warm_ups)) {
-        ++step.warm_ups;
-        ++counts_.uncaptured;
-        return maker_->warm_up(work);
-    }
-    if (step.graph == nullptr) {
-        try {
-            step.graph = maker_->capture(work);
-        } catch (const std::exception& error) {
-            throw std::runtime_error(
-                std::string("this decoding step cannot be captured into a CUDA graph: ") + error.what() +
-                "; set " + key + " = false");
-        }
-        ++counts_.captures;
-    }
-    step.graph->replay();
-    ++counts_.replays;
-}
-
 at::Tensor GraphedDecoding::decode(const at::Tensor& ids, model::DecodingCache& cache) {
     const auto cached = cache.extend(ids.size(1));
     auto& step = step_for(ids, cached, cache);
-    run(step);
+    step.decoding.run(*maker_, counts_,
+                      [this, &step] { step.logits = model_.decode({}, step.ids, step.cached); },
+                      {"this decoding step", key});
     return step.logits.clone();  // a replay writes over it
 }
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/kernel/config/config.h"
-#include "core/workbench/device_graph/device_graph.h"
+#include "core/workbench/device_graph/captured_work.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
 
@@ -36,15 +36,14 @@ private:
         at::Tensor ids;  // these tensors stay where they are
         model::CachedStep cached;
         at::Tensor logits;
-        int warm_ups = 0;
-        std::unique_ptr<device_graph::DeviceGraph> graph;
+        device_graph::CapturedWork decoding;
     };
     Step& step_for(const at::Tensor& ids, const model::CachedStep& cached, const model::DecodingCache& cache);
-    void run(Step& step);
 
     const model::Model& model_;
     std::shared_ptr<device_graph::GraphMaker> maker_;
     std::map<std::vector<std::int64_t>, Step> graphs_;  // by what decides a step's shapes
+    std::int64_t memory_ = 0;                           // of the cache that they were captured with
     device_graph::GraphCounts counts_;
 };
 

@@ -64,9 +64,14 @@ at::Tensor DecodingCache::source_lengths() const {
 }
 
 std::vector<std::int64_t> DecodingCache::step_shapes() const {
-    std::vector<std::int64_t> shapes{rows(), self_->shown(), self_->memory()};
-    if (cross_ != nullptr) shapes.insert(shapes.end(), {cross_->shown(), cross_->memory()});
+    std::vector<std::int64_t> shapes{rows(), self_->shown()};
+    if (cross_ != nullptr) shapes.push_back(cross_->shown());
     return shapes;
+}
+
+// Neither of the two ever falls.
+std::int64_t DecodingCache::memory() const {
+    return self_->memory() + (cross_ == nullptr ? 0 : cross_->memory());
 }
 
 CachedStep DecodingCache::extend(std::int64_t count) {

@@ -53,9 +53,11 @@ public:
     // Whether so many rows of such lengths can begin in it.
     bool holds(const CacheLimits& limits) const;
     std::int64_t bytes() const;
-    // What decides the shapes of a decoding step beside its tokens, and the memory that it works on: where it
-    // is the same, a graph of an earlier step can be replayed.
+    // What decides the shapes of a decoding step beside its tokens: where it is the same, a graph of an
+    // earlier step can be replayed.
     std::vector<std::int64_t> step_shapes() const;
+    // Another number after memory was replaced by other memory.
+    std::int64_t memory() const;
 
 private:
     at::Tensor source_lengths() const;

@@ -35,6 +35,14 @@ void copy_values(const at::Tensor& from_KnD, std::int64_t count, const at::Tenso
     to_KMD.narrow(1, first, count).copy_(from_KnD.narrow(1, 0, count));
 }
 
+// A token of zeros has a scale of zero, and of what is not finite nothing is hidden.
+TokenRows quantized(const at::Tensor& from) {
+    const auto values = from.to(at::kFloat);
+    const auto scales = values.abs().amax(-1, true).div(largest);
+    const auto rounded = values.div(scales.masked_fill(scales.eq(0.0), 1.0)).round();
+    return {rounded.masked_fill(rounded.isnan(), 1.0), scales.squeeze(-1)};
+}
+
 }  // namespace
 
 void TokenRows::zero() const {
@@ -62,18 +70,6 @@ TokenRows TokenRows::narrow(std::int64_t dim, std::int64_t start, std::int64_t l
     return {values.narrow(dim, start, length),
             scales.defined() ? scales.narrow(dim, start, length) : at::Tensor()};
 }
-
-namespace {
-
-// A token of zeros has a scale of zero, and of what is not finite nothing is hidden.
-TokenRows quantized(const at::Tensor& from) {
-    const auto values = from.to(at::kFloat);
-    const auto scales = values.abs().amax(-1, true).div(largest);
-    const auto rounded = values.div(scales.masked_fill(scales.eq(0.0), 1.0)).round();
-    return {rounded.masked_fill(rounded.isnan(), 1.0), scales.squeeze(-1)};
-}
-
-}  // namespace
 
 void TokenRows::copy_from(const TokenRows& other, std::int64_t length) const {
     values.narrow(-2, 0, length).copy_(other.values.narrow(-2, 0, length));

@@ -1,15 +1,11 @@
 #include "core/workbench/train/graph/step_graphs.h"
 
 #include <array>
-#include <stdexcept>
 
 #include <ATen/core/Tensor.h>
 
 namespace switchyard::train {
 namespace {
-
-// The first capture needs what libraries and autograd make once: handles, workspaces, gradients.
-constexpr int first_warm_ups = 2, later_warm_ups = 1;
 
 // All tensors of a batch, undefined ones included.
 template <class OneBatch>
@@ -81,32 +77,14 @@ StepGraphs::Bucket* StepGraphs::bucket_for(const std::vector<Batch>& batches) {
     return &bucket;
 }
 
-void StepGraphs::capture(Bucket& bucket) {
-    try {
-        bucket.graph = maker_.capture([&] { body_(bucket.batches); });
-    } catch (const std::exception& error) {
-        throw std::runtime_error(std::string("this step cannot be captured into a CUDA graph: ") +
-                                 error.what() + "; set train.cuda_graph = false");
-    }
-    ++counts_.captures;
-}
-
 void StepGraphs::run(std::vector<Batch>& batches) {
     auto* const bucket = bucket_for(batches);
     if (bucket == nullptr) {
         ++counts_.uncaptured;
         return maker_.warm_up([&] { body_(batches); });
     }
-    if (bucket->graph == nullptr) {
-        if (bucket->warm_ups < (counts_.captures == 0 ? first_warm_ups : later_warm_ups)) {
-            ++bucket->warm_ups;
-            ++counts_.uncaptured;
-            return maker_.warm_up([&] { body_(bucket->batches); });
-        }
-        capture(*bucket);
-    }
-    bucket->graph->replay();
-    ++counts_.replays;
+    bucket->step.run(maker_, counts_, [&batches = bucket->batches, this] { body_(batches); },
+                     {"this step", "train.cuda_graph"});
 }
 
 }  // namespace switchyard::train

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/batch.h>
-#include "core/workbench/device_graph/device_graph.h"
+#include "core/workbench/device_graph/captured_work.h"
 
 namespace switchyard::train {
 
@@ -41,11 +41,9 @@ public:
 private:
     struct Bucket {
         std::vector<Batch> batches;  // stay where they are
-        int warm_ups = 0;
-        std::unique_ptr<device_graph::DeviceGraph> graph;
+        device_graph::CapturedWork step;
     };
     Bucket* bucket_for(const std::vector<Batch>& batches);
-    void capture(Bucket& bucket);
 
     device_graph::GraphMaker& maker_;
     Body body_;

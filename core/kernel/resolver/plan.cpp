@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace switchyard::resolver {
+namespace {
+
+template <class Component>
+std::string name_with_variant(const Component& component) {
+    return component.plugin + "/" + component.component +
+           (component.variant.empty() ? "" : "@" + component.variant);
+}
+
+}  // namespace
+
+std::string full_name(const Chosen& chosen) { return name_with_variant(chosen); }
+std::string full_name(const CandidateOutcome& outcome) { return name_with_variant(outcome); }
 
 const PlanRow* Plan::find(std::string_view slot, Phase phase, const config::LayerId* layer) const {
     for (const auto& row : rows) {

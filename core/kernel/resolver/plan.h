@@ -106,6 +106,10 @@ struct PlanRow {
         warnings;  // what is served as it was asked for, but is likely not what is wanted
 };
 
+// "flash/flash", "torch/torch@math" where a variant was asked for.
+std::string full_name(const Chosen& chosen);
+std::string full_name(const CandidateOutcome& outcome);
+
 struct Plan {
     HostInfo host;
     std::vector<PlanRow> rows;

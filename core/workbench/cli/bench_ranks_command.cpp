@@ -2,7 +2,6 @@
 // for `switchyard plan --ranks`.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -12,6 +11,7 @@
 
 #include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/base/number_text.h"
+#include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/train_ranks.h"
@@ -32,11 +32,9 @@ constexpr double least_megabytes = 1e-6, most_megabytes = 16384.0;
 
 struct TimedSize {
     std::int64_t bytes = 0;
-    std::vector<double> ms;  // sorted, of the slowest rank each
+    std::vector<double> ms;  // of the slowest rank each
 
-    double at(double share) const {
-        return ms[static_cast<std::size_t>(share * static_cast<double>(ms.size() - 1) + 0.5)];
-    }
+    double at(double share) const { return bench::quantile(ms, share); }
     scale::TimedSum median() const { return {static_cast<double>(bytes), at(0.5)}; }
 };
 
@@ -64,14 +62,7 @@ TimedSize time_size(distributed::Group& group, Device device, double megabytes, 
     for (const auto& rank : group.gather(spent.to(options.device()))) slowest = slowest.maximum(rank.cpu());
     const auto* const first = slowest.const_data_ptr<double>();
     timed.ms.assign(first, first + repeats);
-    std::sort(timed.ms.begin(), timed.ms.end());
     return timed;
-}
-
-std::string text_of(const char* format, double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
 }
 
 int show(const RankBenchOptions& options, std::int64_t ranks, const std::vector<TimedSize>& sizes) {
@@ -83,9 +74,9 @@ int show(const RankBenchOptions& options, std::int64_t ranks, const std::vector<
         const double rate = scale::bus_gbytes_per_second(median, ranks);
         sums.push_back(median);
         table.row({base::bytes_text(median.bytes),
-                   text_of("%.3g", median.ms) + " [" + text_of("%.3g", size.at(0.1)) + ", " +
-                       text_of("%.3g", size.at(0.9)) + "]",
-                   text_of("%.3g", rate)});
+                   base::digits(median.ms) + " [" + base::digits(size.at(0.1)) + ", " +
+                       base::digits(size.at(0.9)) + "]",
+                   base::digits(rate)});
         rows.push_back({{"bytes", size.bytes},
                         {"ms", median.ms},
                         {"ms_10", size.at(0.1)},
@@ -104,7 +95,7 @@ int show(const RankBenchOptions& options, std::int64_t ranks, const std::vector<
               << table.render();
     if (link.known())
         std::cout << "\nas a ring: `switchyard plan CONFIG --ranks N --network "
-                  << text_of("%.3g", link.gbytes_per_second) << "," << text_of("%.3g", link.latency_us)
+                  << base::digits(link.gbytes_per_second) << "," << base::digits(link.latency_us)
                   << "` (GB/s, microseconds of a message)\n";
     return Exit::fine;
 }

@@ -159,11 +159,8 @@ private:
         if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
             return problem;
         if (request_.rungs.empty()) return "";
-        auto options = request_.job;
-        const auto own = compare::without_ranks(arm.overrides);
-        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
         try {
-            const auto config = load_job(options, host_).config;
+            const auto config = load_job(job_of(arm), host_).config;
             note(config);
             if (first_ && of_steps() && other_batches(config))
                 return "its batches are not those of \"" + checked_.arms[checked_.reference_arm].name +
@@ -221,6 +218,13 @@ private:
         return joined(problems, "\n");
     }
 
+    JobOptions job_of(const compare::ArmSpec& arm) const {
+        auto options = request_.job;
+        const auto own = compare::without_ranks(arm.overrides);
+        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
+        return options;
+    }
+
     std::string check(compare::ArmSpec& arm) {
         auto& chosen = checked_.chosen.emplace_back();
         mistaken_ = true;
@@ -229,9 +233,7 @@ private:
             chosen = joined(arm.program, " ");
             return check_external(arm);
         }
-        auto options = request_.job;
-        const auto own = compare::without_ranks(arm.overrides);
-        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
+        auto options = job_of(arm);
         std::string problem;
         auto config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
         if (!config) return problem;

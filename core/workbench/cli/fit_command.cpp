@@ -4,9 +4,9 @@
 #include <array>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -73,22 +73,21 @@ std::int64_t memory_there(const HostInfo& host, Device device) {
 // "attention.backend=[\"flash/flash\"]" for every slot that `auto` chose for, by times or priority: all sizes
 // then run the same, and nothing is timed anew for each.
 std::vector<std::string> settled_choices(const PlannedJob& planned) {
-    std::vector<std::string> slots;  // in the order of the plan
-    std::map<std::string, std::vector<std::string>> names;
+    using Names = std::vector<std::string>;
+    std::vector<std::pair<std::string, Names>> slots;  // in the order of the plan
     for (const auto& row : planned.plan.rows) {
         if (!row.chosen || !row.how.starts_with("auto")) continue;
         const std::string slot(row.use.slot.substr(0, row.use.slot.find('.')));
-        if (!names.contains(slot)) slots.push_back(slot);
-        auto one = row.chosen->plugin + "/" + row.chosen->component;
-        if (!row.chosen->variant.empty()) one += "@" + row.chosen->variant;
-        auto& list = names[slot];
-        if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(std::move(one));
+        auto found = std::ranges::find(slots, slot, &std::pair<std::string, Names>::first);
+        if (found == slots.end()) found = slots.insert(slots.end(), {slot, {}});
+        if (const auto name = full_name(*row.chosen); std::ranges::count(found->second, name) == 0)
+            found->second.push_back(name);
     }
     std::vector<std::string> overrides;
     if (const auto layout = planned.config.batch.layout)
         overrides.push_back("batch.layout=" + std::string(name(*layout)));
-    for (const auto& slot : slots)
-        overrides.push_back(slot + ".backend=" + nlohmann::json(names[slot]).dump());
+    for (const auto& [slot, names] : slots)
+        overrides.push_back(slot + ".backend=" + nlohmann::json(names).dump());
     return overrides;
 }
 

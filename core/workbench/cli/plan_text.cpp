@@ -21,14 +21,7 @@ using resolver::Chosen;
 using resolver::PlanRow;
 using Lines = std::vector<std::string>;
 
-std::string full_name(const CandidateOutcome& outcome) {
-    return outcome.plugin + "/" + outcome.component + (outcome.variant.empty() ? "" : "@" + outcome.variant);
-}
-
-std::string chosen_text(const Chosen& chosen) {
-    return chosen.plugin + "/" + chosen.component + (chosen.variant.empty() ? "" : "@" + chosen.variant) +
-           " " + chosen.version;
-}
+std::string chosen_text(const Chosen& chosen) { return full_name(chosen) + " " + chosen.version; }
 
 bool is_chosen(const PlanRow& row, const CandidateOutcome& outcome) {
     return row.chosen && outcome.ok && outcome.why_not.empty() && outcome.plugin == row.chosen->plugin &&

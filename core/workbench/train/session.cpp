@@ -67,8 +67,7 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
     for (const auto& row : plan.rows) {
         if (!row.chosen) continue;
         text += row.use.slot + " " + row.use.layers + " " + std::string(name(row.use.phase)) + ": " +
-                row.chosen->plugin + "/" + row.chosen->component +
-                (row.chosen->variant.empty() ? "" : "@" + row.chosen->variant) + "\n";
+                full_name(*row.chosen) + "\n";
     }
     return text;
 }

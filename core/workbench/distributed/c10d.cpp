@@ -308,12 +308,11 @@ public:
             return std::make_unique<C10dTransfer>(std::move(works));
         }
         piece_of(all, sizes, group_->getRank()).copy_(own);
-        for (int rank = 0; rank < group_->getSize(); ++rank) {
-            std::vector<at::Tensor> piece{piece_of(all, sizes, rank)};
+        for_each_piece(all, sizes, [&](std::vector<at::Tensor>& piece, int rank) {
             c10d::BroadcastOptions options;
             options.rootRank = rank;
-            if (piece[0].numel() > 0) together([&] { works.push_back(group_->broadcast(piece, options)); });
-        }
+            works.push_back(group_->broadcast(piece, options));
+        });
         return std::make_unique<C10dTransfer>(std::move(works));
     }
     std::unique_ptr<Transfer> sum_pieces(const at::Tensor& all, const at::Tensor& own,
@@ -324,17 +323,25 @@ public:
             together([&] { works.push_back(group_->_reduce_scatter_base(to, from)); });
             return std::make_unique<C10dTransfer>(std::move(works));
         }
-        for (int rank = 0; rank < group_->getSize(); ++rank) {
-            std::vector<at::Tensor> piece{piece_of(all, sizes, rank)};
+        for_each_piece(all, sizes, [&](std::vector<at::Tensor>& piece, int rank) {
             c10d::ReduceOptions options;
             options.rootRank = rank;
-            if (piece[0].numel() > 0) together([&] { works.push_back(group_->reduce(piece, options)); });
-        }
+            works.push_back(group_->reduce(piece, options));
+        });
         const auto mine = piece_of(all, sizes, group_->getRank());
         return std::make_unique<C10dTransfer>(std::move(works), [to, mine] { to.copy_(mine); });
     }
 
 private:
+    // Of those that are not empty, with the rank whose it is.
+    template <class Begin>
+    static void for_each_piece(const at::Tensor& all, const std::vector<std::int64_t>& sizes,
+                               const Begin& begin) {
+        for (int rank = 0; rank < static_cast<int>(sizes.size()); ++rank) {
+            std::vector<at::Tensor> piece{piece_of(all, sizes, rank)};
+            if (piece[0].numel() > 0) together([&] { begin(piece, rank); });
+        }
+    }
     static at::Tensor piece_of(const at::Tensor& all, const std::vector<std::int64_t>& sizes, int rank) {
         const auto end = sizes.begin() + rank;
         return all.narrow(0, std::accumulate(sizes.begin(), end, std::int64_t{0}), *end);

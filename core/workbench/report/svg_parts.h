@@ -43,18 +43,24 @@ inline std::string open_plot(const std::string& title, const std::string& descri
            escape(title) + "</title>\n<desc>" + escape(description) + "</desc>\n";
 }
 
-// Below a plot of ratios: ticks with lines through the plot, the line of 1 and the axis. `at`: where one
-// lies.
+// Ticks below a plot, with lines through it. `at`: where a value lies.
 template <class At>
-std::string ratio_axis(const std::vector<double>& ticks, const std::vector<std::string>& labels, const At& at,
-                       double left, double right, double bottom) {
+std::string axis_ticks(const std::vector<double>& ticks, const std::vector<std::string>& labels, const At& at,
+                       double bottom) {
     std::string svg;
     for (std::size_t i = 0; i < ticks.size(); ++i) {
         const double x = at(ticks[i]);
         svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +
                text_at(x, bottom + 18.0, "middle", "tick", labels[i]);
     }
-    return svg + line_from(at(1.0), 0.0, at(1.0), bottom, "axis") +
+    return svg;
+}
+
+// Below a plot of ratios: ticks, the line of 1 and the axis.
+template <class At>
+std::string ratio_axis(const std::vector<double>& ticks, const std::vector<std::string>& labels, const At& at,
+                       double left, double right, double bottom) {
+    return axis_ticks(ticks, labels, at, bottom) + line_from(at(1.0), 0.0, at(1.0), bottom, "axis") +
            line_from(left, bottom, right, bottom, "axis");
 }
 

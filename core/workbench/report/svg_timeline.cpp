@@ -32,11 +32,7 @@ std::string time_line(const TimeLine& plot, const Canvas& canvas) {
     const auto at = [&](double x) { return left + (x - axis.low) / (axis.high - axis.low) * (right - left); };
 
     std::string svg = open_plot(plot.title, plot.description, canvas.width, bottom + 42.0, canvas.css);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const double x = at(axis.ticks[i]);
-        svg += line_from(x, 0.0, x, bottom, "grid") + line_from(x, bottom, x, bottom + 5.0, "axis") +
-               text_at(x, bottom + 18.0, "middle", "tick", labels[i]);
-    }
+    svg += axis_ticks(axis.ticks, labels, at, bottom);
     for (std::size_t i = 0; i < plot.rows.size(); ++i) {
         const auto& row = plot.rows[i];
         const double top = row_pitch * static_cast<double>(i) + 5.0;

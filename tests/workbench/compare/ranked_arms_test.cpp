@@ -1,11 +1,11 @@
 // Arms whose steps several ranks share, for real. To add a case of bad input: a line in the table.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "compared.h"
+#include "processes.h"
 
 using namespace switchyard::test;
 
@@ -17,42 +17,12 @@ const Words alike{"--set", "runtime.threads=1",          "--set", "attention.bac
 
 bool two_processors() { return std::thread::hardware_concurrency() >= 2; }
 
-// /proc/PID/stat; empty: there is no such process, or not any more.
-std::string stat_of(const std::string& process) {
-    std::ifstream file("/proc/" + process + "/stat");
-    return std::string((std::istreambuf_iterator<char>(file)), {});
-}
-
-// Of each process, by /proc: its parent.
-std::vector<pid_t> children_of(pid_t parent) {
-    std::vector<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-        const auto name = entry.path().filename().string();
-        if (!std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; })) continue;
-        const auto text = stat_of(name);
-        const auto name_end = text.rfind(')');
-        if (name_end == std::string::npos) continue;
-        std::istringstream rest(text.substr(name_end + 1));
-        std::string state;
-        pid_t its = 0;
-        rest >> state >> its;
-        if (its == parent && state != "Z") found.push_back(std::stoi(name));
-    }
-    return found;
-}
-
 // Ranks of arms that others started: children of a coordinator's children.
 std::vector<pid_t> other_ranks_of(pid_t coordinator) {
     std::vector<pid_t> found;
     for (const auto arm : children_of(coordinator))
         for (const auto rank : children_of(arm)) found.push_back(rank);
     return found;
-}
-
-bool is_gone(pid_t process) {
-    const auto text = stat_of(std::to_string(process));
-    const auto name_end = text.rfind(')');
-    return name_end == std::string::npos || text.substr(name_end + 2, 1) == "Z";
 }
 
 }  // namespace
@@ -149,7 +119,7 @@ TEST_CASE("a rank of an arm that is killed ends its arm alone, and no rank outli
         started.send(SIGKILL);
     else
         ::kill(ranks[0], SIGKILL);
-    CHECK(wait_until([&] { return is_gone(ranks[0]); }));
+    CHECK(wait_until([&] { return !is_alive(ranks[0]); }));
     if (all) return;
     const auto outcome = started.wait();
     INFO(outcome.err);

@@ -2,6 +2,7 @@
 // input: a line in the table of that test.
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -53,6 +54,46 @@ void check_two_ranks(const TinyJob& job, const Outcome& outcome, const std::stri
     const auto found = step_losses(job.run_folder(run));
     for (const auto& [step, loss] : step_losses(job.run_folder("alone")))
         CHECK(found.at(step) == Approx(loss).epsilon(1e-5));
+}
+
+using Losses = std::map<std::int64_t, double>;
+
+void check_losses(const Losses& found, const Losses& expected, double allowed) {
+    REQUIRE(found.size() == expected.size());
+    for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
+}
+
+void check_same_end(const TinyJob& job, const std::string& one, const std::string& other) {
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+        const auto last = "checkpoints/step-00000008/" + file;
+        const bool same = bytes_of(fs::path(job.run_folder(one)) / last) ==
+                          bytes_of(fs::path(job.run_folder(other)) / last);
+        CHECK(same);
+    }
+}
+
+Words divided(const Words& sets, const std::string& batch, const std::string& shard, const Words& more = {}) {
+    return with(with(sets, {"batch.size=" + batch, "distributed.shard=" + shard}), more);
+}
+
+// The run "cut", of two ranks, goes on with two to the same bits, and with three and one within rounding.
+void check_goes_on(const TinyJob& job, const Words& sets, const std::string& shard, const Losses& expected) {
+    struct Way {
+        int ranks;
+        std::string batch, shard;
+    };
+    for (const auto& [ranks, batch, now] : {Way{2, "6", shard}, Way{3, "4", shard}, Way{1, "12", "none"}}) {
+        INFO(ranks << " ranks");
+        const auto name = "from_" + std::to_string(ranks);
+        fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
+        const auto words =
+            job.train(name, divided(sets, batch, now),
+                      {"--resume", "--allow-change", "batch.size", "--allow-change", "distributed.shard"});
+        const auto resumed = run(ranks == 1 ? words : launched(words, ranks));
+        INFO(resumed.err);
+        REQUIRE(resumed.code == 0);
+        check_losses(step_losses(job.run_folder(name)), expected, ranks == 2 ? 0.0 : 1e-5);
+    }
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -128,12 +169,7 @@ TEST_CASE("a run of two ranks that was stopped goes on to the same bits") {
     INFO(resumed.err);
     REQUIRE(resumed.code == 0);
     CHECK(step_losses(job.run_folder("cut")) == step_losses(job.run_folder("whole")));
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-        const auto last = "checkpoints/step-00000008/" + file;
-        const bool same = bytes_of(fs::path(job.run_folder("cut")) / last) ==
-                          bytes_of(fs::path(job.run_folder("whole")) / last);
-        CHECK(same);
-    }
+    check_same_end(job, "cut", "whole");
     const auto alone = run(job.train("cut", sets, {"--resume"}));
     CHECK(alone.code == 2);
     CHECK_THAT(alone.err, contains("in batches of 8") && contains("in batches of 4"));
@@ -143,94 +179,37 @@ TEST_CASE("ranks that divide the state of the optimizer train to the same bits, 
     const TinyJob job;
     const auto sets = with(by_position, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5",
                                          "optimizer.max_grad_norm=0"});
-    const auto on = [&](const std::string& batch, const std::string& shard, const Words& more = {}) {
-        return with(with(sets, {"batch.size=" + batch, "distributed.shard=" + shard}), more);
-    };
-    REQUIRE(run(launched(job.train("whole", on("6", "none")), 2)).code == 0);
-    const auto divided = run(launched(job.train("divided", on("6", "optimizer")), 2));
-    INFO(divided.err);
-    REQUIRE(divided.code == 0);
+    REQUIRE(run(launched(job.train("whole", divided(sets, "6", "none")), 2)).code == 0);
+    const auto outcome = run(launched(job.train("divided", divided(sets, "6", "optimizer")), 2));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
     const auto memory = [&](const std::string& run) {
         return json_of(fs::path(job.run_folder(run)) / "summary.json")["memory"]["optimizer"].get<double>();
     };
     CHECK(memory("divided") / memory("whole") == Approx(0.5).margin(0.02));
-    const auto last = fs::path("checkpoints/step-00000008");
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-        const bool same = bytes_of(job.run_folder("divided") / last / file) ==
-                          bytes_of(job.run_folder("whole") / last / file);
-        CHECK(same);
-    }
-    REQUIRE(run(launched(job.train("cut", on("6", "optimizer", {"train.steps=3"})), 2)).code == 0);
-    const auto expected = step_losses(job.run_folder("whole"));
-    struct Way {
-        int ranks;
-        std::string batch, shard;
-    };
-    for (const auto& [ranks, batch, shard] :
-         {Way{2, "6", "optimizer"}, Way{3, "4", "optimizer"}, Way{1, "12", "none"}}) {
-        INFO(ranks << " ranks");
-        const auto name = "from_" + std::to_string(ranks);
-        fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
-        const auto words =
-            job.train(name, on(batch, shard),
-                      {"--resume", "--allow-change", "batch.size", "--allow-change", "distributed.shard"});
-        const auto resumed = run(ranks == 1 ? words : launched(words, ranks));
-        INFO(resumed.err);
-        REQUIRE(resumed.code == 0);
-        const auto found = step_losses(job.run_folder(name));
-        REQUIRE(found.size() == expected.size());
-        for (const auto& [step, loss] : expected)
-            CHECK(found.at(step) == (ranks == 2 ? Approx(loss).epsilon(0.0) : Approx(loss).epsilon(1e-5)));
-    }
+    check_same_end(job, "divided", "whole");
+    REQUIRE(run(launched(job.train("cut", divided(sets, "6", "optimizer", {"train.steps=3"})), 2)).code == 0);
+    check_goes_on(job, sets, "optimizer", step_losses(job.run_folder("whole")));
 }
 
 TEST_CASE("ranks that divide the model keep half of it each, and any number goes on") {
     const TinyJob job;
     const auto sets = with(by_position, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"});
-    const auto on = [&](const std::string& batch, const std::string& shard, const Words& more = {}) {
-        return with(with(sets, {"batch.size=" + batch, "distributed.shard=" + shard}), more);
-    };
-    REQUIRE(run(job.train("alone", on("12", "none"))).code == 0);
-    const auto divided = run(launched(job.train("divided", on("6", "full")), 2));
-    INFO(divided.err);
-    REQUIRE(divided.code == 0);
+    REQUIRE(run(job.train("alone", divided(sets, "12", "none"))).code == 0);
+    const auto outcome = run(launched(job.train("divided", divided(sets, "6", "full")), 2));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
     const auto memory = [&](const std::string& run) {
         const auto told = json_of(fs::path(job.run_folder(run)) / "summary.json")["memory"];
         return told["parameters"].get<double>() + told["gradients"].get<double>() +
                told["optimizer"].get<double>();
     };
     CHECK(memory("divided") / memory("alone") < 0.55);
-    REQUIRE(run(launched(job.train("cut", on("6", "full", {"train.steps=3"})), 2)).code == 0);
+    REQUIRE(run(launched(job.train("cut", divided(sets, "6", "full", {"train.steps=3"})), 2)).code == 0);
     const auto undisturbed = step_losses(job.run_folder("divided"));
-    const auto check_same = [&](const std::string& name, double allowed) {
-        const auto found = step_losses(job.run_folder(name));
-        REQUIRE(found.size() == undisturbed.size());
-        for (const auto& [step, loss] : undisturbed) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
-    };
-    check_same("alone", 1e-5);
-    struct Way {
-        int ranks;
-        std::string batch, shard;
-    };
-    for (const auto& [ranks, batch, shard] :
-         {Way{2, "6", "full"}, Way{3, "4", "full"}, Way{1, "12", "none"}}) {
-        INFO(ranks << " ranks");
-        const auto name = "from_" + std::to_string(ranks);
-        fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
-        const auto words =
-            job.train(name, on(batch, shard),
-                      {"--resume", "--allow-change", "batch.size", "--allow-change", "distributed.shard"});
-        const auto resumed = run(ranks == 1 ? words : launched(words, ranks));
-        INFO(resumed.err);
-        REQUIRE(resumed.code == 0);
-        check_same(name, ranks == 2 ? 0.0 : 1e-5);
-    }
-    const auto last = fs::path("checkpoints/step-00000008");
-    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-        const bool same = bytes_of(job.run_folder("divided") / last / file) ==
-                          bytes_of(job.run_folder("from_2") / last / file);
-        CHECK(same);
-    }
+    check_losses(step_losses(job.run_folder("alone")), undisturbed, 1e-5);
+    check_goes_on(job, sets, "full", undisturbed);
+    check_same_end(job, "divided", "from_2");
 }
 
 TEST_CASE("when a rank is killed all end, and the launcher says which") {

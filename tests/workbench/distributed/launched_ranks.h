@@ -5,14 +5,13 @@
 
 #include <sys/types.h>
 
+#include "processes.h"
 #include "tiny_job.h"
 
 namespace switchyard::test {
 
 // "launch -n RANKS OPTIONS TRAIN".
 Words launched(Words train, int ranks, const Words& options = {});
-
-bool is_alive(pid_t process);
 
 // Ranks that a launcher started and that live, in their order.
 std::vector<pid_t> ranks_of(pid_t launcher);

@@ -91,6 +91,7 @@ h3.next { margin-top: 24px; }
 .matrix .share-7::before { opacity: .35; } .matrix .share-8::before { opacity: .4; } .matrix .share-9::before { opacity: .45; }
 .matrix .share-10::before { opacity: .5; }
 .facts th { width: 11em; padding-right: 16px; white-space: nowrap; }
+.facts td { overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .86em; }
 code { overflow-wrap: anywhere; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 12px; overflow-x: auto; line-height: 1.45; }
@@ -106,8 +107,8 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   .facts th { width: auto; white-space: normal; }
   .matrix th { max-width: 9em; }
 }
-/* A table of eight columns is 900 pixels wide. */
-@media screen and (max-width: 920px) {
+/* A table of eight columns needs all that the page has at its widest. */
+@media screen and (max-width: 980px) {
   table.cards, table.cards tbody, table.cards tr, table.cards td { display: block; }
   table.cards thead { display: none; }
   table.cards tr { border: 1px solid var(--line); border-radius: 8px; padding: 6px 12px; margin-top: 10px; }
@@ -116,7 +117,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: .82rem; }
   table.cards td::before { content: attr(data-label); color: var(--muted); }
   table.cards td.empty { display: none; }
 }
-@media (min-width: 921px) {
+@media (min-width: 981px) {
   .scroll > .cards td > div { min-width: 6.5em; }
   .scroll > .cards td.number > div { min-width: 0; }
   .scroll > .cards td:first-child > div { min-width: 15em; }

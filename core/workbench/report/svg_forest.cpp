@@ -132,7 +132,7 @@ std::string forest_plot(const ForestPlot& plot, const Canvas& canvas) {
         bottom);
     for (std::size_t i = 0; i < plot.rows.size(); ++i)
         svg += row_of(plot.rows[i], scale, pitch * static_cast<double>(i), two_lines);
-    return svg + text_at(canvas.width / 2.0, bottom + 36.0, "middle", "axis-title", plot.x_label) +
+    return svg + axis_title(canvas.width / 2.0, bottom + 36.0, "middle", canvas.width, plot.x_label) +
            "</svg>\n";
 }
 

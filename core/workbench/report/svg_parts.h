@@ -31,6 +31,12 @@ inline std::string text_at(double x, double y, const char* anchor, const std::st
            "\">" + escape(text) + "</text>\n";
 }
 
+// What an axis shows, in at most `room`.
+inline std::string axis_title(double x, double y, const char* anchor, double room, const std::string& text) {
+    const auto fits = static_cast<std::size_t>(room / character_width);
+    return text_at(x, y, anchor, "axis-title", shortened(text, fits));
+}
+
 inline std::string line_from(double x1, double y1, double x2, double y2, const char* css) {
     return "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) +
            "\" class=\"" + css + "\"/>\n";

@@ -57,12 +57,12 @@ std::string x_axis(const Axis& axis, const Frame& frame, const std::string& labe
         svg += text_at(x, frame.bottom + 18.0, "middle", "tick", labels[i]);
     }
     svg += line_from(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
-    return svg +
-           text_at((frame.left + frame.right) / 2.0, frame.bottom + 35.0, "middle", "axis-title", label);
+    return svg + axis_title((frame.left + frame.right) / 2.0, frame.bottom + 35.0, "middle",
+                            frame.right - frame.left, label);
 }
 
 std::string axes_of(const LinePlot& plot, const Frame& frame) {
-    std::string svg = text_at(2.0, 13.0, "start", "axis-title", plot.y_label);
+    std::string svg = axis_title(2.0, 13.0, "start", frame.right, plot.y_label);
     const auto labels = tick_labels(frame.y);
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const double y = frame.at_y(frame.y.ticks[i]);
@@ -157,8 +157,8 @@ std::string bar_plot(const BarPlot& plot, const Canvas& canvas) {
     }
     Frame frame{};
     frame.x = axis_around(0.0, longest_ms > 0.0 ? longest_ms : 1.0, two_lines ? 4 : 8);
-    frame.left = 2.0;
-    frame.right = canvas.width - digit_width * static_cast<double>(longest(tick_labels(frame.x))) / 2.0;
+    frame.left = digit_width * static_cast<double>(longest(tick_labels(frame.x))) / 2.0;
+    frame.right = canvas.width - frame.left;
     frame.top = 0.0;
     frame.bottom = pitch * static_cast<double>(plot.bars.size()) + 4.0;
     std::string svg = open_plot(plot.title, plot.description, canvas.width, frame.bottom + 40.0, canvas.css);

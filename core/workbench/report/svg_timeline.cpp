@@ -45,7 +45,7 @@ std::string time_line(const TimeLine& plot, const Canvas& canvas) {
     }
     if (plot.line) svg += line_from(at(*plot.line), 0.0, at(*plot.line), bottom, "axis");
     svg += line_from(left, bottom, right, bottom, "axis");
-    return svg + text_at((left + right) / 2.0, bottom + 36.0, "middle", "axis-title", plot.x_label) +
+    return svg + axis_title((left + right) / 2.0, bottom + 36.0, "middle", right - left, plot.x_label) +
            "</svg>\n";
 }
 

@@ -91,7 +91,7 @@ std::string waterfall(const Waterfall& plot, const Canvas& canvas) {
         scale.right, bottom);
     for (std::size_t i = 0; i < plot.rows.size(); ++i)
         svg += row_of(plot.rows[i], scale, pitch * static_cast<double>(i), two_lines);
-    return svg + text_at(canvas.width / 2.0, bottom + 36.0, "middle", "axis-title", plot.x_label) +
+    return svg + axis_title(canvas.width / 2.0, bottom + 36.0, "middle", canvas.width, plot.x_label) +
            "</svg>\n";
 }
 

@@ -107,6 +107,25 @@ Outcome run(const std::vector<std::string>& arguments, const RunOptions& options
     return Started(arguments, options).wait();
 }
 
+bool in_path(const std::string& program) {
+    std::istringstream path(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
+    for (std::string folder; std::getline(path, folder, ':');)
+        if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    return false;
+}
+
+Outcome run_program(const std::vector<std::string>& words) {
+    RunOptions options;
+    options.in_child = [&words] {
+        std::vector<char*> pointers;
+        for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+        pointers.push_back(nullptr);
+        execvp(pointers[0], pointers.data());
+        _exit(127);
+    };
+    return run({}, options);
+}
+
 nlohmann::json run_json(std::vector<std::string> arguments, int code, const RunOptions& options) {
     arguments.insert(arguments.end(), {"--json", "-"});
     const auto outcome = run(arguments, options);

@@ -57,6 +57,10 @@ private:
 // there, and what lies there does not matter.
 Outcome run(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
+// Another program, which is in PATH, with its words behind its name.
+bool in_path(const std::string& program);
+Outcome run_program(const std::vector<std::string>& words);
+
 // Runs it with "--json -" and parses what it prints; the exit code must be `code`, and nothing else may be on
 // the standard output.
 nlohmann::json run_json(std::vector<std::string> arguments, int code = 0, const RunOptions& options = {});

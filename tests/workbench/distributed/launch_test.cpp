@@ -26,25 +26,11 @@ Words with(Words sets, const Words& more) {
     return sets;
 }
 
-// What another program, which is in PATH, makes of these words.
+// What another program, which is in PATH, makes of these words and of ours behind them.
 Outcome run_by(Words words, const Words& train) {
     words.push_back((build_dir() / "bin/switchyard").string());
     words.insert(words.end(), train.begin(), train.end());
-    RunOptions options;
-    options.in_child = [words] {
-        std::vector<char*> pointers;
-        for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-        pointers.push_back(nullptr);
-        ::execvp(pointers[0], pointers.data());
-    };
-    return run({}, options);
-}
-
-bool in_path(const std::string& program) {
-    std::istringstream path(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
-    for (std::string folder; std::getline(path, folder, ':');)
-        if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-    return false;
+    return run_program(words);
 }
 
 void check_two_ranks(const TinyJob& job, const Outcome& outcome, const std::string& run) {

@@ -69,11 +69,11 @@ TEST_CASE("a bar is as long as its median and its whisker as its interval") {
     BarPlot plot{"T", "", "ms", {}};
     plot.bars.push_back({"slow", "100 ms", Interval{100, 80, 100}, Hue::a});
     plot.bars.push_back({"none", "not timed: <x>", std::nullopt, Hue::a});
-    const auto svg =
-        bar_plot(plot, {811, 0, ""});  // from 2 to 811 less half of "100", which is 10.9: 798.05 for 100 ms
+    // Half of "100", which is 10.95 wide, stands beside the axis at both ends: 800 for 100 ms.
+    const auto svg = bar_plot(plot, {821.9, 0, ""});
     CHECK(unbalanced(svg) == "");
-    CHECK_THAT(svg, contains("width=\"798"));
-    CHECK_THAT(svg, contains("M640.4 28H800"));
+    CHECK_THAT(svg, contains("width=\"800\""));
+    CHECK_THAT(svg, contains("M651 28H810.9"));
     CHECK_THAT(svg, contains("not timed: &lt;x&gt;"));
 }
 

@@ -1,0 +1,149 @@
+// Pages as a browser shows them, in light and in dark colors: measure.js lays each out at several widths and
+// says what is wrong. Skipped where there is no Chromium.
+// To add a page: a case that makes it and calls check_page.
+#include <fstream>
+
+#include "core/workbench/report/html_text.h"
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using test::run;
+
+namespace {
+
+enum class Colors : std::uint8_t { light, dark };
+
+// The program's name, or nothing where there is none.
+std::string browser() {
+    for (const std::string name : {"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"})
+        if (in_path(name)) return name;
+    return {};
+}
+
+// What measure.js finds wrong with a page; its last line is "measured".
+std::string faults(const std::string& html, Colors colors) {
+    const auto folder = temporary_dir("page");
+    std::ofstream(folder / "measured.html")
+        << "<!DOCTYPE html><meta charset=\"utf-8\"><body><pre id=\"faults\"></pre><textarea id=\"page\" "
+           "hidden>"
+        << report::escape(html) << "</textarea><script>"
+        << bytes_of(source_dir() / "tests/workbench/report/pages/measure.js") << "</script>";
+    // Without a sandbox, which wants rights that containers withhold: the page is our own.
+    Words words{browser(),
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--user-data-dir=" + (folder / "profile").string(),
+                "--virtual-time-budget=60000",
+                "--dump-dom",
+                "file://" + (folder / "measured.html").string()};
+    if (colors == Colors::dark) words.emplace_back("--force-dark-mode");
+    const auto outcome = run_program(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const auto& document = outcome.out;
+    const std::string begin = "<pre id=\"faults\">";
+    const auto at = document.find(begin);
+    REQUIRE(at != std::string::npos);
+    const auto text = at + begin.size();
+    return document.substr(text, document.find("</pre>", text) - text);
+}
+
+void check_page(const std::string& html) {
+    CHECK(html.size() < 500'000);
+    for (const auto colors : {Colors::light, Colors::dark}) {
+        INFO((colors == Colors::dark ? "dark" : "light"));
+        CHECK(faults(html, colors) == "measured");
+    }
+}
+
+// The page that a command writes with --html.
+std::string page_of(const TinyJob& job, Words words, int code = 0) {
+    const auto file = job.file("page.html");
+    words.insert(words.end(), {"--html", file});
+    const auto outcome = run(words);
+    INFO(outcome.err << outcome.out);
+    REQUIRE(outcome.code == code);
+    return bytes_of(file);
+}
+
+constexpr const char* no_browser = "no Chromium is in PATH";
+
+}  // namespace
+
+TEST_CASE("the browser's measurement finds what is wrong") {
+    if (browser().empty()) return skip(no_browser);
+    const auto found = [](const std::string& body) {
+        return faults(report::page("A page", body), Colors::light);
+    };
+    CHECK(found("<h1>One</h1><p>Text.</p>") == "measured");
+    CHECK_THAT(found("<h1>One</h1><p style=\"width: 1000px\">" + std::string(160, 'x') + "</p>"),
+               contains("400 pixels: outside of the page's column") && contains("pixels wide"));
+    CHECK_THAT(found("<h1>One</h1><p style=\"color: #999\">Pale.</p>"), contains("contrast 2.8"));
+    CHECK_THAT(found("<h1>One</h1><p style=\"display: none\">Hidden.</p>"),
+               contains("not shown: \"Hidden.\""));
+    CHECK_THAT(found("<h1>One</h1><p>Below.</p><p style=\"margin-top: -30px\">Above.</p>"),
+               contains("lie upon each other"));
+    CHECK_THAT(found("<h1>One</h1><p><svg width=\"10\" height=\"10\"></svg></p>"),
+               contains("a picture has no alternative text"));
+    CHECK_THAT(found("<h1>One</h1><h2>Two</h2><h2>Three</h2><p>Text.</p>"),
+               contains("nothing stands below \"Two\""));
+}
+
+TEST_CASE("pages of runs and of their list are shown whole at all widths") {
+    if (browser().empty()) return skip(no_browser);
+    const TinyJob job;
+    REQUIRE(job.trained("runs/one", {"train.eval_every=2", "optimizer.lr=1e-2"}).code == 0);
+    REQUIRE(job.trained("runs/two", {"attention.backend=naive", "batch.layout=packed"}).code == 0);
+    check_page(page_of(job, {"report", job.run_folder("runs/one")}));
+    check_page(page_of(job, {"runs", job.run_folder("runs")}));
+}
+
+TEST_CASE("the page of a comparison is shown whole at all widths") {
+    if (browser().empty()) return skip(no_browser);
+    const TinyJob job;
+    // Combinations, and an arm that cannot end well.
+    check_page(
+        page_of(job,
+                {"compare", job.file("job.toml"), "--vary", "attention.backend=naive,torch", "--vary",
+                 "precision.backend=torch/fp32,torch/bf16", "--arm", "much too fast: optimizer.lr=1e30",
+                 "--blocks", "6", "--rounds", "1", "--steps-per-block", "1", "--time", "0.5"},
+                1));
+}
+
+TEST_CASE("the page of a ladder is shown whole at all widths") {
+    if (browser().empty()) return skip(no_browser);
+    const TinyJob job;
+    job.write("ladder.toml", R"(title = "Tiny"
+config = "job.toml"
+[[rung]]
+name = "the reference, which computes everything as it is written"
+set = { attention.backend = "naive" }
+[[rung]]
+name = "attention by torch"
+on = "the reference, which computes everything as it is written"
+set = { attention.backend = "torch" }
+published = { speedup = 2.0 }
+[[rung]]
+name = "and a batch of another size"
+on = "attention by torch"
+set = { batch.size = 8 }
+[[rung]]
+name = "not there"
+on = "attention by torch"
+command = ["a_program_that_is_not_there"]
+)");
+    check_page(page_of(job, {"compare", "--ladder", job.file("ladder.toml"), "--blocks", "6", "--rounds", "1",
+                             "--steps-per-block", "1", "--time", "0.5"}));
+}
+
+TEST_CASE("the page of an inference benchmark is shown whole at all widths") {
+    if (browser().empty()) return skip(no_browser);
+    const TinyJob job;
+    check_page(page_of(job, {"bench", "inference", job.file("job.toml"), "--blocks", "2", "--batch", "1,3",
+                             "--length", "5,9", "--vary", "attention.backend=torch,naive"}));
+}

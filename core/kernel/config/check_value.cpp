@@ -31,6 +31,11 @@ std::string choices_text(const ValueLimits& limits, bool quotes) {
     return text;
 }
 
+std::string integer_text(const ValueLimits& limits, bool quotes) {
+    const auto words = limits.choices.empty() ? "" : ", or " + choices_text(limits, quotes);
+    return "integer" + range_text(limits) + words;
+}
+
 bool is_word(std::string_view text) {
     return !text.empty() &&
            text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
@@ -61,10 +66,12 @@ std::optional<Value> check_scalar(const ValueSpec& spec, const Node& node, std::
     }
     if (type == ValueType::integer && integer != nullptr && in_range(limits, static_cast<double>(*integer)))
         return *integer;
+    if (type == ValueType::integer && text != nullptr && std::ranges::count(limits.choices, *text) > 0)
+        return *text;
     if (type == ValueType::number && integer != nullptr && in_range(limits, static_cast<double>(*integer)))
         return static_cast<double>(*integer);
     if (type == ValueType::number && number != nullptr && in_range(limits, *number)) return *number;
-    if (type < ValueType::string || text == nullptr) return std::nullopt;
+    if (text == nullptr || (type < ValueType::string && limits.choices.empty())) return std::nullopt;
     if (type == ValueType::backend && is_backend_name(*text)) return *text;
     if (type == ValueType::string && (!choice || std::ranges::count(limits.choices, *text) > 0)) return *text;
     const std::string near = suggest(*text, limits.choices);
@@ -110,7 +117,8 @@ bool in_range(const ValueLimits& limits, double value) {
 std::string_view type_name(const ValueSpec& spec) {
     constexpr std::string_view texts[] = {"boolean",         "integer",         "number",        "string",
                                           "list of strings", "list of numbers", "string or list"};
-    if (!spec.limits.choices.empty()) return spec.type == ValueType::string ? "one of" : "list of names";
+    if (!spec.limits.choices.empty() && spec.type != ValueType::integer)
+        return spec.type == ValueType::string ? "one of" : "list of names";
     return texts[static_cast<std::size_t>(spec.type)];
 }
 
@@ -118,6 +126,7 @@ std::string short_text(const ValueSpec& spec) {
     const ValueLimits& limits = spec.limits;
     if (spec.type == ValueType::numbers && limits.length > 0)
         return "list of " + std::to_string(limits.length) + " numbers" + range_text(limits);
+    if (spec.type == ValueType::integer) return integer_text(limits, false);
     if (limits.choices.empty()) return std::string(type_name(spec)) + range_text(limits);
     return (spec.type == ValueType::string ? "one of " : "list of ") + choices_text(limits, false);
 }
@@ -125,10 +134,11 @@ std::string short_text(const ValueSpec& spec) {
 std::string expected_text(const ValueSpec& spec) {
     if (spec.type == ValueType::boolean) return "true or false";
     if (spec.type == ValueType::backend) return "[plugin/]component[@variant], a list of them, or \"auto\"";
+    if (spec.type == ValueType::integer) return "an " + integer_text(spec.limits, true);
     if (!spec.limits.choices.empty())
         return (spec.type == ValueType::string ? "one of " : "a list of some of ") +
                choices_text(spec.limits, true);
-    return (spec.type == ValueType::integer ? "an " : "a ") + short_text(spec);
+    return "a " + short_text(spec);
 }
 
 std::optional<Value> check_value(const ValueSpec& spec, const Node& node, const std::string& key,

@@ -142,6 +142,8 @@ private:
         require(batch.max_length <= m.max_positions, {"batch.max_length", "model.max_positions"},
                 "sequences of " + text(batch.max_length) + " tokens do not fit into " + positions,
                 "max_length <= model.max_positions");
+        require(!batch.fit || batch.tokens == 0, {"batch.size", "batch.tokens"},
+                "batch.tokens limits a batch already", "batch.tokens left out, or batch.size a number");
         require(m.prefix <= m.max_positions, {"model.prefix", "model.max_positions"},
                 "a prefix of " + text(m.prefix) + " tokens is longer than " + positions,
                 "prefix <= model.max_positions");

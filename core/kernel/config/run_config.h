@@ -59,6 +59,7 @@ struct BatchConfig {
     std::optional<Layout> layout = Layout::padded;  // empty: auto, not chosen yet
     std::int64_t tokens = 0;                        // 0: as many as come
     std::int64_t pad_multiple = 1;                  // rows are rounded up to it
+    bool fit = false;                               // size is to be found: the largest that fits
 
     // Where `auto` has not been decided, what it falls back to.
     Layout planned_layout() const { return layout.value_or(Layout::padded); }

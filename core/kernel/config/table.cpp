@@ -160,8 +160,20 @@ Section batch_section() {
     Rows<&Config::batch> rows{
         {"batch", "Shapes of the batches; a component is bound once for the whole range.", {}}};
     using B = BatchConfig;
-    rows.add<&B::size>("size", "sequences in a batch; with batch.tokens the most of them", within(1, widest),
-                       {.also = "batch_size"});
+    ValueLimits sizes = within(1, widest);
+    sizes.choices = {"fit"};
+    Field& size = rows.add<&B::size>("size",
+                                     "sequences in a batch; with batch.tokens the most of them; fit: train "
+                                     "looks for the largest that memory has room for",
+                                     std::move(sizes), {.also = "batch_size"});
+    size.get = [](const Config& config) {
+        return config.batch.fit ? Value(std::string("fit")) : Value(config.batch.size);
+    };
+    size.set = [](Config& config, const Value& value) {
+        const auto* number = std::get_if<std::int64_t>(&value);
+        config.batch.fit = number == nullptr;
+        if (number != nullptr) config.batch.size = *number;
+    };
     rows.add<&B::tokens>("tokens",
                          "tokens of a batch, source, target and padding: data loaders with a composition of "
                          "their own fill batches up to it; 0: batches have batch.size sequences",

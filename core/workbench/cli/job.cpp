@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/kernel/base/printable.h"
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/command.h"
@@ -89,6 +90,12 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
         throw Failure(text);
     }
     job.config = std::move(*result.config);
+    if (job.config.batch.fit && !options.fits_batch && discovery.run_probes)
+        throw Failure(
+            config::told_at(job.config, "batch.size") +
+            "\"fit\" is for train in one process, which looks for the size; expected a number here: "
+            "`switchyard fit " +
+            options.config + "` says which one fits, and --set batch.size=N sets it");
     job.files = std::move(result.files);
     return job;
 }

@@ -23,6 +23,7 @@ struct JobOptions {
     std::vector<config::Implied> implied = {};  // by other arguments, before the overrides
     bool trust = false;   // what the configuration names may run although it came with a run
     bool of_run = false;  // it did, wherever its files lie
+    bool fits_batch = false;  // batch.size = "fit" is understood: the size will be looked for
 };
 void add_job_options(CLI::App& command, JobOptions& options);
 // Without CONFIG; `help` says what is set.

@@ -23,6 +23,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/crowding.h"
 #include "core/workbench/cli/export_model.h"
+#include "core/workbench/cli/fit_run.h"
 #include "core/workbench/cli/foreign_config.h"
 #include "core/workbench/cli/log_command.h"
 #include "core/workbench/cli/matmul_peak.h"
@@ -55,6 +56,7 @@ struct TrainOptions {
     JobOptions job;
     RunBegin begin;
     bool trace_nonfinite = false;
+    std::string fit_memory;
 };
 
 // Parameters and state as the checkpoint has them; what it says about the job that it is of.
@@ -312,6 +314,13 @@ std::optional<std::string> checkpoint_of(const OpenRun& open, TrainRanks* ranks)
     return path.empty() ? std::nullopt : std::optional(path);
 }
 
+// With the size of a batch that is to be found.
+JobOptions settled_job(const TrainOptions& options, const OpenRun& open, TrainRanks* ranks) {
+    const auto recorded = open.resume() ? open.directory().file("config.toml") : "";
+    if (ranks == nullptr) return with_fitting_batch(options.job, recorded, options.fit_memory);
+    return options.job;  // which then says that a number is expected
+}
+
 int train_job(const TrainOptions& options, TrainRanks* ranks) {
     const auto begun = Clock::now();
     const bool writes = ranks == nullptr || ranks->is_first();
@@ -337,7 +346,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
             data = train::read_data(config, tokenizer);
         };
     }
-    const auto planned = plan_for(options.job, plan, ranks);
+    const auto planned = plan_for(settled_job(options, open, ranks), plan, ranks);
     if (open.resume()) use_kept_tokenizer(planned->config, run);
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
     if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
@@ -428,6 +437,7 @@ Action setup_train(CLI::App& command) {
         ->expected(1)
         ->allow_extra_args(false)
         ->take_all();
+    add_fit_memory(command, options->fit_memory, "batch.size = \"fit\": what a step may take");
     command.add_flag(
         "--trace-nonfinite", options->trace_nonfinite,
         "check every operation of every layer, forward and backward, and stop at the first NaN or Inf, "

@@ -49,7 +49,7 @@ run.toml:13:21: error: attention.backend[1]: got the string "no such name"; expe
 run.toml:16:1: error: optimizer.learning_rate: unknown key; did you mean optimizer.lr?
 run.toml:17:9: error: optimizer.betas: got a list; expected a list of 2 numbers >= 0 and < 1; it has 3
 run.toml:21:11: error: optimizer.lr: cannot differ from layer to layer
-run.toml:24:8: error: batch.size: got the integer 0; expected an integer >= 1 and <= 1048576
+run.toml:24:8: error: batch.size: got the integer 0; expected an integer >= 1 and <= 1048576, or "fit"
 )");
 }
 

@@ -47,3 +47,51 @@ TEST_CASE("a memory that is none, lengths of real data, and what fails at once a
     CHECK(none.code == 1);
     CHECK_THAT(none.out, contains("not even one sample fits into 1.00 kB"));
 }
+
+TEST_CASE("training looks for the batch that fits, and goes on with the one that it found") {
+    const TinyJob job;
+    const auto some = fitted(job, {"--memory", "1GB", "--most", "4"});
+    const auto memory = std::to_string(size_of(some, 4)["peak_memory_bytes"].get<std::int64_t>());
+    const auto largest = fitted(job, {"--memory", memory})["batch_size"].get<std::int64_t>();
+
+    const auto begun = job.trained("run", {"batch.size=fit", "train.steps=2"}, {"--memory", memory});
+    INFO(begun.err);
+    REQUIRE(begun.code == 0);
+    const auto size = "batch.size=" + std::to_string(largest);
+    CHECK_THAT(begun.err, contains(size + " fits into"));
+    CHECK_THAT(bytes_of(fs::path(job.run_folder("run")) / "config.toml"),
+               contains("size = " + std::to_string(largest) + "\n"));
+    REQUIRE(job.trained("same", {size, "train.steps=2"}).code == 0);
+    CHECK(step_losses(job.run_folder("run")) == step_losses(job.run_folder("same")));
+
+    // Nothing is looked for again: one byte would not do.
+    const auto resumed = job.trained("run", {"batch.size=fit", "train.steps=4"},
+                                     {"--resume", "--memory", "1", "--allow-change", "train.steps"});
+    INFO(resumed.err);
+    CHECK(resumed.code == 0);
+    CHECK(resumed.err.find("fits into") == std::string::npos);
+    CHECK(step_losses(job.run_folder("run")).size() == 4);
+}
+
+TEST_CASE("a batch that is to be found is for training in one process") {
+    const TinyJob job;
+    const auto config = job.file("job.toml");
+    check_refused(run({"plan", config, "--set", "batch.size=fit"}),
+                  {"batch.size: \"fit\" is for train", "expected a number here",
+                   "`switchyard fit " + config + "`"});
+    check_refused(run({"plan", config, "--set", "batch.size=fits"}), {"or \"fit\"; did you mean \"fit\"?"});
+    check_refused(run({"train", config, "--set", "batch.size=fit", "--set", "batch.tokens=64", "--run",
+                       job.run_folder("none")}),
+                  {"batch.tokens limits a batch already"});
+    CHECK(run({"config", "check", config, "--set", "batch.size=fit"}).code == 0);
+    Words ranks{"launch", "-n", "2"};
+    const auto train = job.train("ranks", {"batch.size=fit"});
+    ranks.insert(ranks.end(), train.begin(), train.end());
+    const auto refused = run(ranks);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, contains("is for train in one process"));
+    const auto none = run(job.train("none", {"batch.size=fit"}, {"--memory", "1000"}));
+    CHECK(none.code == 1);
+    CHECK_THAT(none.err, contains("not even one sample fits into 1.00 kB"));
+    CHECK_FALSE(fs::exists(job.run_folder("none")));
+}

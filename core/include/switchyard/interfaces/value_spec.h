@@ -29,7 +29,7 @@ struct ValueLimits {
     bool below_max = false;
     std::size_t length = 0;              // of a list; 0: any
     bool not_empty = false;              // a list has at least one member
-    std::vector<std::string> choices{};  // of a string, or of the members of a list, each once
+    std::vector<std::string> choices{};  // of a string, or of the members of a list, each once; of an integer: words in its place
 };
 
 struct ValueSpec {

@@ -158,6 +158,10 @@ private:
         mistaken_ = false;
         if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
             return problem;
+        if (request_.operation == compare::Operation::epoch || request_.operation == compare::Operation::data)
+            return "programs take steps or forwards, in batches that they are given; expected --operation "
+                   "step or "
+                   "forward";
         if (request_.rungs.empty()) return "";
         try {
             const auto config = load_job(job_of(arm), host_).config;
@@ -186,6 +190,13 @@ private:
         const auto& base = checked_.config;
         return config.batch.size != base.batch.size || config.batch.tokens != base.batch.tokens ||
                config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
+    // Of an epoch: which samples stand in its steps.
+    bool other_composition(const config::Config& config) const {
+        const auto& base = checked_.config;
+        return other_batches(config) || config.data_loader.backend != base.data_loader.backend ||
+               config.batch.layout != base.batch.layout;
     }
 
     // A step of as many ranks has other samples than one of the base.
@@ -257,8 +268,9 @@ private:
         const bool other_ranks = arm.ranks != base_ranks_;
         arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation,
                                                   !request_.rungs.empty() || other_ranks);
-        arm.own_batches =
-            (of_steps() && other_batches(*config)) || (other_ranks && other_steps(*config, arm.ranks));
+        arm.own_batches = (of_steps() && other_batches(*config)) ||
+                          (other_ranks && other_steps(*config, arm.ranks)) ||
+                          (request_.operation == compare::Operation::epoch && other_composition(*config));
         if (arm.differs.empty() || request_.force) return "";
         mistaken_ = true;
         return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +

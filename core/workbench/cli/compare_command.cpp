@@ -18,6 +18,7 @@
 #include "core/workbench/cli/compare_arms.h"
 #include "core/workbench/cli/compare_command.h"
 #include "core/workbench/cli/compare_messages.h"
+#include "core/workbench/cli/compare_operation.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
@@ -71,7 +72,9 @@ std::int64_t samples_of_pass(const CompareOptions& options) {
 void check_operation(const CompareOptions& options) {
     if (options.arms.operation == compare::Operation::step) {
         if (options.samples > 0)
-            throw Failure("--samples is for --operation forward; batch.size says how many a step has");
+            throw Failure(
+                "--samples is for passes, as those of --operation epoch; batch.size says how many a step "
+                "has");
         return;
     }
     const std::pair<const char*, bool> of_training[] = {
@@ -81,7 +84,8 @@ void check_operation(const CompareOptions& options) {
         {"--fail-on loss", options.gate.loss.has_value()}};
     for (const auto& [option, given] : of_training) {
         if (given)
-            throw Failure(std::string(option) + " trains to the end; --operation forward trains nothing");
+            throw Failure(std::string(option) + " trains to the end, which --operation " + options.operation +
+                          " does not; expected --operation step");
     }
 }
 
@@ -91,9 +95,9 @@ std::string describe(const CompareOptions& options, const CheckedArms& checked) 
     std::string text = std::string(name(m.type)) + ", " +
                        counted(static_cast<std::size_t>(m.layers), "layer") + ", hidden " +
                        std::to_string(m.hidden_size) + "; ";
-    if (options.arms.operation == compare::Operation::forward)
-        text += "forwards only, " + std::to_string(samples_of_pass(options)) +
-                (config.data.given() ? " samples at most" : " samples") + " a pass, ";
+    const auto operation = options.arms.operation;
+    if (is_over_samples(operation))
+        text += passes_text(operation, samples_of_pass(options), config.data.given());
     else
         text += counted(static_cast<std::size_t>(config.batch.size * config.train.grad_accumulation_steps),
                         "sample") +
@@ -430,16 +434,14 @@ Action setup_compare(CLI::App& command) {
     command
         .add_option(
             "--operation", options->operation,
-            "step: training steps; forward: passes over the same samples without gradients, in batches of "
-            "each arm's own")
-        ->check(CLI::IsMember(std::vector<std::string>{std::string(name(compare::Operation::step)),
-                                                       std::string(name(compare::Operation::forward))}))
+            "step: training steps; or passes over the same samples in batches of each arm's own: epoch: of "
+            "training; forward: without gradients; data: of the data loader alone")
+        ->check(operation_problem)
         ->type_name("NAME")
         ->capture_default_str();
-    add_number(
-        command, "--samples", options->samples,
-        "forward: samples of a pass, drawn from the job's; default: " + std::to_string(default_samples), "N",
-        whole_number(1, 100000000));
+    add_number(command, "--samples", options->samples,
+               "samples of a pass, drawn from the job's; default: " + std::to_string(default_samples), "N",
+               whole_number(1, 100000000));
     add_number(command, "--seeds", options->seeds,
                "train each arm to the end with this many seeds and compare final losses", "K",
                whole_number(1, 1000));

@@ -78,7 +78,7 @@ std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
 
 // Where external arms load the batches from a file, all arms train on the batches of that file.
 std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
-    if (!external_ || options_.operation == compare::Operation::forward) return 0;
+    if (!external_ || is_over_samples(options_.operation)) return 0;
     return what.seed < 0 ? kept_steps : std::min(most_kept, options_.loss_steps);
 }
 

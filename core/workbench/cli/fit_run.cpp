@@ -179,7 +179,10 @@ JobOptions with_fitting_batch(const JobOptions& job, const std::string& recorded
     if (!looked || !looked->batch.fit) return job;
     auto settled = job;
     if (!recorded.empty()) {
-        const auto begun = first_look({.config = recorded, .of_run = true});
+        JobOptions begun_job;
+        begun_job.config = recorded;
+        begun_job.of_run = true;
+        const auto begun = first_look(begun_job);
         if (!begun || begun->batch.fit)
             throw Failure(recorded + ": error: batch.size: expected the number that the run began with");
         settled.overrides.push_back("batch.size=" + std::to_string(begun->batch.size));
@@ -187,14 +190,17 @@ JobOptions with_fitting_batch(const JobOptions& job, const std::string& recorded
     }
     train::check_job(*looked);  // what each size would find is told once
     (void)train::open_tokenizer(*looked);
-    FitRequest request{.job = job, .memory = memory};
+    FitRequest request;
+    request.job = job;
+    request.memory = memory;
     request.share = 0.9;
     FitRun run(request);
     const auto result = run.search([] { return false; });
     show_progress("");
     if (result.largest == 0) throw Failure(compare::fit_text(result, run.memory()), Exit::run_failed);
     const auto size = "batch.size=" + std::to_string(result.largest);
-    std::cerr << (size + " fits into " + base::bytes_text(static_cast<double>(run.memory())) + " (batch.size = \"fit\")\n");
+    std::cerr << (size + " fits into " + base::bytes_text(static_cast<double>(run.memory())) +
+                  " (batch.size = \"fit\")\n");
     settled.overrides.push_back(size);
     return settled;
 }

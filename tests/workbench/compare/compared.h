@@ -14,6 +14,13 @@ inline Words with(Words words, const Words& more) {
     return words;
 }
 
+// Arms with the same samples in batches of their own.
+inline const Words own_batches{
+    "--arm", "padded:",
+    "--arm", "fixed: data_loader.backend=batching/fixed batch.size=5",
+    "--arm", "bucketed: data_loader.backend=batching/bucketed batch.size=7",
+    "--arm", "packed: data_loader.backend=batching/packed batch.layout=packed batch.tokens=64"};
+
 // "compare job.toml" and `more`, four blocks of one step unless that says otherwise.
 inline Words compare_words(const TinyJob& job, const Words& more) {
     Words words{"compare", job.file("job.toml")};

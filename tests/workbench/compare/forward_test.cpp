@@ -6,16 +6,10 @@ using namespace switchyard::test;
 
 namespace {
 
-const Words loaders{
-    "--arm", "padded:",
-    "--arm", "fixed: data_loader.backend=batching/fixed batch.size=5",
-    "--arm", "bucketed: data_loader.backend=batching/bucketed batch.size=7",
-    "--arm", "packed: data_loader.backend=batching/packed batch.layout=packed batch.tokens=64"};
-
 Words forward(const Words& more) {
     Words words{"--operation", "forward"};
     words.insert(words.end(), more.begin(), more.end());
-    words.insert(words.end(), loaders.begin(), loaders.end());
+    words.insert(words.end(), own_batches.begin(), own_batches.end());
     return words;
 }
 

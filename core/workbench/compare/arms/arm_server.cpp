@@ -7,6 +7,7 @@
 #include "core/workbench/bench/measure/disturbance_meter.h"
 #include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/relative_distance.h"
+#include "core/workbench/compare/arms/data_arm.h"
 #include "core/workbench/compare/arms/executed_json.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/forward_arm.h"
@@ -122,6 +123,8 @@ std::unique_ptr<ArmServer> make_arm_server(const config::Config& config, const r
                                            runtime::Registry& registry, const HostInfo& host,
                                            const ArmServerOptions& options) {
     if (options.inference()) return std::make_unique<InferenceArm>(config, plan, registry, host, options);
+    if (options.operation == Operation::data)
+        return std::make_unique<DataArm>(config, plan, registry, host, options);
     if (options.operation == Operation::forward)
         return std::make_unique<ForwardArm>(config, plan, registry, host, options);
     return std::make_unique<TrainingArm>(config, plan, registry, host, options);

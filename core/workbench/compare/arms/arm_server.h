@@ -26,7 +26,7 @@ struct ArmServerOptions {
     // Operation::step: above 0: the batches of so many first steps are kept in memory and repeated. 0: the
     // loader's, as they come.
     std::int64_t cycle = 0;
-    // Operation::forward: of a pass, drawn from the job's; fewer where it has fewer.
+    // epoch, forward, data: of a pass, drawn from the job's; fewer where it has fewer.
     std::int64_t samples = 0;
     bool amplification = false;
     distributed::Group* group = nullptr;        // of the ranks that share each step; outlives the arm

@@ -8,33 +8,12 @@
 #include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
+#include "core/workbench/compare/arms/drawn_samples.h"
 #include "core/workbench/compare/arms/first_step_file.h"
-#include "core/workbench/compare/arms/random_samples.h"
-#include "core/workbench/data/drawing.h"
 #include "core/workbench/train/step_parts.h"
 
 namespace switchyard::compare {
 namespace {
-
-constexpr std::int64_t first_samples = 32;  // whose outputs are compared
-
-// The same in all arms, which have the same data and the same seed.
-data::SampleList samples_of(const train::Session& session, const ArmServerOptions& options) {
-    const auto& config = session.config();
-    const auto seed = static_cast<std::uint64_t>(config.run.seed);
-    if (!config.data.given()) return random_samples(config, options.samples, options.lengths, seed);
-    const auto& all = *session.data().train;
-    data::SampleList samples;
-    data::Drawing drawing(all.size(), seed);
-    while (drawing.left() > 0 && samples.size() < options.samples) samples.add(all.get(drawing.next(), 0));
-    return samples;
-}
-
-data::SampleList first_of(const data::SampleList& samples) {
-    data::SampleList few;
-    for (std::int64_t i = 0; i < std::min(first_samples, samples.size()); ++i) few.add(samples.get(i, 0));
-    return few;
-}
 
 // Rows with a label that each sequence of the batch has, in order; empty: one each.
 std::vector<std::int64_t> labelled_rows(const Batch& batch, std::int64_t ignore_index) {
@@ -59,8 +38,8 @@ std::vector<std::int64_t> labelled_rows(const Batch& batch, std::int64_t ignore_
 ForwardArm::ForwardArm(const config::Config& config, const resolver::Plan& plan, runtime::Registry& registry,
                        const HostInfo& host, const ArmServerOptions& options)
     : ArmServer(config, plan, registry, host, options),
-      samples_(samples_of(session_, options)),
-      few_(first_of(samples_)),
+      samples_(drawn_samples(session_, options)),
+      few_(first_samples(samples_)),
       loader_(session_.start_train_loader(samples_)),
       few_loader_(session_.start_eval_loader(few_)) {}
 

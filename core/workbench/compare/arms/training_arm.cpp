@@ -9,6 +9,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include "core/workbench/compare/arms/drawn_samples.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/random_samples.h"
 
@@ -41,6 +42,15 @@ TrainingArm::TrainingArm(const config::Config& config, const resolver::Plan& pla
 
 train::Trainer TrainingArm::make_trainer() {
     const auto& config = session_.config();
+    if (options_.operation == Operation::epoch) {
+        if (config.data_loader.drop_last)
+            throw train::InputError(
+                {"data_loader.drop_last leaves samples out of an epoch, which has the same samples in all "
+                 "arms; "
+                 "expected data_loader.drop_last = false"});
+        samples_ = drawn_samples(session_, options_);
+        return session_.make_trainer(samples_);
+    }
     if (config.data.given()) return session_.make_trainer();
     const auto& batch = config.batch;
     const auto a_batch =
@@ -83,18 +93,46 @@ ArmServer::First TrainingArm::first() {
     return first;
 }
 
+namespace {
+
+// The loss that is told of a step; NaN: training has ended with it.
+double told_loss(const train::StepReport& report) {
+    // A step that was skipped has done what it should with what was not finite.
+    if (report.skipped) return std::isfinite(report.loss) ? report.loss : 0.0;
+    return report.nonfinite.empty() ? report.loss : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
 void TrainingArm::run_one(Turn& turn) {
+    if (options_.operation == Operation::epoch) return run_epoch(turn);
     auto group = next_group();
     const auto report = trainer_.step(group);
     turn.skipped += report.skipped ? 1 : 0;
     turn.step_skipped.push_back(report.skipped ? 1 : 0);
-    // A step that was skipped has done what it should with what was not finite.
-    const double stopped = std::numeric_limits<double>::quiet_NaN();
-    turn.loss.push_back(report.skipped && !std::isfinite(report.loss)  ? 0.0
-                        : !report.skipped && !report.nonfinite.empty() ? stopped
-                                                                       : report.loss);
+    turn.loss.push_back(told_loss(report));
     turn.step_samples.push_back(report.samples);
     turn.step_tokens.push_back(report.tokens);
+}
+
+// Steps until all samples have had their turn: the loader's epoch ends with the last one.
+void TrainingArm::run_epoch(Turn& turn) {
+    std::int64_t samples = 0, tokens = 0, steps = 0, skipped = 0;
+    double loss = 0.0;
+    while (samples < samples_.size()) {
+        auto group = next_group();
+        const auto report = trainer_.step(group);
+        loss += told_loss(report);
+        samples += report.samples;
+        tokens += report.tokens;
+        skipped += report.skipped ? 1 : 0;
+        ++steps;
+    }
+    turn.skipped += skipped;
+    turn.step_skipped.push_back(skipped > 0 ? 1 : 0);
+    turn.loss.push_back(loss / static_cast<double>(steps));
+    turn.step_samples.push_back(samples);
+    turn.step_tokens.push_back(tokens);
 }
 
 }  // namespace switchyard::compare

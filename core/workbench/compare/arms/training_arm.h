@@ -1,4 +1,4 @@
-// An arm that trains, for as many steps as the coordinator asks for.
+// An arm that trains, for as many steps or epochs as the coordinator asks for.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@ private:
 
     train::Trainer make_trainer();
     Group next_group();
+    void run_epoch(Turn& turn);
 
     data::SampleList samples_;
     train::Trainer trainer_;

@@ -194,13 +194,13 @@ private:
     std::set<std::string> names_;
 };
 
-// The layout of batches is how the same samples stand in memory: that is compared. Where nothing is trained,
-// samples may be put into any batches, but for what is cut off them.
+// The layout of batches is how the same samples stand in memory: that is compared. Where passes are over
+// samples, they may be put into any batches, but for what is cut off them.
 bool should_be_equal(const std::string& key, Operation operation, bool other_batches) {
     if (key == "batch.layout") return false;
     if (operation == Operation::generate && (key.starts_with("batch.") || key.starts_with("data.")))
         return false;
-    if ((operation == Operation::forward || other_batches) && key.starts_with("batch."))
+    if ((is_over_samples(operation) || other_batches) && key.starts_with("batch."))
         return key == "batch.max_length";
     for (const char* section : {"model.", "data.", "batch.", "task."}) {
         if (key.starts_with(section)) return true;

@@ -112,7 +112,7 @@ struct Comparison {
     int blocks = 0;                        // that count
     int rounds = 1;                        // in each of which every arm was started anew
     int repeated_blocks = 0;               // since some arm was disturbed
-    std::int64_t steps_per_block = 0;      // that are timed; passes of Operation::forward
+    std::int64_t steps_per_block = 0;      // that are timed; passes where they are over samples
     std::int64_t lead_in = 0;              // steps before them in each turn, not timed
     std::int64_t warm_up_steps = 0;        // of the first round
     std::int64_t later_warm_up_steps = 0;  // of each further one

@@ -99,12 +99,12 @@ std::string stability(const Comparison& comparison) {
 }
 
 std::string drifts(const Comparison& comparison) {
-    bench::TextTable table({{comparison.operation == Operation::step ? "first step, from the base"
-                                                                     : "first samples, from the base",
-                             Align::left},
-                            {"loss"},
-                            {"outputs"},
-                            {"gradients"}});
+    bench::TextTable table(
+        {{trains(comparison.operation) ? "first step, from the base" : "first samples, from the base",
+          Align::left},
+         {"loss"},
+         {"outputs"},
+         {"gradients"}});
     bool any = false;
     for (const auto& pair : comparison.pairs) {
         const auto& arm = comparison.arms[pair.arm];
@@ -243,7 +243,7 @@ std::string sentence(const Comparison& comparison, const PairResult& pair) {
 }
 
 base::Called called(const Comparison& comparison) {
-    return comparison.operation == Operation::step ? base::Called::in_training : base::Called::at_all;
+    return trains(comparison.operation) ? base::Called::in_training : base::Called::at_all;
 }
 
 std::string to_text(const Comparison& comparison) {

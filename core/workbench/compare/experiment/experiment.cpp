@@ -194,7 +194,7 @@ private:
 
     // Passes are over the same samples in all arms: what an arm left out would make it faster.
     std::string wrong_samples(const Turn& turn, std::int64_t passes) {
-        if (settings_.operation != Operation::forward) return "";
+        if (!is_over_samples(settings_.operation)) return "";
         if (pass_samples_ == 0) pass_samples_ = turn.samples / passes;
         if (turn.samples == pass_samples_ * passes) return "";
         return "it reports " + std::to_string(turn.samples) + " samples for " + std::to_string(passes) + " " +
@@ -426,7 +426,7 @@ private:
     std::vector<double> first_loss_;
     std::vector<std::vector<double>> unaccounted_;
     std::vector<StepCounts> shared_steps_;
-    std::int64_t pass_samples_ = 0;           // of Operation::forward, by the first turn
+    std::int64_t pass_samples_ = 0;           // where passes are over samples, by the first turn
     std::vector<std::int64_t> done_;          // steps since each arm prepared
     std::vector<std::vector<double>> costs_;  // of the steps that warmed up, by arm
     ExperimentPlan plan_;

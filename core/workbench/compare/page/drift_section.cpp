@@ -28,7 +28,7 @@ std::string drift(const Comparison& comparison) {
                    page_value(arm.drift.gradient, 2),
                    page_value(arm.allowed.output, 2) + ", " + page_value(arm.allowed.gradient, 2)});
     }
-    const bool steps = comparison.operation == Operation::step;
+    const bool steps = trains(comparison.operation);
     return any ? note("Relative distance of the " +
                       std::string(steps ? "first step" : "first samples' outputs") + " from " +
                       (steps ? "that of " : "those of ") + base_of(comparison) +
@@ -40,7 +40,7 @@ std::string drift(const Comparison& comparison) {
 }  // namespace
 
 std::string drift_section(const Comparison& comparison) {
-    const bool steps = comparison.operation == Operation::step;
+    const bool steps = trains(comparison.operation);
     return section(steps ? "First step" : "First samples", drift(comparison));
 }
 

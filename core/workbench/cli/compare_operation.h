@@ -1,0 +1,17 @@
+// `switchyard compare --operation NAME`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/workbench/compare/arms/operation.h"
+
+namespace switchyard::cli {
+
+// What is wrong with the name of an operation; empty: it is one that `compare` has.
+std::string operation_problem(const std::string& text);
+
+// "forwards only, 64 samples a pass, "; where the job has data it may have fewer samples.
+std::string passes_text(compare::Operation operation, std::int64_t samples, bool own_data);
+
+}  // namespace switchyard::cli

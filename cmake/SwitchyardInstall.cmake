@@ -3,6 +3,8 @@
 
 install(DIRECTORY core/include/switchyard sdk/include/switchyard DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY configs DESTINATION share/switchyard)
+# For `switchyard plugins new`.
+install(DIRECTORY sdk/template DESTINATION share/switchyard)
 install(FILES LICENSE DESTINATION share/doc/switchyard)
 # For `switchyard data fetch`.
 install(FILES cmake/wheels.txt DESTINATION share/switchyard)
@@ -11,6 +13,7 @@ install(DIRECTORY docs/ DESTINATION share/doc/switchyard OPTIONAL)
 # The build tree shows configurations where the installed tree has them, relative to the program.
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/switchyard")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/configs" "${PROJECT_BINARY_DIR}/share/switchyard/configs" SYMBOLIC)
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/sdk/template" "${PROJECT_BINARY_DIR}/share/switchyard/template" SYMBOLIC)
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/cmake/wheels.txt" "${PROJECT_BINARY_DIR}/share/switchyard/wheels.txt" SYMBOLIC)
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/libexec/switchyard")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/cmake/bring_wheels" "${PROJECT_BINARY_DIR}/libexec/switchyard/bring_wheels" SYMBOLIC)

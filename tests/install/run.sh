@@ -73,6 +73,69 @@ example_is_explained() {
     expect_text "$TMPDIR/info" "$(example_folder)"
 }
 
+# A project of each kind as `plugins new` writes it, built together.
+new_plugins_build() {
+    local kind list=$TMPDIR/own/CMakeLists.txt
+    rm -rf "$TMPDIR/own" && mkdir "$TMPDIR/own"
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES CXX)\n' >"$list"
+    for kind in "${kinds[@]}"; do
+        "$prefix/bin/switchyard" plugins new "my_$kind" --kind "$kind" --out "$TMPDIR/own/my_$kind" >"$TMPDIR/new.log"
+        echo "add_subdirectory(my_$kind)" >>"$list"
+    done
+    expect_text "$TMPDIR/new.log" "-DCMAKE_PREFIX_PATH=$prefix"
+    "$cmake" -S "$TMPDIR/own" -B "$TMPDIR/own/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_COMPILER="$compiler" -G Ninja >"$TMPDIR/configure.log" 2>&1 || fail "$(cat "$TMPDIR/configure.log")"
+    "$cmake" --build "$TMPDIR/own/build" >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    if grep -q warning "$TMPDIR/build.log"; then fail "$(cat "$TMPDIR/build.log")"; fi
+}
+
+own_library() { echo "$TMPDIR/own/build/my_$1/libmy_$1.so"; }
+
+new_plugin_verifies() {
+    "$prefix/bin/switchyard" plugins verify "$(own_library "$1")" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "no faults in what ran"
+}
+
+# One line of the kernel: outputs that are 1 % too large.
+wrong_line_is_caught() {
+    local source=$TMPDIR/own/my_activation/my_activation.cpp status=0
+    sed -i 's/return reference::activation(inputs, params);/return reference::activation(inputs, params) * 1.01;/' "$source"
+    expect_text "$source" "* 1.01"
+    sed -i '1i #include <ATen/core/Tensor.h>\n#include <ATen/TensorOperators.h>' "$source"
+    "$cmake" --build "$TMPDIR/own/build" --target my_activation >"$TMPDIR/build.log" 2>&1 || fail "$(cat "$TMPDIR/build.log")"
+    "$prefix/bin/switchyard" plugins verify "$(own_library activation)" --drawn 0 >"$TMPDIR/verify" 2>&1 || status=$?
+    [[ $status == 5 ]] || fail "verify gives $status: $(cat "$TMPDIR/verify")"
+    expect_text "$TMPDIR/verify" "repeat it: switchyard plugins verify $(own_library activation)"
+}
+
+# Installed for the user, named by a configuration, compared with another.
+new_plugin_is_used() {
+    "$prefix/bin/switchyard" plugins install "$(own_library normalization)"
+    "$prefix/bin/switchyard" plugins list >"$TMPDIR/list" 2>&1
+    expect_text "$TMPDIR/list" my_normalization
+    cat >"$TMPDIR/own.toml" <<'END'
+[model]
+type = "bert"
+layers = 2
+hidden_size = 32
+heads = 4
+intermediate_size = 64
+vocab_size = 64
+max_positions = 32
+[task]
+kind = "classification"
+labels = ["bad", "good"]
+[normalization]
+backend = "my_normalization"
+END
+    "$prefix/bin/switchyard" plan "$TMPDIR/own.toml" --set runtime.auto=priority >"$TMPDIR/plan" 2>&1 || fail "$(cat "$TMPDIR/plan")"
+    expect_text "$TMPDIR/plan" my_normalization
+    "$prefix/bin/switchyard" compare "$TMPDIR/own.toml" --set runtime.auto=priority --vary normalization.backend=my_normalization,torch \
+        --blocks 2 --time 1 >"$TMPDIR/compare" 2>&1 || fail "$(cat "$TMPDIR/compare")"
+    expect_text "$TMPDIR/compare" "normalization my_normalization"
+    "$prefix/bin/switchyard" plugins remove my_normalization
+}
+
 check "the program, its plugins and the package are installed" installs
 check "each installed header compiles without the source tree" headers_stand_alone
 check "no installed file names the build tree" mentions_no_build_tree
@@ -80,4 +143,9 @@ check "a plugin outside the tree builds against what is installed" example_build
 check "it exports one symbol" example_exports_one_symbol
 check "the installed program finds it by SWITCHYARD_PLUGIN_PATH" example_is_found
 check "the installed program explains it" example_is_explained
+kinds=(activation attention data_loader linear loss normalization optimizer precision)
+check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
+for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
+check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
+check "a new plugin is installed, planned, compared and removed" new_plugin_is_used
 finish

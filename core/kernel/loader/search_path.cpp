@@ -36,6 +36,12 @@ void add(SearchPath& path, const std::string& place, const char* origin, bool na
 
 }  // namespace
 
+std::string user_plugin_folder() {
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || *home != '/') return "";
+    return (fs::path(home) / ".local" / plugin_folder).string();
+}
+
 SearchPath standard_search_path(const std::vector<std::string>& configured) {
     SearchPath path;
     const char* variable = std::getenv("SWITCHYARD_PLUGIN_PATH");
@@ -46,6 +52,7 @@ SearchPath standard_search_path(const std::vector<std::string>& configured) {
         rest.erase(0, colon + 1);
     }
     for (const std::string& place : configured) add(path, place, "plugins.paths", true);
+    add(path, user_plugin_folder(), "plugins install", false);
     add(path, machine::belonging_path(plugin_folder), "beside the program", false);
     add(path, machine::installed_path(plugin_folder), "installed", false);
     return path;

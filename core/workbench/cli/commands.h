@@ -25,6 +25,9 @@ Action setup_config_schema(CLI::App& command);
 Action setup_plugins_list(CLI::App& command);
 Action setup_plugins_info(CLI::App& command);
 Action setup_plugins_doctor(CLI::App& command);
+Action setup_plugins_new(CLI::App& command);
+Action setup_plugins_install(CLI::App& command);
+Action setup_plugins_remove(CLI::App& command);
 
 // With LibTorch.
 Action setup_plan(CLI::App& command);

@@ -42,6 +42,9 @@ int main(int argc, char** argv) {
     attach(commands, "plugins list", cli::setup_plugins_list);
     attach(commands, "plugins info", cli::setup_plugins_info);
     attach(commands, "plugins doctor", cli::setup_plugins_doctor);
+    attach(commands, "plugins new", cli::setup_plugins_new);
+    attach(commands, "plugins install", cli::setup_plugins_install);
+    attach(commands, "plugins remove", cli::setup_plugins_remove);
     attach(commands, "config show", cli::setup_config_show);
     attach(commands, "config schema", cli::setup_config_schema);
     attach(commands, "data list", cli::setup_data_list);

@@ -49,23 +49,28 @@ std::string quoted(const std::string& word) {
     return text + "'";
 }
 
-// The command that runs one drawn case of a component, and it alone.
+// The command that runs the case of a fault again: a drawn one alone, a listed one with those whose names
+// contain its own.
 std::string repetition(const VerifyRequest& request, const std::string& plugin, const std::string& component,
-                       std::int64_t number) {
+                       const conformance::Fault& fault) {
     std::string text = "switchyard plugins verify " + quoted(plugin) + " --component " + quoted(component);
     for (const auto& dtype : request.dtypes) text += " --dtype " + dtype;
     for (const auto& option : request.given) text += " --option " + quoted(option);
     if (request.device != "cpu") text += " --device " + request.device;
-    return text + " --seed " + std::to_string(request.seed) + " --drawn " + std::to_string(number + 1) +
-           " --filter /drawn/" + std::to_string(number) + "/";
+    const bool is_case = fault.where.find('/') != std::string::npos;
+    if (fault.drawn < 0) return text + " --drawn 0" + (is_case ? " --filter " + quoted(fault.where) : "");
+    return text + " --seed " + std::to_string(request.seed) + " --drawn " + std::to_string(fault.drawn + 1) +
+           " --filter /drawn/" + std::to_string(fault.drawn) + "/";
 }
 
 Json json_of(const conformance::Report& report, Kind kind, const Options& options,
-             const std::function<std::string(std::int64_t)>& repeat) {
+             const std::function<std::string(const conformance::Fault&)>& repeat) {
     Json faults = Json::array();
     for (const auto& fault : report.faults) {
-        faults.push_back({{"code", fault.code}, {"case", fault.where}, {"detail", fault.detail}});
-        if (fault.drawn >= 0) faults.back()["repeat"] = repeat(fault.drawn);
+        faults.push_back({{"code", fault.code},
+                          {"case", fault.where},
+                          {"detail", fault.detail},
+                          {"repeat", repeat(fault)}});
     }
     return {{"component", report.component},
             {"kind", std::string(name(kind))},
@@ -174,9 +179,9 @@ private:
         }
         if (verified.stopped) return;
         faults_ = faults_ || !report.faults.empty();
-        const auto repeat = [&](std::int64_t number) {
+        const auto repeat = [&](const conformance::Fault& fault) {
             const std::string plugin = request_.plugin.empty() ? record.display_name() : request_.plugin;
-            return repetition(request_, plugin, std::string(name(kind)) + "/" + component.id, number);
+            return repetition(request_, plugin, std::string(name(kind)) + "/" + component.id, fault);
         };
         components_.push_back(json_of(report, kind, given_->of(component), repeat));
         if (prints()) print(report, kind, given_->given_to(component), repeat);
@@ -204,7 +209,7 @@ private:
     }
 
     void print(const conformance::Report& report, Kind kind, const std::string& given,
-               const std::function<std::string(std::int64_t)>& repeat) const {
+               const std::function<std::string(const conformance::Fault&)>& repeat) const {
         std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component)
                   << (given.empty() ? "" : " with " + given) << ": ";
         if (report.cases == 0 && report.faults.empty()) {
@@ -221,11 +226,13 @@ private:
                       << report.worst_case;
         std::cout << '\n';
         std::int64_t left = command_.shown;
+        bool first = true;  // a listed case is found by its name: how is told once
         for (const auto& fault : report.faults) {
             if (left-- == 0) break;
             std::cout << "    " << paint(Color::red, fault.code) << " in " << fault.where << ": "
                       << fault.detail << '\n';
-            if (fault.drawn >= 0) std::cout << "        repeat it: " << repeat(fault.drawn) << '\n';
+            if (fault.drawn >= 0 || first) std::cout << "        repeat it: " << repeat(fault) << '\n';
+            first = first && fault.drawn >= 0;
         }
         const auto more = static_cast<std::int64_t>(report.faults.size()) - command_.shown;
         if (more > 0) std::cout << "    and " << more << " more: --json has them all\n";

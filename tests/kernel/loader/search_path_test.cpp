@@ -11,22 +11,32 @@
 using namespace switchyard::loader;
 using namespace switchyard::test;
 
-TEST_CASE(
-    "the variable comes first, then the configuration, then beside the program, then the installed place") {
+TEST_CASE("the variable comes first, then the configuration, then the user's own, then what came along") {
     const std::string folder = temporary_dir("search");
     const Variable variable("SWITCHYARD_PLUGIN_PATH", folder + "/a::" + folder + "/b:");
+    const Variable home("HOME", folder + "/home");
     const SearchPath path = standard_search_path({folder + "/c", folder + "/x/../a"});
-    REQUIRE(path.entries.size() == 5);
+    REQUIRE(path.entries.size() == 6);
     CHECK(path.entries[0].path == folder + "/a");
     CHECK(path.entries[0].origin == "SWITCHYARD_PLUGIN_PATH");
     CHECK(path.entries[0].named);
     CHECK(path.entries[1].path == folder + "/b");
     CHECK(path.entries[2].path == folder + "/c");
     CHECK(path.entries[2].origin == "plugins.paths");
-    CHECK(path.entries[3].origin == "beside the program");
-    CHECK(path.entries[3].path == (build_dir() / "lib/switchyard/plugins").string());
+    CHECK(path.entries[3].origin == "plugins install");
+    CHECK(path.entries[3].path == folder + "/home/.local/lib/switchyard/plugins");
     CHECK_FALSE(path.entries[3].named);
-    CHECK(path.entries[4].origin == "installed");
+    CHECK(path.entries[4].origin == "beside the program");
+    CHECK(path.entries[4].path == (build_dir() / "lib/switchyard/plugins").string());
+    CHECK_FALSE(path.entries[4].named);
+    CHECK(path.entries[5].origin == "installed");
+}
+
+TEST_CASE("a home that is none, or no absolute path, is no place to look") {
+    for (const std::string home : {"", "relative"}) {
+        const Variable variable("HOME", home);
+        CHECK(user_plugin_folder().empty());
+    }
 }
 
 TEST_CASE("a place that is named twice, in whatever spelling, is looked at once") {

@@ -17,6 +17,12 @@ namespace switchyard::test {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
+// These words and `more` behind them.
+inline Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
 // The model, for totals and files that are made by hand.
 inline constexpr std::int64_t tiny_layers = 2, tiny_hidden = 32, tiny_intermediate = 64, tiny_vocabulary = 64,
                               tiny_positions = 32, tiny_classes = 2;

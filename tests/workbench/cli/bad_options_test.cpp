@@ -1,7 +1,7 @@
 // Values of options and arguments that mean nothing: exit code 2, one short line, and nothing is run or
 // written.
 // To add a case: a line in one of the tables.
-#include "run_switchyard.h"
+#include "tiny_job.h"
 
 #include <unistd.h>
 
@@ -19,9 +19,6 @@ using namespace switchyard;
 using namespace switchyard::test;
 
 namespace {
-
-namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 const std::string huge(100'000, 'x');
 
@@ -44,11 +41,6 @@ void check(const std::vector<Bad>& cases) {
         CHECK(first.size() < 700);  // what is quoted may stand there twice
         CHECK(outcome.err.size() < 3000);
     }
-}
-
-Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
 }
 
 // What a check says of a value; "" where it is taken.

@@ -63,6 +63,30 @@ TEST_CASE("a component with faults is told with cases and exit code 5") {
     CHECK(json.at("status") == "faults");
 }
 
+namespace {
+
+// What the command that a fault brings along tells of its component.
+nlohmann::json repeated(const nlohmann::json& fault) {
+    std::istringstream words(fault.at("repeat").get<std::string>());
+    std::vector<std::string> again;
+    for (std::string word; words >> word;) again.push_back(word);
+    again.erase(again.begin());  // the program
+    return run_json(again, 5).at("components").at(0);
+}
+
+}  // namespace
+
+TEST_CASE("a fault in a listed case comes with the command that repeats it") {
+    const auto library = (build_dir() / "tests/support/plugins/errs/libtest_errs.so").string();
+    const std::vector<std::string> arguments{
+        "plugins", "verify", library, "--component", "attention/unmasked", "--drawn", "0"};
+    const auto text = run(arguments);
+    CHECK_THAT(text.out, contains("repeat it: switchyard plugins verify " + library +
+                                  " --component attention/unmasked --drawn 0 --filter "));
+    const auto fault = run_json(arguments, 5).at("components").at(0).at("faults").at(0);
+    CHECK(repeated(fault).at("faults").at(0) == fault);
+}
+
 TEST_CASE("a fault in a drawn case comes with the command that repeats it") {
     const auto library = (build_dir() / "tests/support/plugins/errs/libtest_errs.so").string();
     const std::vector<std::string> arguments{
@@ -77,13 +101,9 @@ TEST_CASE("a fault in a drawn case comes with the command that repeats it") {
     const auto json = run_json(arguments, 5);
     CHECK(schema_faults("plugins_verify.json", json) == no_faults);
     const auto fault = json.at("components").at(0).at("faults").at(0);
-    std::istringstream words(fault.at("repeat").get<std::string>());
-    std::vector<std::string> again;
-    for (std::string word; words >> word;) again.push_back(word);
-    again.erase(again.begin());  // the program
-    const auto repeated = run_json(again, 5).at("components").at(0);
-    CHECK(repeated.at("cases") == 1);
-    CHECK(repeated.at("faults").at(0) == fault);
+    const auto alone = repeated(fault);
+    CHECK(alone.at("cases") == 1);
+    CHECK(alone.at("faults").at(0) == fault);
 }
 
 TEST_CASE("where no case ran, nothing is claimed") {

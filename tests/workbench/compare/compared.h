@@ -9,11 +9,6 @@
 
 namespace switchyard::test {
 
-inline Words with(Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 // Arms with the same samples in batches of their own.
 inline const Words own_batches{
     "--arm", "padded:",

@@ -275,3 +275,22 @@ TEST_CASE("an arm that cannot be started again is a row with its reason, and the
     CHECK(result.pairs[0].verdict == SpeedVerdict::faster);
     CHECK(result.exit_code() == 1);
 }
+
+TEST_CASE("a clock that changed is told, and is in the record of each block") {
+    auto settings = quick_settings();
+    settings.blocks = 6;
+    int turn = 0;
+    settings.clock = [&turn] { return switchyard::bench::MachineClock{turn++ == 5 ? 2100.0 : 3400.0, 81.0}; };
+    const auto result = compared({{"a", always(steady(300))}, {"b", always(steady(300))}}, settings);
+    auto text = to_text(result);
+    for (auto at = text.find("\n      "); at != std::string::npos; at = text.find("\n      "))
+        text.replace(at, 7, " ");
+    CHECK_THAT(text, contains("the processors' clock ran at 2.1 to 3.4 GHz at up to 81 degrees Celsius"));
+    CHECK(to_json(result)["arms"][0]["blocks"][0]["mhz"] == 3400.0);
+    CHECK(to_json(result)["arms"][0]["blocks"][0]["celsius"] == 81.0);
+
+    settings.clock = [] { return switchyard::bench::MachineClock{}; };
+    const auto untold = compared({{"a", always(steady(300))}, {"b", always(steady(300))}}, settings);
+    CHECK(to_text(untold).find("clock") == std::string::npos);
+    CHECK(to_json(untold)["arms"][0]["blocks"][0]["mhz"].is_null());
+}

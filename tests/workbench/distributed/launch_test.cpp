@@ -21,11 +21,6 @@ namespace {
 // Dropout by logical position, everywhere: LibTorch's own generator is another one on each rank.
 const Words by_position{"attention.backend=naive", "normalization.backend=naive"};
 
-Words with(Words sets, const Words& more) {
-    sets.insert(sets.end(), more.begin(), more.end());
-    return sets;
-}
-
 // What another program, which is in PATH, makes of these words and of ours behind them.
 Outcome run_by(Words words, const Words& train) {
     words.push_back((build_dir() / "bin/switchyard").string());

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/workbench/bench/measure/equivalence.h"
+#include "core/workbench/bench/measure/machine_clock.h"
 #include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/bench/measure/timing.h"
 #include "core/workbench/compare/arms/arm_message.h"
@@ -59,6 +60,7 @@ struct ArmBlock {
     int round = 0;                         // which start of the arm, from 0
     std::int64_t page_faults = -1;         // while it ran, minor and major; -1: not known
     double others_share = -1.0;            // of the processors' time, that went to others; below 0: not known
+    bench::MachineClock clock{};           // as its turn ended
     bool repeated = false;  // another took its place, since some arm was disturbed in it: it does not count
 
     // Milliseconds a sample: arms whose loaders make other batches are comparable by it.

@@ -36,6 +36,8 @@ Json block_json(const std::optional<ArmBlock>& block) {
         {"repeated", block->repeated},
         {"page_faults", block->page_faults < 0 ? Json(nullptr) : Json(block->page_faults)},
         {"others_share", block->others_share < 0.0 ? Json(nullptr) : Json(block->others_share)},
+        {"mhz", block->clock.mhz < 0.0 ? Json(nullptr) : Json(block->clock.mhz)},
+        {"celsius", block->clock.celsius < 0.0 ? Json(nullptr) : Json(block->clock.celsius)},
         {"samples", block->samples},
         {"tokens", block->tokens}};
 }

@@ -173,6 +173,25 @@ std::string p_text(const Comparison& comparison, const PairResult& pair) {
     return text;
 }
 
+// Of the blocks that count.
+struct ClockRange {
+    double slowest = 0.0, fastest = 0.0, hottest = -1.0;
+
+    void add(const bench::MachineClock& clock) {
+        hottest = std::max(hottest, clock.celsius);
+        if (clock.mhz <= 0.0) return;
+        slowest = fastest > 0.0 ? std::min(slowest, clock.mhz) : clock.mhz;
+        fastest = std::max(fastest, clock.mhz);
+    }
+    // Told where it was not the same all the time.
+    std::string text() const {
+        if (slowest >= 0.95 * fastest) return "";
+        return "; the processors' clock ran at " + base::digits(slowest / 1e3, 2) + " to " +
+               base::digits(fastest / 1e3, 2) + " GHz" +
+               (hottest < 0.0 ? "" : " at up to " + base::digits(hottest, 2) + " degrees Celsius");
+    }
+};
+
 // How it was measured, in a few lines.
 std::string measured(const Comparison& comparison) {
     const bool one_step = comparison.steps_per_block == 1;
@@ -184,6 +203,7 @@ std::string measured(const Comparison& comparison) {
     text += " after " + std::to_string(comparison.warm_up_steps) + " to warm up";
     int outliers = 0, samples = 0;
     double most = 0.0, others = 0.0;
+    ClockRange clock;
     for (const auto& arm : comparison.arms) {
         outliers += arm.outliers;
         if (!arm.measured_before.empty()) continue;
@@ -192,6 +212,7 @@ std::string measured(const Comparison& comparison) {
             if (!block || block->repeated) continue;
             ++samples;
             others = std::max(others, block->others_share);
+            clock.add(block->clock);
         }
     }
     if (most > 0.0)
@@ -207,6 +228,7 @@ std::string measured(const Comparison& comparison) {
     if (others > bench::undisturbed_share)
         text += "; others took up to " + base::digits(100.0 * others, 2) +
                 " % of the processors in blocks that count";
+    text += clock.text();
     if (comparison.stopped) text += "; STOPPED before its end";
     text = paragraph(text);
     if (comparison.rounds == 1 && !comparison.pairs.empty())

@@ -366,6 +366,7 @@ private:
         block.round = round;
         block.page_faults = turn->page_faults;
         block.others_share = turn->others_share;
+        block.clock = settings_.clock();
         block.wall_ms = wall;
         block.steps = steps;
         const auto timed = [&](const std::vector<std::int64_t>& each, std::int64_t all) {

@@ -74,6 +74,7 @@ struct ExperimentSettings {
     std::function<std::vector<StepCounts>(int seed)> shared_steps;
     std::function<void(const ExperimentProgress&)> progress;
     std::function<bool()> stop;
+    std::function<bench::MachineClock()> clock = [] { return bench::read_machine_clock(); };
 };
 
 Comparison run_experiment(std::vector<StartedArm> arms, const ExperimentSettings& settings);

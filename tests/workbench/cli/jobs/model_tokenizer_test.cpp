@@ -13,11 +13,6 @@ std::string fixture(const std::string& name) {
 
 const Words large{"model.vocab_size=700"};
 
-Words with(Words sets, const Words& more) {
-    sets.insert(sets.end(), more.begin(), more.end());
-    return sets;
-}
-
 // job.toml without its vocabulary.
 void forget_vocabulary(const TinyJob& job) {
     auto text = bytes_of(job.file("job.toml"));

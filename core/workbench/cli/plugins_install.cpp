@@ -1,0 +1,118 @@
+// switchyard plugins install FILE|FOLDER and switchyard plugins remove NAME
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/kernel/base/printable.h"
+#include "core/kernel/config/suggest.h"
+#include "core/kernel/loader/discovery.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/output.h"
+
+namespace switchyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string own_folder() {
+    auto folder = loader::user_plugin_folder();
+    if (folder.empty())
+        throw Failure("HOME is not set; plugins are installed into ~/.local/lib/switchyard/plugins");
+    return folder;
+}
+
+std::vector<loader::PluginRecord> records_in(const std::string& place) {
+    loader::DiscoveryOptions discovery;
+    discovery.path.entries = {{place, "the command line", true}};
+    return loader::discover(discovery, machine::this_host(machine::Look::cpu_only));
+}
+
+// The kernels for CUDA devices lie beside the library.
+fs::path cuda_part(const fs::path& library) {
+    return library.parent_path() / (library.stem().string() + "_cuda.so");
+}
+
+// All of it or nothing: what is there under that name is replaced at once, and a run that has it open goes
+// on with what it has.
+void put_into(const fs::path& folder, const fs::path& from) {
+    const auto target = folder / from.filename(), fresh = folder / ("." + from.filename().string() + ".new");
+    std::error_code error;
+    fs::copy_file(from, fresh, fs::copy_options::overwrite_existing, error);
+    if (!error) fs::rename(fresh, target, error);
+    if (!error) return;
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    throw Failure("cannot write " + target.string() + ": " + error.message(), Exit::run_failed);
+}
+
+int install(const std::string& place) {
+    if (std::error_code ignored; !fs::exists(place, ignored))
+        throw Failure(base::quoted(place) +
+                      ": error: there is no such file; expected a library, or a folder of them");
+    const auto folder = own_folder();
+    const auto records = records_in(fs::absolute(place).string());
+    if (records.empty())
+        throw Failure(base::quoted(place) + ": error: has no plugins; expected libraries that end in .so");
+    std::string problems;
+    for (const auto& record : records) problems += record.usable() ? "" : loader::explain(record) + "\n";
+    if (!problems.empty()) {
+        problems.pop_back();
+        throw Failure("nothing was installed\n" + problems);
+    }
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw Failure("cannot create the folder " + folder + ": " + error.message(), Exit::run_failed);
+    for (const auto& record : records) {
+        const auto cuda = cuda_part(record.path);
+        if (std::error_code ignored; fs::exists(cuda, ignored)) put_into(folder, cuda);
+        put_into(folder, record.path);
+        std::cout << record.manifest->name << " " << record.manifest->version << ": installed in " << folder
+                  << "; `switchyard plugins verify " << record.manifest->name << "` proves it\n";
+    }
+    return Exit::fine;
+}
+
+int remove(const std::string& plugin) {
+    const auto folder = own_folder();
+    std::vector<std::string> names;
+    for (const auto& record : records_in(folder)) {
+        if (record.gates.front().passed || fs::exists(record.path)) names.push_back(record.display_name());
+        if (record.display_name() != plugin || !fs::exists(record.path)) continue;
+        for (const auto& file : {fs::path(record.path), cuda_part(record.path)}) {
+            std::error_code error;
+            fs::remove(file, error);
+            if (error)
+                throw Failure("cannot remove " + file.string() + ": " + error.message(), Exit::run_failed);
+        }
+        std::cout << plugin << ": removed from " << folder << "\n";
+        return Exit::fine;
+    }
+    const auto near = config::suggest(plugin, names);
+    throw Failure("no plugin in " + folder + " is called \"" + base::quoted(plugin) + "\"" +
+                  (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" +
+                  (names.empty() ? "none is installed there" : "installed there: " + joined(names, ", ")));
+}
+
+}  // namespace
+
+Action setup_plugins_install(CLI::App& command) {
+    const auto place = std::make_shared<std::string>();
+    command.add_option("FILE|FOLDER", *place, "a plugin's library, or a folder of them")
+        ->required()
+        ->type_name("");
+    return [place] { return install(*place); };
+}
+
+Action setup_plugins_remove(CLI::App& command) {
+    const auto plugin = std::make_shared<std::string>();
+    command.add_option("NAME", *plugin, "the plugin's name")->required()->type_name("");
+    return [plugin] { return remove(*plugin); };
+}
+
+}  // namespace switchyard::cli

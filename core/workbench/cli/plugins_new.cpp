@@ -1,0 +1,138 @@
+// switchyard plugins new NAME --kind KIND
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include <switchyard/interfaces/kinds.h>
+#include "core/kernel/base/printable.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/output.h"
+
+namespace switchyard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NewOptions {
+    std::string plugin;
+    std::string kind;
+    std::string folder;  // empty: the plugin's name
+};
+
+// It names a CMake target, a file, a component and, in camel case, a class.
+void check_name(const std::string& text) {
+    const auto allowed = [](unsigned char c) {
+        return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_';
+    };
+    if (!text.empty() && text.size() <= 64 && std::islower(static_cast<unsigned char>(text[0])) != 0 &&
+        std::ranges::all_of(text, allowed))
+        return;
+    throw Failure("NAME " + base::quoted(text) +
+                  ": expected lower-case letters, digits and '_', beginning with a letter, as fast_norm");
+}
+
+// "fast_norm" as "FastNorm".
+std::string class_name(const std::string& plugin) {
+    std::string text;
+    bool begins = true;
+    for (const char c : plugin) {
+        if (c != '_') text += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+        begins = c == '_';
+    }
+    return text;
+}
+
+std::string filled_in(std::string text, const std::map<std::string, std::string>& values) {
+    for (const auto& [name, value] : values) {
+        for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
+            text.replace(at, name.size(), value);
+    }
+    return text;
+}
+
+std::string template_folder() {
+    const auto found = machine::belonging_path("share/switchyard/template");
+    if (found.empty())
+        throw Failure(
+            "the templates of plugins are not there; expected share/switchyard/template where this "
+            "program is installed: install it anew",
+            Exit::run_failed);
+    return found;
+}
+
+// Nothing is written over: the folder must be new, or empty.
+void make_folder(const std::string& folder) {
+    std::error_code error;
+    if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error)))
+        throw Failure(base::quoted(folder) +
+                      ": is there already; expected a folder that is new or empty: --out names another");
+    fs::create_directories(folder, error);
+    if (error) throw Failure("cannot create the folder " + base::quoted(folder) + ": " + error.message());
+}
+
+void copy_filled_in(const fs::path& from, const fs::path& to,
+                    const std::map<std::string, std::string>& values) {
+    for (const auto& entry : fs::recursive_directory_iterator(from)) {
+        if (!entry.is_regular_file()) continue;
+        auto target = to / fs::relative(entry.path(), from);
+        if (target.extension() == ".in")  // "plugin.cpp.in", which is no source yet
+            target.replace_filename(values.at("@NAME@") + target.stem().extension().string());
+        std::error_code error;
+        fs::create_directories(target.parent_path(), error);
+        std::ostringstream text;
+        text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+        write_file(target.string(), filled_in(text.str(), values));
+    }
+}
+
+// Where CMake finds the package; this program may lie in a build tree, which has none.
+std::string prefix() {
+    const auto package = machine::belonging_path("lib/cmake/Switchyard/SwitchyardConfig.cmake");
+    return package.empty() ? "" : fs::path(package).parent_path().parent_path().parent_path().parent_path();
+}
+
+int make_plugin(const NewOptions& options) {
+    check_name(options.plugin);
+    const auto from = template_folder();
+    const auto folder = options.folder.empty() ? options.plugin : options.folder;
+    make_folder(folder);
+    const std::map<std::string, std::string> values{
+        {"@NAME@", options.plugin}, {"@CLASS@", class_name(options.plugin)}, {"@KIND@", options.kind}};
+    copy_filled_in(fs::path(from) / "common", folder, values);
+    copy_filled_in(fs::path(from) / options.kind, folder, values);
+    const auto known = prefix();
+    std::cout << folder << ": a plugin of the kind " << options.kind << "\n  cd " << folder
+              << "\n  cmake --preset release -DCMAKE_PREFIX_PATH="
+              << (known.empty() ? "/where/switchyard/is/installed" : known)
+              << "\n  cmake --build --preset release\n  ctest --preset release\n"
+              << "Your kernel goes into " << options.plugin
+              << ".cpp, where it says so; README.md says more.\n";
+    if (known.empty())
+        std::cout << "This program is not installed: `cmake --install BUILD --prefix ~/switchyard` first.\n";
+    return Exit::fine;
+}
+
+}  // namespace
+
+Action setup_plugins_new(CLI::App& command) {
+    const auto options = std::make_shared<NewOptions>();
+    command.add_option("NAME", options->plugin, "of the plugin and its component, as fast_norm")
+        ->required()
+        ->type_name("");
+    command.add_option("--kind", options->kind, "what its component does")
+        ->required()
+        ->check(CLI::IsMember(std::vector<std::string>(names<Kind>.begin(), names<Kind>.end())))
+        ->type_name("KIND");
+    command.add_option("--out", options->folder, "folder to make; default: NAME")->type_name("DIR");
+    return [options] { return make_plugin(*options); };
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,119 @@
+// switchyard plugins new | install | remove: what they write where, and what they refuse. Whether what `new`
+// writes builds and passes is tested in tests/install.
+#include <filesystem>
+#include <fstream>
+
+#include <switchyard/interfaces/kinds.h>
+
+#include "tiny_job.h"
+
+#include <switchyard_test.h>
+
+using namespace switchyard;
+using namespace switchyard::test;
+using test::run;
+
+namespace {
+
+// A home of its own, and no other plugins than those of the build.
+class Home {
+public:
+    Home() : folder_(temporary_dir("home")) {
+        options.environment = {{"HOME", folder_.string()}, {"SWITCHYARD_PLUGIN_PATH", ""}};
+        options.folder = folder_.string();
+    }
+    fs::path plugins() const { return folder_ / ".local/lib/switchyard/plugins"; }
+    fs::path file(const std::string& name) const { return folder_ / name; }
+
+    RunOptions options;
+
+private:
+    fs::path folder_;
+};
+
+const fs::path good = build_dir() / "tests/support/plugins/good/libtest_good.so";
+
+}  // namespace
+
+TEST_CASE("a new plugin of each kind has its name in place of the template's") {
+    const Home home;
+    for (const auto name : names<Kind>) {
+        const std::string kind(name);
+        INFO(kind);
+        const auto made = run({"plugins", "new", "my_" + kind, "--kind", kind}, home.options);
+        INFO(made.err);
+        REQUIRE(made.code == 0);
+        CHECK_THAT(made.out, contains("cmake --preset release") && contains("my_" + kind + ".cpp"));
+        const auto files = files_below(home.file("my_" + kind));
+        for (const auto* expected : {"CMakeLists.txt", "CMakePresets.json", "README.md", "plugin.toml"})
+            CHECK(files.contains(expected));
+        CHECK(files.contains("my_" + kind + ".cpp"));
+        CHECK(files.contains("my_" + kind + ".h"));
+        for (const auto& [file, text] : files) {
+            INFO(file);
+            CHECK(text.find('@' + std::string("NAME@")) == std::string::npos);
+            CHECK(text.find("@CLASS@") == std::string::npos);
+            CHECK(text.find("@KIND@") == std::string::npos);
+        }
+    }
+    CHECK_THAT(bytes_of(home.file("my_data_loader/my_data_loader.h")), contains("class MyDataLoader final"));
+}
+
+TEST_CASE("nothing is written over, and what a name may be is said") {
+    const Home home;
+    const auto refused = [&](const Words& more, const Words& parts) {
+        check_refused(run(with({"plugins", "new"}, more), home.options), parts);
+    };
+    refused({"Fast", "--kind", "loss"}, {"NAME Fast: expected lower-case letters, digits and '_'"});
+    refused({"9x", "--kind", "loss"}, {"NAME 9x"});
+    refused({"../x", "--kind", "loss"}, {"NAME ../x"});
+    refused({"x", "--kind", "norm"}, {"--kind", "normalization"});
+    refused({"x"}, {"--kind is required"});
+    std::ofstream(home.file("x")) << "mine";
+    refused({"x", "--kind", "loss"}, {"x: is there already", "--out names another"});
+    CHECK(bytes_of(home.file("x")) == "mine");
+    CHECK(run({"plugins", "new", "x", "--kind", "loss", "--out", "y"}, home.options).code == 0);
+    refused({"x", "--kind", "loss", "--out", "y"}, {"y: is there already"});
+}
+
+TEST_CASE("a plugin that is installed is found, and is not any more once it is removed") {
+    const Home home;
+    const auto installed = run({"plugins", "install", good.string()}, home.options);
+    INFO(installed.err);
+    REQUIRE(installed.code == 0);
+    CHECK_THAT(installed.out, contains("installed in " + home.plugins().string()) &&
+                                  contains("switchyard plugins verify test_good"));
+    CHECK(bytes_of(home.plugins() / "libtest_good.so") == bytes_of(good));
+    const auto list = run_json({"plugins", "list"}, 0, home.options);
+    CHECK(list["plugins"][0]["name"] == "test_good");
+    CHECK(list["plugins"][0]["origin"] == "plugins install");
+    CHECK(list["plugins"][0]["usable"] == true);
+    // Again: it is replaced.
+    CHECK(run({"plugins", "install", good.string()}, home.options).code == 0);
+
+    check_refused(run({"plugins", "remove", "test_goof"}, home.options),
+                  {"is called \"test_goof\"; did you mean \"test_good\"?", "installed there: test_good"});
+    REQUIRE(run({"plugins", "remove", "test_good"}, home.options).code == 0);
+    CHECK(files_below(home.plugins()).empty());
+    check_refused(run({"plugins", "remove", "test_good"}, home.options), {"none is installed there"});
+    check_refused(run({"plugins", "remove", "torch"}, home.options), {"is called \"torch\""});
+}
+
+TEST_CASE("a folder is installed as a whole, or not at all where one of its plugins cannot be used") {
+    const Home home;
+    fs::create_directories(home.file("two"));
+    fs::copy_file(good, home.file("two/libtest_good.so"));
+    CHECK(run({"plugins", "install", "two"}, home.options).code == 0);
+    REQUIRE(run({"plugins", "remove", "test_good"}, home.options).code == 0);
+    std::ofstream(home.file("two/libbroken.so")) << "this is no library";
+    check_refused(run({"plugins", "install", "two"}, home.options),
+                  {"nothing was installed", "libbroken.so", "no ELF file"});
+    CHECK(files_below(home.plugins()).empty());
+    fs::create_directories(home.file("none"));
+    check_refused(run({"plugins", "install", "none"}, home.options), {"none: error: has no plugins"});
+    check_refused(run({"plugins", "install", "nowhere.so"}, home.options),
+                  {"nowhere.so: error: there is no such file"});
+    auto homeless = home.options;
+    homeless.environment["HOME"] = "";
+    check_refused(run({"plugins", "install", good.string()}, homeless), {"HOME is not set"});
+}

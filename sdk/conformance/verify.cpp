@@ -1,5 +1,6 @@
 #include <switchyard/conformance/verify.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include <ATen/Parallel.h>
 
 #include <switchyard/conformance/cases.h>
+#include <switchyard/conformance/growth.h>
 #include <switchyard/conformance/process_state.h>
 #include <switchyard/interfaces/reason_text.h>
 
@@ -68,6 +70,31 @@ void run_cases(const std::vector<Case>& cases, const ComponentUnderTest& compone
     }
 }
 
+// The first case that is served and right, again and again: it must not keep memory each time.
+template <class Case>
+void run_repeated(const std::vector<Case>& cases, const ComponentUnderTest& component, const Facts& facts,
+                  const VerifyOptions& options, Turn& turn, Report& report) {
+    const std::string repeated = "/repeated";
+    const auto found = std::ranges::find_if(cases, [&](const Case& one) {
+        return (one.name + repeated).find(options.filter) != std::string::npos &&
+               ask(component, *one.request).ok() &&
+               std::ranges::count(report.faults, one.name, &Fault::where) == 0;
+    });
+    if (found == cases.end() || options.device != Device::cpu || enough(options, report)) return;
+    const auto name = found->name + repeated;
+    if (!turn.of(name)) return;
+    if (options.on_case) options.on_case(name);
+    std::vector<Fault> faults;
+    const auto kept = growth_of([&] {
+        Report each;
+        run_case(component, facts, *found, each);
+    });
+    if (kept > 0)
+        faults.push_back(
+            {"leaks", "", "memory grows by " + std::to_string(kept) + " bytes in each run of the case"});
+    file(report, name, std::move(faults), 0.0);
+}
+
 // `make` gives a case of one draw.
 template <class Make>
 void run_drawn(const Make& make, const ComponentUnderTest& component, const Facts& facts,
@@ -113,6 +140,7 @@ public:
         }
         Turn turn(options_, report_);
         run_cases(cases, component_, facts_, options_, turn, report_);
+        run_repeated(cases, component_, facts_, options_, turn, report_);
         const auto drawn = [&](std::int64_t number, int attempt) {
             Draw draw(facts_.kind, number, attempt, drawing_.seed), again = draw;
             auto one = drawn_case(kind, draw, facts_, drawing_);

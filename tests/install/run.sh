@@ -131,7 +131,7 @@ END
     "$prefix/bin/switchyard" plan "$TMPDIR/own.toml" --set runtime.auto=priority >"$TMPDIR/plan" 2>&1 || fail "$(cat "$TMPDIR/plan")"
     expect_text "$TMPDIR/plan" my_normalization
     "$prefix/bin/switchyard" compare "$TMPDIR/own.toml" --set runtime.auto=priority --vary normalization.backend=my_normalization,torch \
-        --blocks 2 --time 1 >"$TMPDIR/compare" 2>&1 || fail "$(cat "$TMPDIR/compare")"
+        --blocks 2 --time 1 2>&1 | tr -s '[:space:]' ' ' >"$TMPDIR/compare" || fail "$(cat "$TMPDIR/compare")"
     expect_text "$TMPDIR/compare" "normalization my_normalization"
     "$prefix/bin/switchyard" plugins remove my_normalization
 }

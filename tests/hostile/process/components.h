@@ -17,6 +17,8 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/fill.h>
 #include <ATen/ops/relu.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
@@ -28,8 +30,8 @@
 #include <xmmintrin.h>
 #endif
 
-// `Deed::run()` is what it does.
-template <class Deed>
+// `Deed::run()` is what it does, of more than `above` values.
+template <class Deed, int above = 100>
 class Hostile final : public switchyard::Activation {
 public:
     using Activation::Activation;
@@ -44,7 +46,7 @@ public:
     at::Tensor forward(const switchyard::ActivationInputs& inputs, const switchyard::ActivationParams&,
                        switchyard::Saved*) override {
         executed();
-        if (inputs.x.numel() > 100) Deed::run();
+        if (inputs.x.numel() > above) Deed::run();
         return at::relu(inputs.x);
     }
 };
@@ -82,6 +84,27 @@ struct Reseed {
     static void run() {
         at::Generator generator = at::detail::getDefaultCPUGenerator();
         generator.set_current_seed(5);
+    }
+};
+template <std::size_t bytes>
+struct Leak {
+    static void run() {
+        // Kept in a list, so that it is not one of those that a compiler may leave out.
+        static std::vector<void*>& kept = *new std::vector<void*>;
+        kept.push_back(std::calloc(1, bytes));
+    }
+};
+struct KeepTensor {
+    static void run() {
+        static std::vector<at::Tensor>& kept = *new std::vector<at::Tensor>;
+        kept.push_back(at::relu(at::empty({3000}).fill_(1.0)));
+    }
+};
+// What is kept once, as a cache is.
+struct KeepOnce {
+    static void run() {
+        static std::vector<void*>& kept = *new std::vector<void*>;
+        if (kept.size() < 20) kept.push_back(std::calloc(1, 1 << 20));
     }
 };
 struct IgnoreInterrupt {
@@ -169,3 +192,7 @@ using HostileNoType = Hostile<Answers<2>>;
 using HostileNoReport = Hostile<Answers<3>>;
 using HostileNoCount = Hostile<Answers<4>>;
 using HostileNoEnd = Hostile<Answers<5>>;
+using HostileLeak = Hostile<Leak<1 << 20>, 4>;
+using HostileLeakLittle = Hostile<Leak<24>, 4>;
+using HostileKeepTensor = Hostile<KeepTensor, 4>;
+using HostileKeepOnce = Hostile<KeepOnce, 4>;

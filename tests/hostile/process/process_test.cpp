@@ -3,6 +3,7 @@
 #include "run_switchyard.h"
 
 #include "json_schema.h"
+#include "sanitized.h"
 
 #include <algorithm>
 
@@ -106,4 +107,22 @@ TEST_CASE("a component that answers in place of its process is told with the cas
         CHECK_THAT(faults.at(0).at("detail").get<std::string>(), contains("wrote what is no answer"));
         CHECK(report.at("cases") > report.at("failed"));
     }
+}
+
+TEST_CASE("a component that keeps memory of each call is told how much, one that keeps some once is not") {
+    if (sanitized) return skip("built with a sanitizer: its allocator counts nothing");
+    for (const auto& [component, at_least] : std::initializer_list<std::pair<const char*, int>>{
+             {"leaks", 1 << 20}, {"leaks_little", 24}, {"keeps_tensors", 12'000}}) {
+        const auto report = verified(component);
+        INFO(report.dump(1));
+        const auto& faults = report.at("faults");
+        REQUIRE(faults.size() == 1);
+        CHECK(faults.at(0).at("code") == "leaks");
+        CHECK_THAT(faults.at(0).at("case").get<std::string>(), contains("/repeated"));
+        const auto detail = faults.at(0).at("detail").get<std::string>();
+        const std::string words = "memory grows by ";
+        REQUIRE(detail.starts_with(words));
+        CHECK(std::stoi(detail.substr(words.size())) >= at_least);
+    }
+    CHECK(verified("keeps_once", 0).at("faults").empty());
 }

@@ -64,7 +64,10 @@ if(NOT TARGET switchyard::libtorch)
     INTERFACE_INCLUDE_DIRECTORIES
       "${SWITCHYARD_LIBTORCH_ROOT}/include;${SWITCHYARD_LIBTORCH_ROOT}/include/torch/csrc/api/include"
     # With per-operator headers <ATen/TensorOperators.h> and others include what they use instead of every operator.
-    INTERFACE_COMPILE_DEFINITIONS "_GLIBCXX_USE_CXX11_ABI=1;AT_PER_OPERATOR_HEADERS"
+    # LibTorch is compiled with NDEBUG, without which its headers have further members in classes that both sides share
+    # (ATen/record_function.h, ATen/core/dispatch/Dispatcher.h): a build for debugging needs it too.
+    INTERFACE_COMPILE_DEFINITIONS "_GLIBCXX_USE_CXX11_ABI=1;AT_PER_OPERATOR_HEADERS;\
+$<$<NOT:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:NDEBUG>"
     # Without -fopenmp at::parallel_for, which is inlined from a header, runs serially and does not say so.
     INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-fopenmp>"
     # What LibTorch's libraries need is found by their own paths when the program starts, not here.

@@ -142,13 +142,16 @@ private:
 
     void choose_named() {
         const auto& backends = use_.config.backend;
+        bool found = false;
         for (const auto& text : backends) {
             const auto named = find_named(use_.kind, text, candidates_);
             if (named.candidate == nullptr) {
                 row_.error = named.error.starts_with('"') ? key() + " = " + named.error : named.error;
                 return;
             }
+            if (found && !options_.explain) continue;  // it is there: that is all that has to be known of it
             answers_.push_back(Question(use_, *named.candidate, named.variant, true, host_).ask());
+            found = found || answers_.back().ok;
         }
         const auto first =
             std::find_if(answers_.begin(), answers_.end(), [](const Answer& a) { return a.ok; });

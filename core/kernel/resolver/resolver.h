@@ -34,7 +34,9 @@ Choice by_priority(const SlotUse& use, const std::vector<const Candidate*>& conf
 
 struct ResolveOptions {
     Chooser chooser = by_priority;
-    bool explain = true;  // also ask the candidates that were not named, and look for nearest requests
+    // Also ask the candidates that were not named, and those that are listed behind the one that serves; look
+    // for nearest requests.
+    bool explain = true;
 };
 
 PlanRow resolve(const SlotUse& use, const std::vector<Candidate>& candidates, const HostInfo& host,

@@ -43,7 +43,17 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
     if (plan.before_timing) plan.before_timing(planned->config);
     auto choice = auto_choice(planned->config, *planned->registry, planned->host, plan.missing);
     if (!plan.recorded.empty()) choice.chooser = as_recorded(plan.recorded, std::move(choice.chooser));
-    planned->plan = model::make_plan(planned->config, *planned->registry, planned->host, choice);
+    // Components that are not named and not in question are not asked, so that their plugins stay closed;
+    // where something is wrong, they may be what is there instead.
+    choice.explain = false;
+    const auto make = [&] {
+        return model::make_plan(planned->config, *planned->registry, planned->host, choice);
+    };
+    planned->plan = make();
+    if (!planned->plan.ok()) {
+        choice.explain = true;
+        planned->plan = make();
+    }
     note_layout(planned->plan, layout);
     if (!planned->plan.ok()) throw Failure(plan_problems(planned->plan));
     std::cerr << plan_warnings(planned->plan);

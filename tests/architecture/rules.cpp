@@ -58,8 +58,9 @@ const std::map<std::string, Names> may_use = {
     {"quantize", with(for_runtime, {"runtime", "model"})},
     {"bench", for_bench},
     {"compare", for_compare},
+    {"profile", with(for_train, {"train", "bench", "report"})},
     {"report", {"base", "score"}},
-    {"cli", with(for_compare, {"compare", "quantize", "scale", "sdk", "conformance"})},
+    {"cli", with(for_compare, {"compare", "profile", "quantize", "scale", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.

@@ -15,6 +15,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/call_timer.h"
 
 namespace switchyard::runtime {
 namespace {
@@ -120,7 +121,7 @@ protected:
         call_;  // keeps the binding alive; nullptr once the graph's memory has been released
     const BindingBase& binding_;
     const std::uint64_t versions_;
-    const std::string place_;  // empty unless calls are observed
+    const std::string place_;  // empty unless calls are observed or timed
     std::vector<SavedVariable> saved_;
 };
 
@@ -275,6 +276,8 @@ public:
         Tensors inputs;
         for (std::size_t i = 0; i < saved_.size(); ++i)
             inputs.push_back(distinct(saved_[i].unpack(), needed[i], twice));
+        const PlaceScope place([&] { return place_; });
+        const TimedScope timed(binding_, signature_.backward);
         const Tensors outputs = call_->reference(inputs);
         variable_list result = differentiate(inputs, outputs, grads, needed, twice);
         tell(grads, result);
@@ -372,6 +375,8 @@ void run_forward(const BindingBase& binding, const Signature& signature, KernelC
     }
     if (call_observer() != nullptr) [[unlikely]]
         tell_forward(binding, signature, inputs, outputs);
+    if (auto* const timer = call_timer(); timer != nullptr) [[unlikely]]
+        timer->called(binding, signature, call, inputs, outputs);
 }
 
 void apply_kernel(const BindingBase& binding, const Signature& signature, KernelCall& call, Inputs inputs,

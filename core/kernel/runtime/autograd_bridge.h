@@ -22,6 +22,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
+#include <switchyard/interfaces/attention.h>
 #include <switchyard/interfaces/saved.h>
 #include "core/kernel/runtime/binding.h"
 
@@ -70,6 +71,9 @@ public:
 
     // Changes when a tensor that the call holds (a mask's, not an input) is changed in place.
     virtual std::uint64_t versions() const { return 0; }
+
+    // Of an attention: what its mask leaves out. nullptr: it is none.
+    virtual const AttentionParams* attention() const { return nullptr; }
 };
 
 // `inputs` point to the tensors that the signature names, undefined ones included. Fills `outputs`. Throws

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/kernel/runtime/call_timer.h"
 #include "core/kernel/runtime/component_handle.h"
 #include "core/kernel/runtime/guard.h"
 #include "core/kernel/runtime/services.h"
@@ -47,6 +48,7 @@ public:
     template <class Call>
     decltype(auto) run(const char* name, Call&& call) const {
         const std::lock_guard<std::mutex> lock(mutex_);
+        const TimedScope timed(*this, name);
         return guarded(site(name), std::forward<Call>(call));
     }
 

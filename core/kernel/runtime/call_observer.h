@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 namespace switchyard::runtime {
 
 class BindingBase;
+class CallTimer;
 
 enum class Pass : std::uint8_t { forward, backward, step };
 
@@ -52,6 +54,7 @@ public:
 
 namespace observed {
 inline std::atomic<CallObserver*> observer{nullptr};
+inline std::atomic<int> lookers{0};  // observers and timers (call_timer.h) that are installed
 inline constinit thread_local const std::string* place = nullptr;
 inline constinit thread_local bool again = false;
 }  // namespace observed
@@ -73,21 +76,23 @@ class PlaceScope {
 public:
     template <class Name>
     explicit PlaceScope(const Name& name) {
-        if (call_observer() != nullptr) [[unlikely]]
+        if (observed::lookers.load(std::memory_order_relaxed) != 0) [[unlikely]]
             enter(std::string(name()));
     }
     ~PlaceScope() {
         if (entered_) [[unlikely]]
-            observed::place = outer_;
+            leave();
     }
     PlaceScope(const PlaceScope&) = delete;
     PlaceScope& operator=(const PlaceScope&) = delete;
 
 private:
     void enter(std::string name);
+    void leave();
 
     std::string name_;
     const std::string* outer_ = nullptr;
+    CallTimer* timer_ = nullptr;  // that was told
     bool entered_ = false;
 };
 

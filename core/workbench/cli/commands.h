@@ -46,6 +46,7 @@ Action setup_quantize(CLI::App& command);
 Action setup_merge(CLI::App& command);
 Action setup_diagnose(CLI::App& command);
 Action setup_precision(CLI::App& command);
+Action setup_profile(CLI::App& command);
 Action setup_data_list(CLI::App& command);
 Action setup_data_fetch(CLI::App& command);
 Action setup_data_prepare(CLI::App& command);

@@ -50,9 +50,10 @@ bool all_kept(const std::set<DType>& dtypes, const std::string& folder) {
     });
 }
 
-// What is kept, or this one, which is kept from now on. What cannot be read or written is no error: the peak
-// is then that of this run alone.
-train::MatmulPeak highest_so_far(const train::MatmulPeak& now, const std::string& folder) {
+}  // namespace
+
+train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::string& folder) {
+    if (folder.empty()) return now;
     const auto file = file_of(folder, now.dtype);
     try {
         if (const auto text = base::read_text(file, base::limits::json_bytes)) {
@@ -70,8 +71,6 @@ train::MatmulPeak highest_so_far(const train::MatmulPeak& now, const std::string
     return now;
 }
 
-}  // namespace
-
 std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan, Device device,
                                                      const std::string& folder) {
     const auto dtypes = multiplied_dtypes(plan);
@@ -85,7 +84,7 @@ std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan,
         for (int i = 0; i < (kept ? later_samples : first_samples); ++i) meter.sample_products();
         for (const auto& [dtype, gflops] : meter.peaks().matmul_gflops) {
             train::MatmulPeak peak{1e9 * gflops, std::string(name(dtype)), meter.peaks().matmul_of.at(dtype)};
-            if (device == Device::cpu && !folder.empty()) peak = highest_so_far(peak, folder);
+            if (device == Device::cpu) peak = highest_matmul_peak(peak, folder);
             if (!best || best->flops_per_second < peak.flops_per_second) best = std::move(peak);
         }
     }

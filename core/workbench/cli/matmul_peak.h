@@ -20,4 +20,8 @@ namespace switchyard::cli {
 std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan, Device device,
                                                      const std::string& folder);
 
+// The higher one of this peak and of what `folder` keeps for its dtype, which it is from now on. What cannot
+// be read or written is no error: the peak is then that of this run alone.
+train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::string& folder);
+
 }  // namespace switchyard::cli

@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
     attach(commands, "data stats", cli::setup_data_stats);
     attach(commands, "data show", cli::setup_data_show);
     attach(commands, "precision", cli::setup_precision);
+    attach(commands, "profile", cli::setup_profile);
     commands.push_back(cli::arm_command());
     commands.push_back(cli::verify_process_command());
     const cli::ReadingBar reading_bar;

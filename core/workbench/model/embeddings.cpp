@@ -48,6 +48,7 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
             "a sequence of " + std::to_string(longest) + " tokens is longer than the model's " +
             std::to_string(model_.max_positions) + " positions: set batch.max_length to cut it");
     }
+    const runtime::PlaceScope outer([] { return "embeddings"; });
     auto x = at::embedding(token_table_, batch.ids);
     if (positions_.defined())
         x = x.add(at::embedding(positions_,

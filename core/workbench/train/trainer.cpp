@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/kernel/runtime/call_timer.h"
 #include "core/workbench/train/library_generator.h"
 #include "core/workbench/train/nonfinite.h"
 #include "core/workbench/train/parameter_groups.h"
@@ -156,10 +157,14 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         batch.source.tokens.first_document = document;
         batch.target.tokens.first_document = document;
         document += sequences_of(batch);
-        const auto result = parts_.model.task(context, batch, loss);
+        const auto result = [&] {
+            const runtime::TimedScope timed("forward");
+            return parts_.model.task(context, batch, loss);
+        }();
         mean += result.loss.loss.item<double>();
         const auto scaled = scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale);
         const bool last = i + 1 == batches.size();
+        const runtime::TimedScope timed("backward");
         if (divided_)
             divided_->backward(scaled, last);
         else if (ranks_)
@@ -203,6 +208,7 @@ std::string Trainer::nonfinite_of_all() {
 
 // The optimizer's part of a step, unless something is not finite.
 void Trainer::update(StepReport& report) {
+    const runtime::TimedScope timed("update");
     const auto& precision = parts_.plan.precision();
     const bool scaled = parts_.config.precision.loss_scaling.value_or(false);
     const bool skips = parts_.config.train.nonfinite == config::Nonfinite::skip;
@@ -249,7 +255,8 @@ void Trainer::add_finding(StepReport& report) const {
 StepReport Trainer::step(std::vector<Batch>& batches) { return *step_until(batches, {}); }
 
 std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const Stop& stop) {
-    if (graphed_ != nullptr && trace_ == nullptr && runtime::call_observer() == nullptr)
+    if (graphed_ != nullptr && trace_ == nullptr && runtime::call_observer() == nullptr &&
+        runtime::call_timer() == nullptr)
         return graphed_step(batches);
     const auto start = std::chrono::steady_clock::now();
     const auto& precision = parts_.plan.precision();
@@ -321,6 +328,7 @@ StepReport Trainer::finished(StepReport report, const std::vector<Batch>& batche
 }
 
 std::vector<Batch> Trainer::next_group(const Stop& stop) {
+    const runtime::TimedScope timed("data");
     std::vector<Batch> group;
     repeated_ = 0;
     while (static_cast<std::int64_t>(group.size()) < parts_.config.train.grad_accumulation_steps) {

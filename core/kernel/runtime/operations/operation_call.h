@@ -12,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "core/kernel/runtime/autograd_bridge.h"
@@ -42,6 +43,13 @@ public:
         return Traits::reference(Traits::inputs_of(inputs), params_);
     }
     std::uint64_t versions() const override { return Traits::versions(params_); }
+
+    const AttentionParams* attention() const override {
+        if constexpr (std::is_same_v<Params, AttentionParams>)
+            return &params_;
+        else
+            return nullptr;
+    }
 
     std::shared_ptr<KernelCall> keep() const override {
         const auto kept = std::make_shared<Kept>(binding_, params_);

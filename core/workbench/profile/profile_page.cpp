@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/kernel/base/joined.h"
+#include "core/kernel/base/number_text.h"
+#include "core/workbench/profile/profile_report.h"
+#include "core/workbench/report/html_table.h"
+#include "core/workbench/report/html_text.h"
+#include "core/workbench/report/svg_bands.h"
+#include "core/workbench/report/svg_plot.h"
+#include "core/workbench/report/svg_roofline.h"
+
+namespace switchyard::profile {
+namespace {
+
+using report::Curve;
+using report::escape;
+using report::HtmlTable;
+using report::Hue;
+using report::page_number;
+
+constexpr std::size_t operators_of_page = 30;
+
+std::string section(const std::string& title, const std::string& body) {
+    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
+}
+std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
+std::string figure(const std::string& body, const std::string& caption) {
+    return "<figure>\n" + body + "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n";
+}
+
+std::string page_share(double share) {
+    return share > 0.0 ? base::fixed(100.0 * share, share < 0.0995 ? 1 : 0) + " %" : "–";
+}
+std::string positive(double value) { return value > 0.0 ? page_number(value) : "–"; }
+
+std::string tile(const std::string& title, const std::string& value, const std::string& detail) {
+    return "<div><dt>" + escape(title) + "</dt><dd class=\"value\">" + escape(value) +
+           "</dd><dd class=\"detail\">" + escape(detail) + "</dd></div>\n";
+}
+
+std::string tiles(const Profile& profile) {
+    const double seconds = profile.step_ms * 1e-3;
+    double between = 0.0;
+    for (const auto& [pass, ms] : profile.between) between += ms;
+    const auto& overhead = profile.overhead;
+    std::string cost = base::counted(static_cast<std::size_t>(profile.pairs), "pair") + " of steps";
+    if (std::isfinite(overhead.low))
+        cost = base::fixed(100.0 * overhead.low, 1) + " to " + base::fixed(100.0 * overhead.high, 1) +
+               " %, by " + cost;
+    return "<dl class=\"tiles\">\n" +
+           tile("A step", page_number(profile.step_ms) + " ms",
+                page_number(profile.samples / seconds) + " samples/s, " +
+                    page_number(profile.tokens / seconds) + " tokens/s") +
+           tile("Explained", base::fixed(100.0 * profile.explained, 1) + " %",
+                page_number(between, 2) + " ms of a step are between operators") +
+           tile("Most memory", report::bytes_text(static_cast<double>(profile.memory.peak.total())),
+                "live tensors, at " + page_number(profile.memory.peak.ms) + " of " +
+                    page_number(profile.memory.step_ms) + " ms") +
+           tile("Observing took", base::fixed(100.0 * overhead.median, 1) + " %", cost) + "</dl>\n";
+}
+
+std::string advice_section(const Profile& profile) {
+    if (profile.advice.empty()) return note("Nothing was found that would save a hundredth of a step.");
+    HtmlTable table({{"Change"}, {"Saves", true}, {"Why"}});
+    for (const auto& advice : profile.advice) {
+        table.row({"<code>" + escape(advice.change) + "</code>", page_share(advice.saves),
+                   escape((advice.measured ? "Measured: " : "Estimated: ") + advice.why)});
+    }
+    return table.html();
+}
+
+std::string table_of(const std::vector<Line>& lines, const std::string& title, const Profile& profile,
+                     std::size_t most) {
+    HtmlTable table({{title},
+                     {"Share", true},
+                     {"ms", true},
+                     {"Forward", true},
+                     {"Backward", true},
+                     {"GFLOP", true},
+                     {"MB", true},
+                     {"Products", true},
+                     {"Read", true},
+                     {"Copy", true}});
+    for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
+        const auto& line = lines[i];
+        const auto shares = shares_of(line, profile.roofs);
+        const auto bytes = line.cost.read + line.cost.written;
+        table.row({escape(line.name.empty() ? "outside" : report::breakable(in_words_of_slot(line.name))),
+                   page_share(line.ms / profile.step_ms), positive(line.ms), positive(line.forward_ms),
+                   positive(line.backward_ms + line.again_ms), positive(line.cost.flops * 1e-9),
+                   bytes >= 1e3 ? page_number(bytes * 1e-6) : "–", page_share(shares.products),
+                   page_share(shares.read), page_share(shares.copy)});
+    }
+    return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape(title) + "\">\n" +
+           table.html() + "</div>\n";
+}
+
+Hue hue_of_slot(std::size_t index) {
+    constexpr std::array hues{Hue::a, Hue::b, Hue::c, Hue::d, Hue::e, Hue::f, Hue::g, Hue::h};
+    return hues[index % hues.size()];
+}
+
+std::string roofline_section(const Profile& profile) {
+    report::Roofline plot{"Roofline of the slots", "", {}, {}, {}};
+    for (const auto& [dtype, flops] : profile.roofs.products)
+        plot.ceilings.push_back({"products in " + std::string(name(dtype)), flops});
+    if (profile.roofs.copy > 0.0) plot.slopes.push_back({"copy", profile.roofs.copy, false});
+    if (profile.roofs.read > 0.0) plot.slopes.push_back({"read", profile.roofs.read, true});
+    std::vector<Curve> curves;
+    for (const auto& line : profile.slots) {
+        const double bytes = line.cost.read + line.cost.written;
+        if (line.cost.flops <= 0.0 || bytes <= 0.0 || line.ms <= 0.0) continue;
+        const double rate = line.cost.flops / (line.ms * 1e-3);
+        const auto label = page_number(rate * 1e-9) + " GFLOP/s at " +
+                           page_number(line.cost.flops / bytes) + " operations a byte, " +
+                           page_share(line.ms / profile.step_ms) + " of a step";
+        const auto hue = hue_of_slot(curves.size());
+        plot.dots.push_back({line.name, label, line.cost.flops / bytes, rate, line.ms / profile.step_ms, hue});
+        curves.push_back({in_words_of_slot(line.name), hue, Curve::Look::points, {}});
+        base::add_item(plot.description, line.name + ": " + label, "; ");
+    }
+    if (plot.dots.empty() || plot.ceilings.empty()) return "";
+    return figure(report::legend(curves) + report::roofline_for_all(plot),
+                  "What each slot reaches, below what the machine was seen to do: flat lines are its products, "
+                  "sloped ones its memory, copying (" +
+                      page_number(profile.roofs.copy * 1e-9) + " GB/s) and, dashed, reading (" +
+                      page_number(profile.roofs.read * 1e-9) +
+                      " GB/s). Both axes are in powers of ten; a larger dot takes more of the step. A slot's "
+                      "bytes are its inputs read once and its outputs written once; where caches serve them it "
+                      "may lie above the sloped lines.");
+}
+
+struct DrawnClass {
+    std::string name;
+    Hue hue;
+    std::vector<MemoryClass> of;
+};
+
+std::string memory_section_of(const Profile& profile) {
+    const auto& memory = profile.memory;
+    if (memory.line.empty()) return "";
+    const std::vector<DrawnClass> classes{{"parameters", Hue::a, {MemoryClass::parameters}},
+                                          {"masters", Hue::e, {MemoryClass::masters}},
+                                          {"optimizer state", Hue::b, {MemoryClass::optimizer_state}},
+                                          {"batches, others", Hue::h, {MemoryClass::batches, MemoryClass::other}},
+                                          {"forms of weights", Hue::f, {MemoryClass::weight_forms}},
+                                          {"gradients", Hue::c, {MemoryClass::gradients}},
+                                          {"activations", Hue::d, {MemoryClass::activations}},
+                                          {"temporaries", Hue::g, {MemoryClass::temporaries}}};
+    const auto most = static_cast<double>(memory.peak.total());
+    const double unit = most >= 1e9 ? 1e9 : most >= 1e6 ? 1e6 : 1e3;
+    report::Bands plot;
+    plot.title = "Live memory over a step";
+    plot.x_label = "ms since the step began";
+    plot.y_label = unit == 1e9 ? "GB" : unit == 1e6 ? "MB" : "kB";
+    plot.x_end = memory.step_ms;
+    plot.line = memory.peak.ms;
+    for (const auto& point : memory.line) plot.x.push_back(point.ms);
+    std::vector<Curve> curves;
+    HtmlTable table({{"At the peak"}, {"Bytes", true}, {"Share", true}});
+    for (const auto& drawn : classes) {
+        report::Bands::Band band{drawn.name, drawn.hue, {}};
+        for (const auto& point : memory.line) {
+            std::int64_t bytes = 0;
+            for (const auto is : drawn.of) bytes += point.parts[static_cast<std::size_t>(is)];
+            band.values.push_back(std::max(0.0, static_cast<double>(bytes) / unit));
+        }
+        if (std::ranges::all_of(band.values, [](double value) { return value == 0.0; })) continue;
+        std::int64_t then = 0;
+        for (const auto is : drawn.of) then += memory.peak.parts[static_cast<std::size_t>(is)];
+        const auto bytes = static_cast<double>(then);
+        table.row({escape(drawn.name), report::bytes_text(bytes), page_share(bytes / most)});
+        base::add_item(plot.description, drawn.name + " " + report::bytes_text(bytes) + " at the peak", "; ");
+        curves.push_back({drawn.name, drawn.hue, Curve::Look::points, {}});
+        plot.bands.push_back(std::move(band));
+    }
+    table.row({"all", report::bytes_text(most), ""});
+    std::string html = figure(report::legend(curves) + report::bands_for_all(plot),
+                              "Tensors that live, as the allocator counts them; the vertical line is the peak.") +
+                       table.html();
+    if (memory.layers.empty()) return html;
+    HtmlTable layers({{"Layer"}, {"Activations when they are most", true}});
+    for (const auto& [layer, bytes] : memory.layers)
+        layers.row({escape(layer.empty() ? "outside" : report::breakable(layer)),
+                    report::bytes_text(static_cast<double>(bytes))});
+    return html + layers.html();
+}
+
+std::string facts_of_page(const Profile& profile, const ProfileFacts& facts) {
+    const auto row = [](const std::string& fact, const std::string& value) {
+        return "<tr><th>" + escape(fact) + "</th><td>" + value + "</td></tr>\n";
+    };
+    const auto& schedule = profile.schedule;
+    std::string roofs;
+    for (const auto& [dtype, flops] : profile.roofs.products) {
+        const auto of = profile.roofs.products_of.find(dtype);
+        base::add_item(roofs, std::string(name(dtype)) + " products " + page_number(flops * 1e-9) + " GFLOP/s" +
+                                  (of == profile.roofs.products_of.end() ? "" : " (" + of->second + ")"));
+    }
+    base::add_item(roofs, "read " + page_number(profile.roofs.read * 1e-9) + " GB/s");
+    base::add_item(roofs, "copy " + page_number(profile.roofs.copy * 1e-9) + " GB/s");
+    return "<table class=\"facts\">\n" + row("Configuration", escape(facts.config)) +
+           row("Host", escape(facts.host + ", " + base::counted(static_cast<std::size_t>(facts.threads), "thread"))) +
+           row("Schedule", escape("wait " + std::to_string(schedule.wait) + ", warm up " +
+                                  std::to_string(schedule.warmup) + ", active " + std::to_string(schedule.active) +
+                                  ", repeated " + std::to_string(schedule.repeat) + " times")) +
+           row("Roofs", escape(roofs)) +
+           row("Events", escape(page_number(profile.events) + " a step, " + page_number(profile.event_us, 2) +
+                                " µs each")) +
+           row("Command", "<code>" + escape(report::shortened(facts.command, 1500)) + "</code>") + "</table>\n";
+}
+
+}  // namespace
+
+std::string profile_page(const Profile& profile, const ProfileFacts& facts) {
+    std::string body = "<h1>" + escape("Profile of a training step") + "</h1>\n<p class=\"lead\">" +
+                       escape(report::shortened(facts.config, 300)) + "</p>\n" + tiles(profile);
+    body += section("What would help most", advice_section(profile));
+    body += section("Slots", table_of(profile.slots, "Slot", profile, profile.slots.size()) +
+                                 note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "
+                                      "Backward counts what runs a second time."));
+    body += section("Roofline", roofline_section(profile));
+    body += section("Memory", memory_section_of(profile));
+    body += section("Layers", table_of(profile.layers, "Layer", profile, 100));
+    body += section("Operators", table_of(profile.operators, "Operator", profile, operators_of_page));
+    body += section("How", facts_of_page(profile, facts));
+    return report::page("Profile of " + facts.config, body);
+}
+
+}  // namespace switchyard::profile

@@ -1,0 +1,221 @@
+#include "core/workbench/profile/profile_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/interfaces/torch_types.h>
+#include "core/workbench/bench/measure/memory.h"
+#include "core/workbench/model/step_flops.h"
+#include "core/workbench/profile/memory_recorder.h"
+#include "core/workbench/profile/operator_costs.h"
+#include "core/workbench/profile/recorder.h"
+#include "core/workbench/profile/summarize.h"
+
+namespace switchyard::profile {
+namespace {
+
+constexpr double optimizer_operations = 12.0;  // of a parameter; nominal, as for other elements
+
+double milliseconds_of(const std::function<void()>& run) {
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+class Running {
+public:
+    Running(train::Session& session, train::Trainer& trainer, const Schedule& schedule, const RunHooks& hooks)
+        : session_(session),
+          trainer_(trainer),
+          schedule_(schedule),
+          hooks_(hooks),
+          device_(to_device_type(session.config().run.device)),
+          recorder_(device_.is_cpu() ? std::function<void()>() : [this] { bench::synchronize(device_); }) {}
+
+    ProfileRun run() {
+        const auto& config = session_.config();
+        const auto trained = [&](const std::string& name) {
+            const auto* const parameter = session_.parameters().find(name);
+            return parameter != nullptr && parameter->value.requires_grad();
+        };
+        costs_ = model::step_flops(config, trained);
+        for (std::int64_t repeat = 0; repeat < schedule_.repeat && !ended(); ++repeat) {
+            for (std::int64_t i = 0; i < schedule_.wait && !ended(); ++i) plain_step();
+            for (std::int64_t i = 0; i < schedule_.warmup && !ended(); ++i) warm_up();
+            for (std::int64_t i = 0; i < schedule_.active && !ended(); ++i) active_step();
+        }
+        if (!ended()) memory_step();
+        return std::move(run_);
+    }
+
+private:
+    bool ended() {
+        if (!run_.nonfinite.empty() || run_.stopped) return true;
+        run_.stopped = hooks_.stop && hooks_.stop();
+        if (!run_.stopped && hooks_.progress) hooks_.progress(done_, schedule_.steps() + 1);
+        return run_.stopped;
+    }
+
+    train::StepReport step(std::vector<Batch>& batches) {
+        auto report = trainer_.step(batches);
+        if (!report.skipped && !report.nonfinite.empty()) run_.nonfinite = report.nonfinite;
+        return report;
+    }
+
+    void plain_step() {
+        auto batches = trainer_.next_group();
+        step(batches);
+        ++done_;
+    }
+
+    void warm_up() {
+        {
+            const Observing observing(recorder_);
+            observed_step(next_batches());
+        }
+        recorder_.take();
+        ++done_;
+    }
+
+    std::vector<Batch> next_batches() {
+        const StepScope scope(recorder_, "data");
+        return trainer_.next_group();
+    }
+
+    train::StepReport observed_step(std::vector<Batch> batches) {
+        const StepScope scope(recorder_, "step");
+        return step(batches);
+    }
+
+    void active_step() {
+        const auto loaded = session_.train_loader().stats();
+        std::vector<Batch> batches;
+        {
+            const Observing observing(recorder_);
+            batches = next_batches();
+        }
+        const bool plain_first = run_.pairs.size() % 2 == 1;
+        std::pair<double, double> times;
+        const auto plain = [&] { times.second = milliseconds_of([&] { step(batches); }); };
+        if (plain_first) plain();
+        {
+            const Observing observing(recorder_);
+            train::StepReport report;
+            times.first = milliseconds_of([&] {
+                const StepScope scope(recorder_, "step");
+                report = step(batches);
+            });
+            run_.tokens += static_cast<double>(report.tokens);
+            run_.samples += static_cast<double>(report.samples);
+            if (costs_) run_.model_flops += model::total(report.work, *costs_);
+        }
+        if (!plain_first) plain();
+        run_.places += static_cast<double>((session_.train_loader().stats() - loaded).places);
+        run_.steps.push_back(recorder_.take());
+        run_.pairs.push_back(times);
+        ++done_;
+    }
+
+    void memory_step() {
+        const auto state = trainer_.state();
+        run_.optimizer = optimizer_cost(state);
+        bench::reset_peak_memory(device_);
+        {
+            const Observing observing(recorder_);
+            MemoryRecorder memory(recorder_, device_, bench::peak_memory(device_));
+            for (const auto& parameter : session_.parameters().all())
+                memory.know(parameter.value, MemoryClass::parameters);
+            for (const auto& [name, master] : state.masters) memory.know(master, MemoryClass::masters);
+            for (const auto& entry : state.optimizer.entries)
+                memory.know(entry.value, MemoryClass::optimizer_state);
+            recorder_.on_part([&](std::string_view part) {
+                if (part == "update") memory.gradients(gradients());
+            });
+            auto batches = next_batches();
+            observed_step(std::move(batches));
+            recorder_.on_part({});
+            run_.memory = memory.take();
+        }
+        run_.memory_step = recorder_.take();
+    }
+
+    std::vector<at::Tensor> gradients() {
+        std::vector<at::Tensor> gradients;
+        for (const auto& parameter : session_.parameters().all())
+            gradients.push_back(parameter.value.grad());
+        return gradients;
+    }
+
+    // Reads gradients, values and state, and writes values and state.
+    Cost optimizer_cost(const train::TrainingState& state) {
+        Cost cost;
+        double kept = 0.0;
+        for (const auto& entry : state.optimizer.entries) kept += tensor_bytes(entry.value);
+        for (const auto& [name, master] : state.masters) kept += tensor_bytes(master);
+        double values = 0.0;
+        for (const auto& parameter : session_.parameters().all()) {
+            if (!parameter.value.requires_grad()) continue;
+            values += tensor_bytes(parameter.value);
+            cost.flops += optimizer_operations * static_cast<double>(parameter.value.numel());
+        }
+        cost.read = 2.0 * values + kept;
+        cost.written = values + kept;
+        return cost;
+    }
+
+    train::Session& session_;
+    train::Trainer& trainer_;
+    const Schedule& schedule_;
+    const RunHooks& hooks_;
+    c10::Device device_;
+    Recorder recorder_;
+    std::optional<model::Work> costs_;
+    std::int64_t done_ = 0;
+    ProfileRun run_;
+};
+
+}  // namespace
+
+ProfileRun run_profile(train::Session& session, train::Trainer& trainer, const Schedule& schedule,
+                       const RunHooks& hooks) {
+    return Running(session, trainer, schedule, hooks).run();
+}
+
+double observing_microseconds() {
+    constexpr int turns = 7, calls = 2000;
+    const at::NoGradGuard no_grad;
+    auto small = at::zeros({8});
+    const auto many = [&] {
+        for (int i = 0; i < calls; ++i) small.add_(1.0);
+    };
+    Recorder recorder;
+    double observed = std::numeric_limits<double>::infinity(), plain = observed;
+    for (int turn = 0; turn < turns; ++turn) {
+        plain = std::min(plain, milliseconds_of(many));
+        const Observing observing(recorder);
+        observed = std::min(observed, milliseconds_of(many));
+        recorder.take();
+    }
+    return std::max(0.0, (observed - plain) * 1e3 / calls);
+}
+
+Profile summarize(const ProfileRun& run, const Schedule& schedule) {
+    auto profile = summarize(run.steps, run.pairs, run.optimizer);
+    const auto steps = static_cast<double>(std::max<std::size_t>(run.steps.size(), 1));
+    profile.schedule = schedule;
+    profile.tokens = run.tokens / steps;
+    profile.samples = run.samples / steps;
+    profile.padding = run.places > 0.0 ? std::max(0.0, 1.0 - run.tokens / run.places) : 0.0;
+    profile.model_flops = run.model_flops / steps;
+    profile.memory = memory_profile(run.memory_step, run.memory);
+    return profile;
+}
+
+}  // namespace switchyard::profile

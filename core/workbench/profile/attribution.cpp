@@ -141,7 +141,9 @@ std::vector<double> own_milliseconds(const Recording& recording) {
     own.reserve(recording.events.size());
     for (const auto& event : recording.events) {
         own.push_back(event.milliseconds());
-        if (event.parent >= 0) own[static_cast<std::size_t>(event.parent)] -= event.milliseconds();
+        if (event.parent >= 0)
+            own[static_cast<std::size_t>(event.parent)] -=
+                event.milliseconds() + static_cast<double>(event.observing) * 1e-6;
     }
     return own;
 }

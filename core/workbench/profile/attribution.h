@@ -43,7 +43,7 @@ std::vector<Owner> owners_of(const Recording& recording);
 // "encoder.0.attention.q" is of "encoder.0", "embeddings.norm" of "embeddings".
 std::string layer_of(std::string_view place);
 
-// Time of each event that is none of its children's, in milliseconds.
+// Time of each event that is none of its children's, nor was spent on writing them down, in milliseconds.
 std::vector<double> own_milliseconds(const Recording& recording);
 
 // Whether an event's own time is that of something: an operator, a component, a node of autograd. The others

@@ -167,6 +167,7 @@ MemoryProfile memory_profile(const Recording& recording, const MemoryRecording& 
             stretch = of;
         }
     }
+    profile.line.push_back({profile.step_ms, parts});
     for (const auto& layer : order) {
         if (const auto bytes = layers_then[layer]; bytes > 0) profile.layers.emplace_back(layer, bytes);
     }

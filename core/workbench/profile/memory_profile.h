@@ -22,7 +22,7 @@ enum class MemoryClass : std::uint8_t {
     gradients,        // of parameters, from when they are made
     activations,      // made in forward and there until backward
     weight_forms,     // casts and packed forms of weights, made in forward and kept to the end of the step
-    batches,
+    batches,          // of the step
     temporaries,      // gone when the operation, or the pass, is
     other             // what was there before the step and is none of these
 };
@@ -60,7 +60,7 @@ struct MemoryPoint {
 struct MemoryProfile {
     MemoryPoint peak;
     std::vector<std::pair<std::string, std::int64_t>> layers;  // of activations, when they are most, in forward order
-    std::vector<MemoryPoint> line;  // in order of time, the highest of each stretch
+    std::vector<MemoryPoint> line;  // in order of time, the highest of each stretch, and the end
     double step_ms = 0.0;
     std::size_t allocations = 0;
 };

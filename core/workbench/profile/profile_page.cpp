@@ -20,7 +20,8 @@ using report::HtmlTable;
 using report::Hue;
 using report::page_number;
 
-constexpr std::size_t operators_of_page = 30;
+constexpr std::size_t operators_of_page = 20;
+constexpr double least_drawn = 0.002;  // of a step: what takes less has no mark in a plot
 
 std::string section(const std::string& title, const std::string& body) {
     return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
@@ -33,7 +34,8 @@ std::string figure(const std::string& body, const std::string& caption) {
 std::string page_share(double share) {
     return share > 0.0 ? base::fixed(100.0 * share, share < 0.0995 ? 1 : 0) + " %" : "–";
 }
-std::string positive(double value) { return value > 0.0 ? page_number(value) : "–"; }
+// A dash for what is too little to tell.
+std::string told(double value) { return value >= 1e-3 ? page_number(value) : "–"; }
 
 std::string tile(const std::string& title, const std::string& value, const std::string& detail) {
     return "<div><dt>" + escape(title) + "</dt><dd class=\"value\">" + escape(value) +
@@ -88,9 +90,9 @@ std::string table_of(const std::vector<Line>& lines, const std::string& title, c
         const auto shares = shares_of(line, profile.roofs);
         const auto bytes = line.cost.read + line.cost.written;
         table.row({escape(line.name.empty() ? "outside" : report::breakable(in_words_of_slot(line.name))),
-                   page_share(line.ms / profile.step_ms), positive(line.ms), positive(line.forward_ms),
-                   positive(line.backward_ms + line.again_ms), positive(line.cost.flops * 1e-9),
-                   bytes >= 1e3 ? page_number(bytes * 1e-6) : "–", page_share(shares.products),
+                   page_share(line.ms / profile.step_ms), told(line.ms), told(line.forward_ms),
+                   told(line.backward_ms + line.again_ms), told(line.cost.flops * 1e-9),
+                   told(bytes * 1e-6), page_share(shares.products),
                    page_share(shares.read), page_share(shares.copy)});
     }
     return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape(title) + "\">\n" +
@@ -102,6 +104,19 @@ Hue hue_of_slot(std::size_t index) {
     return hues[index % hues.size()];
 }
 
+std::string slots_plot(const Profile& profile) {
+    report::BarPlot plot{"Time by slot", "", "ms of a step", {}};
+    std::size_t index = 0;
+    for (const auto& line : profile.slots) {
+        if (line.ms < least_drawn * profile.step_ms) continue;
+        const auto name = in_words_of_slot(line.name);
+        const auto label = page_number(line.ms) + " ms, " + page_share(line.ms / profile.step_ms);
+        plot.bars.push_back({name, label, base::Interval{line.ms, line.ms, line.ms}, hue_of_slot(index++)});
+        base::add_item(plot.description, name + ": " + label, "; ");
+    }
+    return plot.bars.empty() ? "" : "<figure>\n" + report::bar_plot_for_all(plot) + "</figure>\n";
+}
+
 std::string roofline_section(const Profile& profile) {
     report::Roofline plot{"Roofline of the slots", "", {}, {}, {}};
     for (const auto& [dtype, flops] : profile.roofs.products)
@@ -109,14 +124,15 @@ std::string roofline_section(const Profile& profile) {
     if (profile.roofs.copy > 0.0) plot.slopes.push_back({"copy", profile.roofs.copy, false});
     if (profile.roofs.read > 0.0) plot.slopes.push_back({"read", profile.roofs.read, true});
     std::vector<Curve> curves;
-    for (const auto& line : profile.slots) {
+    for (std::size_t i = 0; i < profile.slots.size(); ++i) {
+        const auto& line = profile.slots[i];
         const double bytes = line.cost.read + line.cost.written;
-        if (line.cost.flops <= 0.0 || bytes <= 0.0 || line.ms <= 0.0) continue;
+        if (line.cost.flops <= 0.0 || bytes <= 0.0 || line.ms < least_drawn * profile.step_ms) continue;
         const double rate = line.cost.flops / (line.ms * 1e-3);
         const auto label = page_number(rate * 1e-9) + " GFLOP/s at " +
                            page_number(line.cost.flops / bytes) + " operations a byte, " +
                            page_share(line.ms / profile.step_ms) + " of a step";
-        const auto hue = hue_of_slot(curves.size());
+        const auto hue = hue_of_slot(i);
         plot.dots.push_back({line.name, label, line.cost.flops / bytes, rate, line.ms / profile.step_ms, hue});
         curves.push_back({in_words_of_slot(line.name), hue, Curve::Look::points, {}});
         base::add_item(plot.description, line.name + ": " + label, "; ");
@@ -218,7 +234,7 @@ std::string profile_page(const Profile& profile, const ProfileFacts& facts) {
     std::string body = "<h1>" + escape("Profile of a training step") + "</h1>\n<p class=\"lead\">" +
                        escape(report::shortened(facts.config, 300)) + "</p>\n" + tiles(profile);
     body += section("What would help most", advice_section(profile));
-    body += section("Slots", table_of(profile.slots, "Slot", profile, profile.slots.size()) +
+    body += section("Slots", slots_plot(profile) + table_of(profile.slots, "Slot", profile, profile.slots.size()) +
                                  note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "
                                       "Backward counts what runs a second time."));
     body += section("Roofline", roofline_section(profile));

@@ -17,6 +17,7 @@
 #include "core/workbench/profile/operator_costs.h"
 #include "core/workbench/profile/recorder.h"
 #include "core/workbench/profile/summarize.h"
+#include "core/workbench/train/parameter_groups.h"
 
 namespace switchyard::profile {
 namespace {
@@ -27,6 +28,16 @@ double milliseconds_of(const std::function<void()>& run) {
     const auto begin = std::chrono::steady_clock::now();
     run();
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::vector<at::Tensor> tensors_of(const Batch& batch) {
+    std::vector<at::Tensor> tensors{batch.labels, batch.float_labels};
+    for (const auto* side : {&batch.source, &batch.target}) {
+        for (const auto& tensor : {side->ids, side->token_type_ids, side->tokens.lengths,
+                                   side->tokens.cu_seqlens, side->tokens.positions})
+            tensors.push_back(tensor);
+    }
+    return tensors;
 }
 
 class Running {
@@ -41,10 +52,7 @@ public:
 
     ProfileRun run() {
         const auto& config = session_.config();
-        const auto trained = [&](const std::string& name) {
-            const auto* const parameter = session_.parameters().find(name);
-            return parameter != nullptr && parameter->value.requires_grad();
-        };
+        const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
         costs_ = model::step_flops(config, trained);
         for (std::int64_t repeat = 0; repeat < schedule_.repeat && !ended(); ++repeat) {
             for (std::int64_t i = 0; i < schedule_.wait && !ended(); ++i) plain_step();
@@ -126,6 +134,7 @@ private:
     void memory_step() {
         const auto state = trainer_.state();
         run_.optimizer = optimizer_cost(state);
+        auto batches = trainer_.next_group();
         bench::reset_peak_memory(device_);
         {
             const Observing observing(recorder_);
@@ -135,10 +144,12 @@ private:
             for (const auto& [name, master] : state.masters) memory.know(master, MemoryClass::masters);
             for (const auto& entry : state.optimizer.entries)
                 memory.know(entry.value, MemoryClass::optimizer_state);
+            for (const auto& batch : batches) {
+                for (const auto& tensor : tensors_of(batch)) memory.know(tensor, MemoryClass::batches);
+            }
             recorder_.on_part([&](std::string_view part) {
                 if (part == "update") memory.gradients(gradients());
             });
-            auto batches = next_batches();
             observed_step(std::move(batches));
             recorder_.on_part({});
             run_.memory = memory.take();

@@ -19,7 +19,7 @@ std::string percent(double share) { return base::fixed(100.0 * share, share < 0.
 std::string percent_or_none(double share) { return share > 0.0 ? percent(share) : "-"; }
 std::string ms_text(double ms) { return ms > 0.0 ? base::fixed(ms, ms < 9.995 ? 2 : 1) : "-"; }
 std::string calls_text(double calls) { return calls > 0.0 ? base::digits(calls, 2) : "-"; }
-std::string flops_text(double flops) { return flops > 0.0 ? base::digits(flops * 1e-9) : "-"; }
+std::string flops_text(double flops) { return flops >= 1e6 ? base::digits(flops * 1e-9) : "-"; }
 std::string megabytes_text(const Cost& cost) {
     const double bytes = cost.read + cost.written;
     return bytes >= 1e3 ? base::digits(bytes * 1e-6) : "-";

@@ -66,7 +66,6 @@ std::int32_t Recorder::named(std::string_view name) {
     return found->second;
 }
 
-// The clock is read last at a begin and first at an end: what observing takes lies outside of the event.
 std::int32_t Recorder::begin(EventKind kind, std::int32_t name) {
     const auto index = static_cast<std::int32_t>(recording_.events.size());
     auto& event = recording_.events.emplace_back();
@@ -74,8 +73,14 @@ std::int32_t Recorder::begin(EventKind kind, std::int32_t name) {
     event.name = name;
     event.parent = current();
     stack_.push_back(index);
-    event.begin = event.end = now();
     return index;
+}
+
+// The clock is read last at a begin and first at an end: what observing takes lies outside of the event.
+void Recorder::started(std::int32_t index, std::int64_t entered) {
+    auto& event = recording_.events[static_cast<std::size_t>(index)];
+    event.begin = event.end = now();
+    event.observing = event.begin - entered;
 }
 
 void Recorder::finish() noexcept {
@@ -86,28 +91,33 @@ void Recorder::finish() noexcept {
     event.end = at;
     if (event.kind == EventKind::call) last_call_ = stack_.back();
     stack_.pop_back();
+    event.observing += now() - at;
 }
 
 void Recorder::begin_step(const char* name) {
+    const auto entered = now();
     const std::lock_guard<std::mutex> lock(mutex_);
-    begin(EventKind::step, named(name));
+    started(begin(EventKind::step, named(name)), entered);
 }
 
 void Recorder::begin_part(const char* part) {
     if (!is_joined()) return;
+    const auto entered = now();
     if (on_part_) on_part_(part);
     const std::lock_guard<std::mutex> lock(mutex_);
-    begin(EventKind::part, named(part));
+    started(begin(EventKind::part, named(part)), entered);
 }
 
 void Recorder::begin_place(const std::string& place) {
     if (!is_joined()) return;
+    const auto entered = now();
     const std::lock_guard<std::mutex> lock(mutex_);
-    begin(EventKind::place, named(place));
+    started(begin(EventKind::place, named(place)), entered);
 }
 
 void Recorder::begin_call(const runtime::BindingBase& binding, const char* call) {
     if (!is_joined()) return;
+    const auto entered = now();
     const std::lock_guard<std::mutex> lock(mutex_);
     auto found = components_.find(&binding);
     if (found == components_.end()) {
@@ -115,11 +125,12 @@ void Recorder::begin_call(const runtime::BindingBase& binding, const char* call)
         found = components_.emplace(&binding, component).first;
     }
     const auto name = named(call);
-    auto& event = recording_.events[static_cast<std::size_t>(begin(EventKind::call, name))];
+    const auto index = begin(EventKind::call, name);
+    auto& event = recording_.events[static_cast<std::size_t>(index)];
     event.slot = found->second.slot;
     event.component = found->second.name;
     event.dtype = binding.request().dtype;
-    event.begin = event.end = now();
+    started(index, entered);
 }
 
 void Recorder::end() noexcept {
@@ -132,6 +143,7 @@ void Recorder::called(const runtime::BindingBase& binding, const runtime::Signat
                       const runtime::KernelCall& call, std::span<const at::Tensor* const> inputs,
                       const c10::SmallVector<at::Tensor, 6>& outputs) {
     if (!is_joined() || last_call_ < 0) return;
+    const auto entered = now();
     const auto costs = costs_of(binding, call, inputs, outputs);
     const std::lock_guard<std::mutex> lock(mutex_);
     auto& event = recording_.events[static_cast<std::size_t>(last_call_)];
@@ -139,6 +151,7 @@ void Recorder::called(const runtime::BindingBase& binding, const runtime::Signat
     event.backward_cost = costs.backward;
     if (binding.gradient() != GradientMode::differentiable)
         link(at::RecordFunction::currentThreadId(), at::sequence_number::peek(), last_call_);
+    event.observing += now() - entered;
 }
 
 void Recorder::link(std::uint64_t thread, std::uint64_t number, std::int32_t event) {
@@ -164,41 +177,41 @@ const Recorder::Operator& Recorder::operator_of(const at::RecordFunction& functi
     return found->second;
 }
 
-void Recorder::begin_node(const at::RecordFunction& function) {
+std::int32_t Recorder::begin_node(const at::RecordFunction& function) {
     const std::string_view name(function.name());
     const auto number = function.seqNr();
     const bool is_made_alone = name == "Switchyard[recompute]";  // by no operator
     const auto forward = number < 0 || is_made_alone
                              ? -1
                              : linked(function.forwardThreadId(), static_cast<std::uint64_t>(number));
-    auto& event = recording_.events[static_cast<std::size_t>(begin(EventKind::node, named(name)))];
-    event.forward = forward;
-    event.begin = event.end = now();
+    const auto index = begin(EventKind::node, named(name));
+    recording_.events[static_cast<std::size_t>(index)].forward = forward;
+    return index;
 }
 
-void Recorder::begin_operator(const at::RecordFunction& function) {
+std::int32_t Recorder::begin_operator(const at::RecordFunction& function) {
     const auto& known = operator_of(function);
     DType dtype = DType::float32;
     const auto cost = cost_of_inputs(known.facts, function.inputs(), dtype);
-    const auto index = static_cast<std::int32_t>(recording_.events.size());
+    const auto index = begin(EventKind::op, known.name);
     if (const auto number = function.seqNr(); number >= 0)
         link(function.threadId(), static_cast<std::uint64_t>(number), index);
-    auto& event = recording_.events[static_cast<std::size_t>(begin(EventKind::op, known.name))];
+    auto& event = recording_.events[static_cast<std::size_t>(index)];
     event.cost = cost;
     event.dtype = dtype;
     event.product = known.facts.product != OperatorFacts::Product::none;
-    event.begin = event.end = now();
+    return index;
 }
 
 std::unique_ptr<at::ObserverContext> Recorder::begin_function(const at::RecordFunction& function) {
     auto* const recorder = active;
     if (recorder == nullptr) return nullptr;
+    const auto entered = now();
     joined = recorder;  // callbacks go where the step goes
     const std::lock_guard<std::mutex> lock(recorder->mutex_);
-    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION)
-        recorder->begin_node(function);
-    else
-        recorder->begin_operator(function);
+    const bool backward = function.scope() == at::RecordScope::BACKWARD_FUNCTION;
+    recorder->started(backward ? recorder->begin_node(function) : recorder->begin_operator(function),
+                      entered);
     return nullptr;
 }
 
@@ -207,12 +220,14 @@ void Recorder::end_function(const at::RecordFunction& function, at::ObserverCont
     if (recorder == nullptr || joined != recorder) return;
     const std::lock_guard<std::mutex> lock(recorder->mutex_);
     const auto index = recorder->current();
-    recorder->finish();
-    if (index < 0 || function.scope() != at::RecordScope::FUNCTION) return;
+    if (index < 0) return;
     auto& event = recorder->recording_.events[static_cast<std::size_t>(index)];
+    const auto before = event.observing;
+    recorder->finish();
     const auto found = recorder->operators_.find(function.name());
-    if (found == recorder->operators_.end()) return;
-    event.cost.written += written_bytes(found->second.facts, function.outputs());
+    if (function.scope() == at::RecordScope::FUNCTION && found != recorder->operators_.end())
+        event.cost.written += written_bytes(found->second.facts, function.outputs());
+    event.observing = before + now() - event.end;
 }
 
 }  // namespace switchyard::profile

@@ -65,11 +65,13 @@ private:
 
     bool is_joined() const;
     std::int32_t begin(EventKind kind, std::int32_t name);
+    // Its time begins now. `entered`: when the recorder was told of it.
+    void started(std::int32_t event, std::int64_t entered);
     void finish() noexcept;
     std::int32_t named(std::string_view name);
     const Operator& operator_of(const at::RecordFunction& function);
-    void begin_node(const at::RecordFunction& function);
-    void begin_operator(const at::RecordFunction& function);
+    std::int32_t begin_node(const at::RecordFunction& function);
+    std::int32_t begin_operator(const at::RecordFunction& function);
     void link(std::uint64_t thread, std::uint64_t number, std::int32_t event);
     std::int32_t linked(std::uint64_t thread, std::uint64_t number) const;
 

@@ -37,6 +37,7 @@ struct Cost {
 
 struct Event {
     std::int64_t begin = 0, end = 0;  // nanoseconds of a clock that never goes back
+    std::int64_t observing = 0;       // nanoseconds before `begin` and after `end` that writing it down took
     std::int32_t parent = -1;         // the event around it; -1: none
     std::int32_t name = 0;            // in Recording::names
     std::int32_t slot = -1;           // of a call: names of slot and component

@@ -63,7 +63,7 @@ public:
         for (std::size_t i = 0; i < recording.events.size(); ++i) {
             const auto& event = recording.events[i];
             const auto& owner = owners[i];
-            if (event.parent < 0) whole += event.milliseconds();
+            whole += own[i];
             if (!explains(event.kind)) {
                 gaps += own[i];
                 between_[std::string(name(owner.pass))] += own[i];

@@ -147,3 +147,9 @@ TEST_CASE("the page of an inference benchmark is shown whole at all widths") {
     check_page(page_of(job, {"bench", "inference", job.file("job.toml"), "--blocks", "2", "--batch", "1,3",
                              "--length", "5,9", "--vary", "attention.backend=torch,naive"}));
 }
+
+TEST_CASE("the page of a profile is shown whole at all widths") {
+    if (browser().empty()) return skip(no_browser);
+    const TinyJob job;
+    check_page(page_of(job, {"profile", job.file("job.toml"), "--active", "2", "--repeat", "1"}));
+}

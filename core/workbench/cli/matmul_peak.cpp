@@ -38,28 +38,28 @@ std::set<DType> multiplied_dtypes(const resolver::Plan& plan) {
     return dtypes;
 }
 
-// No ".json", as the measurements of components beside it have: it is none of them.
-std::string file_of(const std::string& folder, const std::string& dtype) {
-    return folder + "/matmul-" + dtype + ".peak";
-}
+constexpr const char* rate_key = "flops_per_second";  // of products; of memory it is bytes
+
+// Its file has no ".json", as the measurements of components beside it have: it is none of them.
+std::string rate_name(const std::string& dtype) { return "matmul-" + dtype; }
 
 bool all_kept(const std::set<DType>& dtypes, const std::string& folder) {
     std::error_code ignored;
     return !folder.empty() && std::ranges::all_of(dtypes, [&](DType dtype) {
-        return std::filesystem::exists(file_of(folder, std::string(name(dtype))), ignored);
+        return std::filesystem::exists(folder + "/" + rate_name(std::string(name(dtype))) + ".peak", ignored);
     });
 }
 
 }  // namespace
 
-train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::string& folder) {
+MeasuredRate highest_rate(const MeasuredRate& now, const std::string& folder) {
     if (folder.empty()) return now;
-    const auto file = file_of(folder, now.dtype);
+    const auto file = folder + "/" + now.name + ".peak";
     try {
         if (const auto text = base::read_text(file, base::limits::json_bytes)) {
             const auto kept = base::parse_object(*text, file);
-            const auto flops = base::number_of(kept, "flops_per_second");
-            if (flops && *flops > now.flops_per_second) return {*flops, now.dtype, base::text_of(kept, "of")};
+            const auto rate = base::number_of(kept, rate_key);
+            if (rate && *rate > now.per_second) return {*rate, now.name, base::text_of(kept, "of")};
         }
     } catch (const base::InputError&) {
         // It is written anew.
@@ -67,8 +67,13 @@ train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::s
     std::error_code ignored;
     std::filesystem::create_directories(folder, ignored);
     (void)base::write_file_atomically(
-        file, base::Json{{"flops_per_second", now.flops_per_second}, {"of", now.of}}.dump() + "\n");
+        file, base::Json{{rate_key, now.per_second}, {"of", now.of}}.dump() + "\n");
     return now;
+}
+
+train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::string& folder) {
+    const auto highest = highest_rate({now.flops_per_second, rate_name(now.dtype), now.of}, folder);
+    return {highest.per_second, now.dtype, highest.of};
 }
 
 std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan, Device device,

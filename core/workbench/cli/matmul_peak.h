@@ -24,4 +24,12 @@ std::optional<train::MatmulPeak> measure_matmul_peak(const resolver::Plan& plan,
 // be read or written is no error: the peak is then that of this run alone.
 train::MatmulPeak highest_matmul_peak(const train::MatmulPeak& now, const std::string& folder);
 
+// The same of any rate, as that of memory: kept in the file NAME.peak.
+struct MeasuredRate {
+    double per_second = 0.0;
+    std::string name;
+    std::string of;  // what reached it
+};
+MeasuredRate highest_rate(const MeasuredRate& now, const std::string& folder);
+
 }  // namespace switchyard::cli

@@ -106,7 +106,10 @@ int profile_job(const ProfileCommand& command) {
     auto profile = profile::summarize(run, command.schedule);
     profile.roofs = roofs;
     profile.event_us = profile::observing_microseconds();
-    profile.advice = profile::advise(profile, job_facts(*planned, profile));
+    const auto known = job_facts(*planned, profile);
+    profile.advice = profile::advise(profile, known);
+    profile.timed = known.timed;
+    profile.timed.insert(profile.timed.end(), known.narrow.begin(), known.narrow.end());
     profile::ProfileFacts facts;
     facts.config = command.job.config;
     facts.host = planned->host.cpu_model;

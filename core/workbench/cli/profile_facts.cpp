@@ -49,13 +49,15 @@ std::vector<profile::TimedUse> timed_uses(const PlannedJob& planned, config::Con
     });
     Measurements measurements(config, planned.host);
     (void)measurements.measure(open, *planned.registry, config.runtime.keep_times);
+    if (measurements.disturbed() > 0)
+        std::cerr << "note: " << disturbed_text(measurements) << ": what is advised by it may be off\n";
     std::vector<profile::TimedUse> timed;
     for (const auto& choice : open) {
         const auto* const measured = measurements.find(choice);
         if (measured == nullptr) continue;
         const auto& chosen = *row_of(planned.plan, choice.use)->chosen;
         profile::TimedUse use{std::string(name(choice.use.kind)), choice.use.slot,
-                              chosen.plugin + "/" + chosen.component, {}};
+                              chosen.plugin + "/" + chosen.component, {}, ""};
         for (const auto& candidate : measured->candidates) {
             if (candidate.timed()) use.ms.emplace_back(candidate.name, candidate.ms);
         }
@@ -83,6 +85,7 @@ void add_narrow(const PlannedJob& planned, const profile::Profile& profile, prof
     if (!would_be_planned(planned, config)) return;
     facts.narrow_precision = "precision.backend = \"amp/bf16\"";
     facts.narrow = timed_uses(planned, config, profile);
+    for (auto& use : facts.narrow) use.with = facts.narrow_precision;
 }
 
 std::string packed_layout(const PlannedJob& planned) {
@@ -128,8 +131,12 @@ void sample_roofs(const PlannedJob& planned, profile::Roofs& roofs) {
             roofs.products[dtype] = peak.flops_per_second;
             roofs.products_of[dtype] = peak.of;
         }
-        roofs.read = std::max(roofs.read, 1e9 * peaks.read_gbytes_per_second);
-        roofs.copy = std::max(roofs.copy, 1e9 * peaks.copy_gbytes_per_second);
+        const auto highest = [&](const char* what, double known, double now) {
+            const double rate = std::max(known, 1e9 * now);
+            return device.is_cpu() ? highest_rate({rate, what, ""}, folder).per_second : rate;
+        };
+        roofs.read = highest("memory-read", roofs.read, peaks.read_gbytes_per_second);
+        roofs.copy = highest("memory-copy", roofs.copy, peaks.copy_gbytes_per_second);
     }
     machine::trim_cpu_cache();
     machine::reset_cpu_peak();

@@ -12,14 +12,6 @@
 
 namespace switchyard::profile {
 
-// Components that could serve one row of the plan, timed on its request.
-struct TimedUse {
-    std::string kind;  // "attention": the section of the configuration
-    std::string use;   // as in Profile::uses
-    std::string chosen;  // "torch/torch"
-    std::vector<std::pair<std::string, double>> ms;  // by component, the chosen one among them
-};
-
 // What is known of the job beside its profile. Where a change would not be served, or changes nothing, it is
 // nothing.
 struct JobFacts {

@@ -54,6 +54,15 @@ struct Advice {
     bool measured = false;  // both were timed; else it is estimated from what was observed
 };
 
+// Components that could serve one row of the plan, timed on its request.
+struct TimedUse {
+    std::string kind;    // "attention": the section of the configuration
+    std::string use;     // as in Profile::uses
+    std::string chosen;  // "torch/torch"
+    std::vector<std::pair<std::string, double>> ms;  // by component, the chosen one among them
+    std::string with;    // a line of the configuration that the request goes by; empty: the job's own
+};
+
 struct Schedule {
     std::int64_t wait = 1, warmup = 1, active = 3, repeat = 2;
     std::int64_t steps() const { return repeat * (wait + warmup + active); }
@@ -76,7 +85,8 @@ struct Profile {
     double events = 0.0;  // a step
     Roofs roofs;
     MemoryProfile memory;
-    std::vector<Advice> advice;  // what saves most first
+    std::vector<Advice> advice;      // what saves most first
+    std::vector<TimedUse> timed;     // what it goes by
 };
 
 }  // namespace switchyard::profile

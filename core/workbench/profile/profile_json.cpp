@@ -58,6 +58,16 @@ Json memory_json(const MemoryProfile& memory) {
             {"line", line}};
 }
 
+Json timed_json(const std::vector<TimedUse>& timed) {
+    auto list = Json::array();
+    for (const auto& use : timed) {
+        auto times = Json::array();
+        for (const auto& [component, ms] : use.ms) times.push_back({{"component", component}, {"ms", ms}});
+        list.push_back({{"use", use.use}, {"chosen", use.chosen}, {"with", use.with}, {"times", times}});
+    }
+    return list;
+}
+
 Json roofs_json(const Roofs& roofs) {
     auto products = Json::array();
     for (const auto& [dtype, flops] : roofs.products) {
@@ -110,7 +120,8 @@ Json profile_json(const Profile& profile, const ProfileFacts& facts) {
             {"layers", lines_json(profile.layers, profile)},
             {"operators", lines_json(profile.operators, profile, true)},
             {"memory", memory_json(profile.memory)},
-            {"advice", advice}};
+            {"advice", advice},
+            {"timed", timed_json(profile.timed)}};
 }
 
 }  // namespace switchyard::profile

@@ -217,7 +217,7 @@ std::string facts_of_page(const Profile& profile, const ProfileFacts& facts) {
     }
     base::add_item(roofs, "read " + page_number(profile.roofs.read * 1e-9) + " GB/s");
     base::add_item(roofs, "copy " + page_number(profile.roofs.copy * 1e-9) + " GB/s");
-    return "<table class=\"facts\">\n" + row("Configuration", escape(facts.config)) +
+    return "<table class=\"facts\">\n" + row("Configuration", "<code>" + escape(report::shortened(facts.config, 300)) + "</code>") +
            row("Host", escape(facts.host + ", " + base::counted(static_cast<std::size_t>(facts.threads), "thread"))) +
            row("Schedule", escape("wait " + std::to_string(schedule.wait) + ", warm up " +
                                   std::to_string(schedule.warmup) + ", active " + std::to_string(schedule.active) +
@@ -231,8 +231,8 @@ std::string facts_of_page(const Profile& profile, const ProfileFacts& facts) {
 }  // namespace
 
 std::string profile_page(const Profile& profile, const ProfileFacts& facts) {
-    std::string body = "<h1>" + escape("Profile of a training step") + "</h1>\n<p class=\"lead\">" +
-                       escape(report::shortened(facts.config, 300)) + "</p>\n" + tiles(profile);
+    std::string body = "<h1>Profile of a training step</h1>\n<p><code>" +
+                       escape(report::shortened(facts.config, 300)) + "</code></p>\n" + tiles(profile);
     body += section("What would help most", advice_section(profile));
     body += section("Slots", slots_plot(profile) + table_of(profile.slots, "Slot", profile, profile.slots.size()) +
                                  note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "

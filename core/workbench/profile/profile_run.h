@@ -36,7 +36,7 @@ struct RunHooks {
 ProfileRun run_profile(train::Session& session, train::Trainer& trainer, const Schedule& schedule,
                        const RunHooks& hooks);
 
-// Microseconds that observing one operator takes: the best of some turns, with and without.
+// Microseconds of a processor that observing one operator takes: the best of some turns, with and without.
 double observing_microseconds();
 
 // A summary of it; without roofs, memory and advice.

@@ -11,6 +11,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "core/kernel/runtime/call_observer.h"
+#include "core/kernel/runtime/call_timer.h"
 #include "core/kernel/runtime/recompute.h"
 
 #include "bridge_fixture.h"
@@ -156,4 +157,52 @@ TEST_CASE("what an observer throws ends the call that it was told about") {
     const runtime::ObserveCalls observing(stops);
     const auto z = op.z(leaf(2), leaf(3));
     CHECK_THROWS_WITH(z.sum().backward(), Catch::Matchers::Equals("seen enough"));
+}
+
+namespace {
+
+// Writes the brackets that it is told as text: "[encoder.0 [test.forward ] called 2 ]".
+class Brackets final : public runtime::CallTimer {
+public:
+    void begin_part(const char* part) override { text += std::string("[") + part + " "; }
+    void begin_place(const std::string& place) override { text += "[" + place + " "; }
+    void begin_call(const runtime::BindingBase& binding, const char* call) override {
+        CHECK(binding.slot() == "activation");
+        text += std::string("[") + call + " ";
+    }
+    void end() noexcept override { text += "] "; }
+    void called(const runtime::BindingBase&, const runtime::Signature&, const runtime::KernelCall& call,
+                std::span<const at::Tensor* const> inputs, const runtime::Tensors& outputs) override {
+        CHECK(call.attention() == nullptr);
+        text += "called " + std::to_string(inputs.size()) + " " + std::to_string(outputs.size()) + " ";
+    }
+    std::string text;
+};
+
+}  // namespace
+
+TEST_CASE("a timer is told where parts, places and calls begin and end, backward in its place too") {
+    const auto mode = GENERATE(GradientMode::kernel, GradientMode::recompute);
+    INFO("mode " << static_cast<int>(mode));
+    const BridgeFixture op(mode, observed_product());
+    const auto x = leaf(2), y = leaf(3);
+    Brackets seen;
+    {
+        const runtime::TimeCalls timing(seen);
+        CHECK_THROWS_AS(runtime::TimeCalls(seen), std::logic_error);
+        at::Tensor z;
+        {
+            const runtime::TimedScope part("forward");
+            const runtime::PlaceScope place([] { return "encoder.0"; });
+            z = op.z(x, y);
+        }
+        CHECK(seen.text == "[forward [encoder.0 [test.forward ] called 2 2 ] ] ");
+        seen.text.clear();
+        grad({(z * 5).sum()}, {x, y});
+        CHECK(seen.text == "[encoder.0 [test.backward ] ] ");
+    }
+    seen.text.clear();
+    (void)op.z(x, y);
+    CHECK(seen.text.empty());
+    CHECK(runtime::call_timer() == nullptr);
 }

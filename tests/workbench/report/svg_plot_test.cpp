@@ -3,7 +3,9 @@
 #include <cstdlib>
 
 #include "core/workbench/report/svg_axis.h"
+#include "core/workbench/report/svg_bands.h"
 #include "core/workbench/report/svg_plot.h"
+#include "core/workbench/report/svg_roofline.h"
 #include "core/workbench/report/svg_timeline.h"
 
 #include <switchyard_test.h>
@@ -104,4 +106,35 @@ TEST_CASE("bars of a time line stand where they belong, and none leaves the plot
         CHECK_THAT(all, !contains("class=\"name\">" + std::string(20, 'n')));
     }
     CHECK(unbalanced(time_line({"T", "d", "ms", {}, std::nullopt}, {380.0, 0.0, ""})) == "");
+}
+
+TEST_CASE("bands lie upon each other, each value up to the next") {
+    Bands plot;
+    plot.title = "T <1>";
+    plot.x_label = "ms";
+    plot.y_label = "MB";
+    plot.x = {0.0, 50.0};
+    plot.x_end = 100.0;
+    plot.bands = {{"low", Hue::a, {10.0, 20.0}}, {"high & more", Hue::b, {30.0, 80.0}}};
+    plot.line = 50.0;
+    const auto svg = bands(plot, {826.6, 171.0, ""});
+    CHECK(unbalanced(svg) == "");
+    // From 33.9 to 815.6 over 100 ms, half of "100" beside the end; from 131 up to 31 over 100 MB.
+    CHECK_THAT(svg, contains("d=\"M33.9 121H424.8V111H815.6V131H424.8V131H33.9z\""));
+    CHECK_THAT(svg, contains("d=\"M33.9 91H424.8V31H815.6V111H424.8V121H33.9z\""));
+    CHECK_THAT(svg, contains("high &amp; more") && contains("T &lt;1&gt;"));
+    CHECK(unbalanced(bands({}, {380.0, 200.0, ""})) == "");
+}
+
+TEST_CASE("a roofline's dots lie where their operations and bytes are") {
+    Roofline plot{"T", "d", {{"float32", 100e9}}, {{"copy", 10e9}}, {}};
+    plot.dots = {{"on the roof", "l", 10.0, 100e9, 0.0, Hue::a}, {"below <x>", "l", 1.0, 1e9, 1.0, Hue::b}};
+    // Decades 1 to 10 and 1 to 100: 742 wide from 44, 129 high from 160 up.
+    const auto svg = roofline(plot, {800.0, 200.0, ""});
+    CHECK(unbalanced(svg) == "");
+    CHECK_THAT(svg, contains("<circle cx=\"786\" cy=\"31\""));
+    CHECK_THAT(svg, contains("<circle cx=\"44\" cy=\"160\""));
+    CHECK_THAT(svg, contains("below &lt;x&gt;"));
+    CHECK_THAT(svg, !contains("nan") && !contains("inf"));
+    CHECK(unbalanced(roofline({}, {380.0, 200.0, ""})) == "");
 }

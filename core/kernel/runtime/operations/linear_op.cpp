@@ -84,13 +84,15 @@ at::Tensor dense_forward(Linear& component, const LinearInputs& inputs, const Li
                          Saved* saved) {
     if (call.context.policy && !call.scales()) call.context.policy->count_dense();
     const auto dtype = call.dense_dtype();
-    const at::Tensor x = in_dtype(inputs.x, dtype);
+    // Where autograd follows the casts, they are made in each call.
+    const bool followed = at::GradMode::is_enabled() && call.request->needs_grad;
+    const at::Tensor x =
+        saved == nullptr || followed ? in_dtype(inputs.x, dtype) : call.context.weights->input(inputs.x, dtype);
     if (call.quantized()) {
         const auto weight = quantized_weight(component, call);
         return component.forward({rows_of(x)}, given(weight), call.context.weights->cast(inputs.bias, dtype));
     }
-    // Where autograd follows the casts, they are made in each call.
-    if (at::GradMode::is_enabled() && call.request->needs_grad) {
+    if (followed) {
         const at::Tensor weight_OI = in_dtype(inputs.weight, dtype);
         return component.forward({rows_of(x)}, {{weight_OI}}, in_dtype(inputs.bias, dtype));
     }

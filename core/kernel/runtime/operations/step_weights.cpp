@@ -35,6 +35,20 @@ at::Tensor StepWeights::cast(const at::Tensor& parameter, at::ScalarType dtype) 
     return weight(parameter, dtype, nullptr, nullptr).values;
 }
 
+at::Tensor StepWeights::input(const at::Tensor& x, at::ScalarType dtype) {
+    if (!x.defined() || x.scalar_type() == dtype) return x;
+    if (x.is_inference()) return x.to(dtype);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (last_input_ && last_input_->version == x._version() &&
+        last_input_->x.lock().get() == x.unsafeGetTensorImpl()) {
+        if (auto kept = last_input_->cast.lock(); kept && kept->dtype().toScalarType() == dtype)
+            return at::Tensor(std::move(kept));
+    }
+    const at::Tensor made = x.to(dtype);
+    last_input_ = {WeakTensor(x.getIntrusivePtr()), WeakTensor(made.getIntrusivePtr()), x._version()};
+    return made;
+}
+
 StepWeights::Weight StepWeights::quantized(const std::shared_ptr<const QuantizedWeight>& weight,
                                            const void* user, const PrepareQuantized& prepare) {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,5 +1,5 @@
 // Weights as linear layers multiply them: cast to another dtype, and in the form that a component prepared,
-// once a step and not once a call.
+// once a step and not once a call. And their input, cast once for those that read the same.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+#include <c10/core/UndefinedTensorImpl.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <switchyard/interfaces/linear.h>
 
@@ -31,6 +35,10 @@ public:
                   const Prepare& prepare);
     // The same of what is not prepared: a bias, which may be undefined.
     at::Tensor cast(const at::Tensor& parameter, at::ScalarType dtype);
+
+    // What calls multiply, without grad mode. Queries, keys and values are projections of one x: while one of
+    // them keeps its cast for backward, the others get the same.
+    at::Tensor input(const at::Tensor& x, at::ScalarType dtype);
 
     // The form of a quantized weight for `user`, made once in all; its tensors are looked at only then.
     using PrepareQuantized = std::function<PreparedWeight(const QuantizedWeight& weight)>;
@@ -66,10 +74,16 @@ private:
         bool quantized = false;  // a QuantizedWeight, and no parameter
     };
     using Key = std::pair<const void*, const void*>;
+    using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+    struct LastInput {
+        WeakTensor x, cast;  // kept by others
+        std::int64_t version = 0;
+    };
 
     mutable std::mutex mutex_;
     std::map<Key, Held> held_;        // by memory and user
     std::map<Key, Lasting> lasting_;  // by tensor or quantized weight, and user
+    std::optional<LastInput> last_input_;
 };
 
 }  // namespace switchyard::runtime

@@ -28,6 +28,7 @@ namespace {
 struct Seen {
     int prepared = 0;
     bool for_gradient = false;
+    std::vector<const void*> x;        // where it lay in each forward
     std::vector<const void*> weights;  // where the values lay in each call; nullptr: there were none
     at::ScalarType bias = at::kDouble;
 } seen;
@@ -42,6 +43,7 @@ public:
 
     at::Tensor forward(const LinearOperand& x, const LinearWeight& weight, const at::Tensor& bias) override {
         executed();
+        seen.x.push_back(x.values.const_data_ptr());
         if (bias.defined()) seen.bias = bias.scalar_type();
         return reference::linear(reference::unscaled(x), weight_of(weight), bias);
     }
@@ -203,6 +205,29 @@ TEST_CASE("weights are cast once a step, and again when they change") {
     CHECK(call().equal(doubled));
     at.weights->forget();
     CHECK(call().equal(doubled * 2.0));
+}
+
+TEST_CASE("what several layers read is cast once while one of them keeps it, and again when it changes") {
+    const FakeLinear fake(GradientMode::kernel);
+    const LinearOp linear = bound(fake, request_of(DType::float32));
+    const LinearContext at = context();
+    at::Tensor x = leaf({3, 5}, 1).detach();
+    const at::Tensor weight = leaf({4, 5}, 2);
+    const at::Tensor q = linear({x, weight, {}}, at), k = linear({x, weight, {}}, at);
+    REQUIRE(seen.x.size() == 2);
+    CHECK(seen.x[0] == seen.x[1]);
+    CHECK(q.equal(k));
+    (q.sum() + k.sum()).backward();
+    const at::Tensor expected = 2.0 * x.sum(0).expand({4, 5});
+    CHECK(weight.grad().allclose(expected, 1e-6));
+
+    const at::Tensor before = linear({x, weight, {}}, at);
+    x.mul_(2.0);
+    CHECK(linear({x, weight, {}}, at).allclose(before * 2.0, 1e-6));
+    const at::Tensor same_values = x.clone();
+    const at::Tensor kept = linear({x, weight, {}}, at);
+    CHECK(linear({same_values, weight, {}}, at).equal(kept));
+    CHECK(seen.x.back() != seen.x[seen.x.size() - 2]);
 }
 
 TEST_CASE("a prepared weight serves forward and backward, once a step") {

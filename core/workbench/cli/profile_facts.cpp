@@ -59,7 +59,8 @@ std::vector<profile::TimedUse> timed_uses(const PlannedJob& planned, config::Con
         profile::TimedUse use{std::string(name(choice.use.kind)), choice.use.slot,
                               chosen.plugin + "/" + chosen.component, {}, ""};
         for (const auto& candidate : measured->candidates) {
-            if (candidate.timed()) use.ms.emplace_back(candidate.name, candidate.ms);
+            if (candidate.timed())
+                use.components.push_back({candidate.name, candidate.ms, candidate.low, candidate.high});
         }
         timed.push_back(std::move(use));
     }

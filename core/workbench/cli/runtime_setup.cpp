@@ -10,6 +10,7 @@
 
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/cli/auto_choice.h"
+#include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/spin.h"
 

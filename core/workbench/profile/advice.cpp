@@ -23,10 +23,17 @@ double slot_share(const Profile& profile, const std::string& slot) {
 
 std::string hundredths(double share) { return base::digits(100.0 * share, 2) + " %"; }
 
-std::optional<double> time_of(const TimedUse& use, const std::string& component) {
-    const auto found = std::ranges::find(use.ms, component, &std::pair<std::string, double>::first);
-    if (found == use.ms.end() || !(found->second > 0.0)) return std::nullopt;
-    return found->second;
+const TimedComponent* component_of(const TimedUse& use, const std::string& name) {
+    const auto found = std::ranges::find(use.components, name, &TimedComponent::name);
+    return found == use.components.end() || !(found->ms > 0.0) ? nullptr : &*found;
+}
+
+// What a use takes with one component, of what it takes with the other. As fast where noise may be what makes
+// it faster, as where `auto` chooses (core/kernel/resolver/measured.h).
+double ratio_of(const TimedComponent& other, const TimedComponent& now) {
+    constexpr double noise = 0.03;
+    const double ratio = other.ms / now.ms;
+    return ratio < 1.0 && (ratio > 1.0 - noise || other.high >= now.low) ? 1.0 : ratio;
 }
 
 struct Saving {
@@ -40,7 +47,7 @@ struct Saving {
 void add_components(std::vector<Advice>& all, const Profile& profile, const std::vector<TimedUse>& timed) {
     std::map<std::string, std::map<std::string, Saving>> by_kind;
     for (const auto& use : timed) {
-        for (const auto& [component, ms] : use.ms) by_kind[use.kind][component];
+        for (const auto& component : use.components) by_kind[use.kind][component.name];
     }
     for (auto& [kind, components] : by_kind) {
         const std::string* best = nullptr;
@@ -48,15 +55,15 @@ void add_components(std::vector<Advice>& all, const Profile& profile, const std:
             for (const auto& use : timed) {
                 if (use.kind != kind) continue;
                 const auto* const line = line_of(profile.uses, use.use);
-                const auto other = time_of(use, component), now = time_of(use, use.chosen);
-                if (!other || !now) {
+                const auto *const other = component_of(use, component), *const now = component_of(use, use.chosen);
+                if (other == nullptr || now == nullptr) {
                     saving.everywhere = false;
                     continue;
                 }
                 if (component == use.chosen || line == nullptr) continue;
                 saving.chosen = use.chosen;
                 saving.before += line->ms;
-                saving.ms += line->ms * (1.0 - *other / *now);
+                saving.ms += line->ms * (1.0 - ratio_of(*other, *now));
             }
             if (saving.ms > 0.0 && (best == nullptr || saving.ms > components[*best].ms)) best = &component;
         }
@@ -81,10 +88,11 @@ void add_precision(std::vector<Advice>& all, const Profile& profile, const JobFa
         const auto wide = std::ranges::find(facts.timed, narrow.use, &TimedUse::use);
         const auto* const line = line_of(profile.uses, narrow.use);
         if (wide == facts.timed.end() || line == nullptr) continue;
-        const auto now = time_of(*wide, wide->chosen), then = time_of(narrow, wide->chosen);
-        if (!now || !then) continue;
+        const auto* const now = component_of(*wide, wide->chosen);
+        const auto* const then = component_of(narrow, wide->chosen);
+        if (now == nullptr || then == nullptr) continue;
         before += line->ms;
-        after += line->ms * *then / *now;
+        after += line->ms * ratio_of(*then, *now);
     }
     if (after <= 0.0) return;
     all.push_back({facts.narrow_precision, (before - after) / profile.step_ms,

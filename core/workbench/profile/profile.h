@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -55,12 +56,18 @@ struct Advice {
 };
 
 // Components that could serve one row of the plan, timed on its request.
+struct TimedComponent {
+    std::string name;  // "torch/torch"
+    double ms = 0.0;   // of a call
+    // Of its 95 % interval; NaN: not known.
+    double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
+};
 struct TimedUse {
     std::string kind;    // "attention": the section of the configuration
     std::string use;     // as in Profile::uses
-    std::string chosen;  // "torch/torch"
-    std::vector<std::pair<std::string, double>> ms;  // by component, the chosen one among them
-    std::string with;    // a line of the configuration that the request goes by; empty: the job's own
+    std::string chosen;  // by name
+    std::vector<TimedComponent> components;  // the chosen one among them
+    std::string with{};  // a line of the configuration that the request goes by; empty: the job's own
 };
 
 struct Schedule {

@@ -62,7 +62,8 @@ Json timed_json(const std::vector<TimedUse>& timed) {
     auto list = Json::array();
     for (const auto& use : timed) {
         auto times = Json::array();
-        for (const auto& [component, ms] : use.ms) times.push_back({{"component", component}, {"ms", ms}});
+        for (const auto& component : use.components)
+            times.push_back({{"component", component.name}, {"ms", component.ms}});
         list.push_back({{"use", use.use}, {"chosen", use.chosen}, {"with", use.with}, {"times", times}});
     }
     return list;

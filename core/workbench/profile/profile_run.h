@@ -18,7 +18,8 @@ namespace switchyard::profile {
 
 struct ProfileRun {
     std::vector<Recording> steps;                     // the active ones
-    std::vector<std::pair<double, double>> pairs;     // milliseconds, observed and not, without making batches
+    // Milliseconds, observed and not, without making batches: of the thread that runs the step.
+    std::vector<std::pair<double, double>> pairs;
     double tokens = 0.0, samples = 0.0, places = 0.0;  // of the active ones together
     double model_flops = 0.0;                         // of them; 0: not known
     Cost optimizer;                                   // of one step, by its contract

@@ -84,6 +84,16 @@ TEST_CASE("another precision saves by the times of the plan's components in both
     CHECK(advice[0].saves == Approx(0.20));
 }
 
+TEST_CASE("what noise may explain is no saving") {
+    profile::JobFacts facts;
+    facts.timed = {{"attention", "attention", "torch/torch", {{"torch/torch", 4.0, 3.0, 5.0}, {"b/b", 2.9, 2.5, 3.1}}},
+                   {"linear", "linear.in", "torch/torch", {{"torch/torch", 1.0}, {"c/c", 0.98}}}};
+    CHECK(profile::advise(hundred_milliseconds(), facts).empty());
+    facts.timed[0].components[1].high = 2.95;
+    REQUIRE(profile::advise(hundred_milliseconds(), facts).size() == 1);
+    CHECK(profile::advise(hundred_milliseconds(), facts)[0].change == "attention.backend = \"b/b\"");
+}
+
 TEST_CASE("nothing is advised that saves less than a hundredth") {
     auto profile = hundred_milliseconds();
     profile.slots.erase(profile.slots.begin() + 2);

@@ -52,9 +52,10 @@ Recording Recorder::take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     Recording taken;
     taken.names = recording_.names;
-    taken.events.reserve(recording_.events.capacity());
-    std::swap(taken.events, recording_.events);
-    links_.clear();
+    // A copy: what is written to stays where it is, in memory that is there.
+    taken.events = recording_.events;
+    recording_.events.clear();
+    for (auto& [thread, links] : links_) links.events.clear();
     last_call_ = -1;
     return taken;
 }
@@ -63,6 +64,12 @@ std::int32_t Recorder::named(std::string_view name) {
     const auto [found, is_new] =
         names_.try_emplace(std::string(name), static_cast<std::int32_t>(recording_.names.size()));
     if (is_new) recording_.names.emplace_back(name);
+    return found->second;
+}
+
+std::int32_t Recorder::literal(const char* name) {
+    const auto [found, is_new] = literals_.try_emplace(name);
+    if (is_new) found->second = named(name);
     return found->second;
 }
 
@@ -105,7 +112,7 @@ void Recorder::begin_part(const char* part) {
     const auto entered = now();
     if (on_part_) on_part_(part);
     const std::lock_guard<std::mutex> lock(mutex_);
-    started(begin(EventKind::part, named(part)), entered);
+    started(begin(EventKind::part, literal(part)), entered);
 }
 
 void Recorder::begin_place(const std::string& place) {
@@ -124,7 +131,7 @@ void Recorder::begin_call(const runtime::BindingBase& binding, const char* call)
         const Component component{named(binding.slot()), named(binding.plugin() + "/" + binding.component())};
         found = components_.emplace(&binding, component).first;
     }
-    const auto name = named(call);
+    const auto name = literal(call);
     const auto index = begin(EventKind::call, name);
     auto& event = recording_.events[static_cast<std::size_t>(index)];
     event.slot = found->second.slot;
@@ -193,6 +200,7 @@ std::int32_t Recorder::begin_operator(const at::RecordFunction& function) {
     const auto& known = operator_of(function);
     DType dtype = DType::float32;
     const auto cost = cost_of_inputs(known.facts, function.inputs(), dtype);
+    open_operators_.push_back(&known);
     const auto index = begin(EventKind::op, known.name);
     if (const auto number = function.seqNr(); number >= 0)
         link(function.threadId(), static_cast<std::uint64_t>(number), index);
@@ -224,9 +232,11 @@ void Recorder::end_function(const at::RecordFunction& function, at::ObserverCont
     auto& event = recorder->recording_.events[static_cast<std::size_t>(index)];
     const auto before = event.observing;
     recorder->finish();
-    const auto found = recorder->operators_.find(function.name());
-    if (function.scope() == at::RecordScope::FUNCTION && found != recorder->operators_.end())
-        event.cost.written += written_bytes(found->second.facts, function.outputs());
+    auto& open = recorder->open_operators_;
+    if (function.scope() == at::RecordScope::FUNCTION && !open.empty()) {
+        event.cost.written += written_bytes(open.back()->facts, function.outputs());
+        open.pop_back();
+    }
     event.observing = before + now() - event.end;
 }
 

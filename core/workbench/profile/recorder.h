@@ -69,6 +69,7 @@ private:
     void started(std::int32_t event, std::int64_t entered);
     void finish() noexcept;
     std::int32_t named(std::string_view name);
+    std::int32_t literal(const char* name);
     const Operator& operator_of(const at::RecordFunction& function);
     std::int32_t begin_node(const at::RecordFunction& function);
     std::int32_t begin_operator(const at::RecordFunction& function);
@@ -80,8 +81,10 @@ private:
     mutable std::mutex mutex_;  // backward on a device has a thread of its own
     Recording recording_;
     std::vector<std::int32_t> stack_;
+    std::vector<const Operator*> open_operators_;  // that have begun, the innermost last
     std::int32_t last_call_ = -1;  // that ended last
     std::unordered_map<std::string, std::int32_t> names_;
+    std::unordered_map<const char*, std::int32_t> literals_;  // the same of those that stay where they are
     std::unordered_map<const void*, Operator> operators_;
     std::unordered_map<const runtime::BindingBase*, Component> components_;
     std::unordered_map<std::uint64_t, Links> links_;

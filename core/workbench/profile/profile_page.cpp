@@ -223,8 +223,8 @@ std::string facts_of_page(const Profile& profile, const ProfileFacts& facts) {
                                   std::to_string(schedule.warmup) + ", active " + std::to_string(schedule.active) +
                                   ", repeated " + std::to_string(schedule.repeat) + " times")) +
            row("Roofs", escape(roofs)) +
-           row("Events", escape(page_number(profile.events) + " a step, " + page_number(profile.event_us, 2) +
-                                " µs each")) +
+           row("Events", escape(page_number(profile.events) + " a step, of at least " +
+                                page_number(profile.event_us, 2) + " µs each")) +
            row("Command", "<code>" + escape(report::shortened(facts.command, 1500)) + "</code>") + "</table>\n";
 }
 

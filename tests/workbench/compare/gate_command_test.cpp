@@ -52,7 +52,7 @@ TEST_CASE("what is wrong with the options of a gate is told with their names") {
     CHECK_THAT(refused(job, {"--junit", job.file("a.xml")}),
                contains("--junit: says what --fail-on found; there is no --fail-on"));
     CHECK_THAT(refused(job, {"--operation", "forward", "--fail-on", "loss:0.02"}),
-               contains("--fail-on loss trains to the end; --operation forward trains nothing"));
+               contains("--fail-on loss trains to the end, which --operation forward does not"));
     CHECK_THAT(refused(job, {"--rounds", "3"}),
                contains("--rounds 3: a round has a block at least; --blocks is 2"));
     CHECK_THAT(refused(job, {"--baseline", job.file("none.json")}),

@@ -38,8 +38,9 @@ struct InferringArm {
     double drift = 1e-7;
     std::string dtype = "float32";
     Operation operation = Operation::generate;
-    std::function<std::function<double(int token)>(int start)> later;  // token_ms of each start after the first
-    int starts = 1000;                                                 // that succeed
+    std::function<std::function<double(int token)>(int start)>
+        later;          // token_ms of each start after the first
+    int starts = 1000;  // that succeed
 };
 
 class InferringClient final : public ArmClient {

@@ -83,7 +83,8 @@ BlockOutputs attend(const Block& block, const AttentionParams& params) {
     at::Tensor p = probabilities(s);
     if (params.dropout.active()) {
         const at::Tensor keep = attention_keep_mask(params.dropout, block.first_document, s.size(0),
-                                                    s.size(1), s.size(2), s.size(3), s.device());
+                                                    {params.mask.first_head, s.size(1)}, s.size(2), s.size(3),
+                                                    s.device());
         p = apply_dropout(p, keep, params.dropout);
     }
     const at::Tensor v_BHME = for_every_head(without_padding(block.v_BKME, block.geometry), q.size(1));

@@ -106,21 +106,20 @@ void fill_keep_row(bool* keep, KeepSpan columns, const Dropout& dropout, std::ui
 }
 
 at::Tensor attention_keep_mask(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
-                               std::int64_t heads, std::int64_t queries, std::int64_t keys,
-                               at::Device device) {
+                               KeepSpan heads, std::int64_t queries, std::int64_t keys, at::Device device) {
     return attention_keep_rectangle(dropout, first_document, batch, heads, {0, queries}, {0, keys}, device);
 }
 
 at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_document, std::int64_t batch,
-                                    std::int64_t heads, KeepSpan queries, KeepSpan keys, at::Device device) {
+                                    KeepSpan heads, KeepSpan queries, KeepSpan keys, at::Device device) {
     at::Tensor keep_BHNM =
-        at::empty({batch, heads, queries.size, keys.size}, at::TensorOptions().dtype(at::kBool));
+        at::empty({batch, heads.size, queries.size, keys.size}, at::TensorOptions().dtype(at::kBool));
     bool* data = keep_BHNM.mutable_data_ptr<bool>();
-    const std::int64_t rows = batch * heads * queries.size;
+    const std::int64_t rows = batch * heads.size * queries.size;
     at::parallel_for(0, rows, 1 + 32768 / (keys.size + 1), [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
-            const auto document = static_cast<std::uint32_t>(first_document + r / (heads * queries.size));
-            const auto head = static_cast<std::uint32_t>(r / queries.size % heads);
+            const auto document = static_cast<std::uint32_t>(first_document + r / (heads.size * queries.size));
+            const auto head = static_cast<std::uint32_t>(heads.begin + r / queries.size % heads.size);
             fill_keep_row(data + r * keys.size, keys, dropout, document, head,
                           static_cast<std::uint32_t>(queries.begin + r % queries.size));
         }
@@ -129,7 +128,7 @@ at::Tensor attention_keep_rectangle(const Dropout& dropout, std::int64_t first_d
 }
 
 at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::IntArrayRef sizes,
-                            at::Device device) {
+                            at::Device device, std::int64_t first_channel) {
     const bool packed = tokens.layout == Layout::packed;
     if (sizes.size() != (packed ? 2U : 3U)) {
         throw std::invalid_argument(
@@ -146,7 +145,8 @@ at::Tensor hidden_keep_mask(const Dropout& dropout, const Tokens& tokens, at::In
         0, static_cast<std::int64_t>(rows.size()), 1 + 32768 / (width + 1),
         [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t r = begin; r < end; ++r) {
-                fill_keep_row(data + r * width, {0, width}, dropout, rows[r].document, 0, rows[r].position);
+                fill_keep_row(data + r * width, {first_channel, width}, dropout, rows[r].document, 0,
+                              rows[r].position);
             }
         });
     return keep.to(device);
@@ -156,9 +156,10 @@ at::Tensor apply_dropout(const at::Tensor& x, const at::Tensor& keep, const Drop
     return x.masked_fill(keep.logical_not(), 0.0).mul(dropout.keep_scale());
 }
 
-at::Tensor hidden_dropout(const at::Tensor& x, const Dropout& dropout, const Tokens& tokens) {
+at::Tensor hidden_dropout(const at::Tensor& x, const Dropout& dropout, const Tokens& tokens,
+                          std::int64_t first_channel) {
     if (!dropout.active()) return x;
-    return apply_dropout(x, hidden_keep_mask(dropout, tokens, x.sizes(), x.device()), dropout);
+    return apply_dropout(x, hidden_keep_mask(dropout, tokens, x.sizes(), x.device(), first_channel), dropout);
 }
 
 }  // namespace switchyard::reference

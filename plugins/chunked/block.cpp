@@ -175,9 +175,9 @@ Scores scores(const Block& block, const AttentionParams& params, const at::Tenso
 
 at::Tensor kept(const Block& block, const AttentionParams& params, const Rectangle& rectangle) {
     return reference::attention_keep_rectangle(
-        params.dropout, block.first_document, block.q_BHND.size(0), block.q_BHND.size(1),
-        {rectangle.queries.begin, rectangle.queries.size()}, {rectangle.keys.begin, rectangle.keys.size()},
-        block.q_BHND.device());
+        params.dropout, block.first_document, block.q_BHND.size(0),
+        {params.mask.first_head, block.q_BHND.size(1)}, {rectangle.queries.begin, rectangle.queries.size()},
+        {rectangle.keys.begin, rectangle.keys.size()}, block.q_BHND.device());
 }
 
 at::Tensor rows_of(const at::Tensor& x_BHND, Span queries, std::int64_t kv_heads) {

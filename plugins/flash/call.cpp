@@ -175,6 +175,7 @@ Call describe(const AttentionInputs& inputs, const AttentionParams& params) {
     } else {
         add_packed(call, inputs, mask);
     }
+    call.first_head = mask.first_head;
     number(call, mask);
     add_distance_bias(call, inputs, mask);
     if (mask.kinds.has(MaskKind::dense_bias)) add_dense_bias(call, inputs);

@@ -48,6 +48,7 @@ struct Call {
     float soft_cap = 0.0F;  // 0: none
     MaskShape mask;
     Dropout dropout;
+    std::int64_t first_head = 0;  // as dropout counts heads
 
     // What ALiBi and the relative bias add to a score depends on head and distance only: [heads, span], key
     // minus position, first_distance at index 0. Empty: nothing.

@@ -43,7 +43,7 @@ public:
     DropoutRow dropout() const {
         return {call_.dropout.seed,
                 sequence_.document,
-                static_cast<std::uint32_t>(head_),
+                static_cast<std::uint32_t>(call_.first_head + head_),
                 static_cast<std::uint32_t>(query_),
                 call_.dropout.threshold(),
                 static_cast<float>(call_.dropout.keep_scale())};

@@ -200,6 +200,7 @@ private:
     void fill_mask(AttentionMask& mask) {
         mask.kinds = spec_.masks;
         mask.first_document = spec_.first_document;
+        mask.first_head = spec_.first_head;
         const std::int64_t sequences = spec_.batch;
         std::vector<std::int64_t> lengths, prefixes, offsets;
         const std::int64_t moved =
@@ -336,7 +337,8 @@ void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& 
     const at::Tensor shown = kept.narrow(-1, 0, width);
     if (facts.random == RandomSource::counter) {
         const at::Tensor mask = reference::attention_keep_mask(dropout, spec.first_document, spec.batch,
-                                                               spec.heads, spec.queries, spec.keys);
+                                                               {spec.first_head, spec.heads}, spec.queries,
+                                                               spec.keys);
         const at::Tensor expected = mask.narrow(-1, 0, width);
         if (!shown.equal(expected)) {
             faults.push_back({"wrong_mask", "",

@@ -181,6 +181,8 @@ void add_dropout(Specs& specs, DType dtype) {
                          .dropout = 0.1});
         specs.push_back(
             {.family = "dropout", .dtype = dtype, .masks = masks, .dropout = 0.5, .first_document = 7});
+        specs.push_back(
+            {.family = "dropout/heads", .dtype = dtype, .masks = masks, .dropout = 0.5, .first_head = 12});
     }
     AttentionSpec packed{.family = "dropout",
                          .dtype = dtype,
@@ -201,7 +203,8 @@ void add_dropout(Specs& specs, DType dtype) {
                          .v_head_dim = 64,
                          .dropout = p,
                          .one_hot = true,
-                         .first_document = 2});
+                         .first_document = 2,
+                         .first_head = 4});
         specs.push_back({.family = "dropout/one_hot",
                          .dtype = dtype,
                          .kv_heads = 4,

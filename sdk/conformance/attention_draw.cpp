@@ -80,6 +80,7 @@ void draw_numbers(AttentionSpec& spec, Draw& draw) {
     if (draw.special(0.2)) spec.magnitude = static_cast<double>(draw.size(3, 30)) / 10.0;
     if (draw.special(0.35)) spec.dropout = static_cast<double>(draw.between(1, 18)) / 20.0;
     if (draw.special(0.3)) spec.first_document = draw.between(1, 1000);
+    if (draw.special(0.3)) spec.first_head = draw.between(1, 100);
 }
 
 void draw_calls(AttentionSpec& spec, Draw& draw) {

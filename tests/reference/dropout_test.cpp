@@ -24,7 +24,7 @@ TEST_CASE("philox gives the published numbers") {
 TEST_CASE("the attention mask is the generator's, element by element") {
     const Dropout dropout{0.3, 0x123456789abcdef0ULL};
     for (const std::int64_t keys : {0, 1, 63, 64, 65, 200}) {
-        const at::Tensor keep = reference::attention_keep_mask(dropout, 5, 2, 3, 4, keys);
+        const at::Tensor keep = reference::attention_keep_mask(dropout, 5, 2, {7, 3}, 4, keys);
         CHECK(keep.sizes() == at::IntArrayRef({2, 3, 4, keys}));
         const bool* data = keep.const_data_ptr<bool>();
         bool equal = true;
@@ -32,17 +32,17 @@ TEST_CASE("the attention mask is the generator's, element by element") {
             for (std::uint32_t h = 0; h < 3; ++h)
                 for (std::uint32_t i = 0; i < 4; ++i)
                     for (std::uint32_t j = 0; j < keys; ++j)
-                        equal = equal && *data++ == dropout_keeps(dropout, {5 + b, h, i, j});
+                        equal = equal && *data++ == dropout_keeps(dropout, {5 + b, 7 + h, i, j});
         CHECK(equal);
     }
 }
 
 TEST_CASE("the mask of a rectangle is that part of the whole mask") {
     const Dropout dropout{0.3, 7};
-    const at::Tensor whole = reference::attention_keep_mask(dropout, 5, 2, 3, 9, 200);
+    const at::Tensor whole = reference::attention_keep_mask(dropout, 5, 2, {0, 3}, 9, 200);
     for (const auto& [begin, size] :
          {std::pair<std::int64_t, std::int64_t>{0, 200}, {0, 10}, {63, 2}, {64, 64}, {70, 100}, {130, 0}}) {
-        const at::Tensor part = reference::attention_keep_rectangle(dropout, 5, 2, 3, {4, 3}, {begin, size});
+        const at::Tensor part = reference::attention_keep_rectangle(dropout, 5, 2, {0, 3}, {4, 3}, {begin, size});
         CHECK(part.equal(whole.narrow(2, 4, 3).narrow(3, begin, size)));
     }
 }
@@ -58,6 +58,8 @@ TEST_CASE("padded and packed hidden states get the same mask for the same token"
     const at::Tensor wide = reference::hidden_keep_mask(dropout, padded, {3, 5, 70});
     const at::Tensor flat = reference::hidden_keep_mask(dropout, packed, {6, 70});
     CHECK(wide[0].narrow(0, 0, 2).equal(flat.narrow(0, 0, 2)));
+    const at::Tensor part = reference::hidden_keep_mask(dropout, padded, {3, 5, 30}, at::kCPU, 40);
+    CHECK(part.equal(wide.narrow(2, 40, 30)));
     CHECK(wide[2].narrow(0, 0, 4).equal(flat.narrow(0, 2, 4)));
     CHECK(wide[2][3][69].item<bool>() == dropout_keeps(dropout, {5, 0, 3, 69}));
 }

@@ -186,6 +186,7 @@ AttentionProblem part_of(const AttentionProblem& problem, const AttentionPart& p
 
     AttentionMask& mask = result.params.mask;
     mask.first_document += part.first_sequence;
+    mask.first_head += part.first_kv_head * (problem.heads / problem.kv_heads);
     mask.key_lengths = narrow(mask.key_lengths, 0, part.first_sequence, part.sequences);
     mask.prefix_lengths = narrow(mask.prefix_lengths, 0, part.first_sequence, part.sequences);
     mask.alibi_slopes =

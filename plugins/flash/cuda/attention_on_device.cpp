@@ -232,6 +232,7 @@ AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& input
         p.threshold = params.dropout.threshold();
         p.keep_scale = static_cast<float>(params.dropout.keep_scale());
         p.first_document = static_cast<std::uint32_t>(mask.first_document);
+        p.first_head = static_cast<std::uint32_t>(mask.first_head);
     }
     call.shape = {p.sequences, p.heads, p.kv_heads, p.queries, p.keys, padded_dim(p.head_dim, p.v_head_dim)};
     return call;

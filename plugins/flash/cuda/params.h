@@ -56,7 +56,7 @@ struct Params {
     // <switchyard/interfaces/dropout.h>. threshold 0: none.
     std::uint64_t seed = 0;
     std::uint32_t threshold = 0;
-    std::uint32_t first_document = 0;
+    std::uint32_t first_document = 0, first_head = 0;
     float keep_scale = 1.0F;
 
     // Backward. dq with a row of dv's kind for each query, dk and dv for each key.

@@ -68,7 +68,8 @@ __device__ __forceinline__ std::uint32_t kept_columns(const Params& p, int seque
                                                       int first_column, int call) {
     const auto words = philox4x32_10(
         {static_cast<std::uint32_t>((first_column / 64) * 8 + call), static_cast<std::uint32_t>(row),
-         static_cast<std::uint32_t>(head), p.first_document + static_cast<std::uint32_t>(sequence)},
+         p.first_head + static_cast<std::uint32_t>(head),
+         p.first_document + static_cast<std::uint32_t>(sequence)},
         p.seed);
     std::uint32_t kept = 0;
 #pragma unroll

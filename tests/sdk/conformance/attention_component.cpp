@@ -249,7 +249,8 @@ at::Tensor AttentionSample::keep_mask(const Block& block, const AttentionParams&
     if (is("other_mask_in_backward") && backward) ++dropout.seed;
     const std::int64_t document =
         is("ignores_first_document") ? block.document - params.mask.first_document : block.document;
-    const std::int64_t B = block.q.size(0), H = block.q.size(1), N = block.q.size(2), M = block.k.size(2);
+    const std::int64_t B = block.q.size(0), N = block.q.size(2), M = block.k.size(2);
+    const reference::KeepSpan H{is("ignores_first_head") ? 0 : params.mask.first_head, block.q.size(1)};
     if (is("mask_transposed"))
         return reference::attention_keep_mask(dropout, document, B, H, M, N).transpose(2, 3);
     if (has_odd_mask(params)) ++dropout.seed;

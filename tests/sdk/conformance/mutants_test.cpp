@@ -46,6 +46,8 @@ TEST_CASE("mutants of attention are caught: numbers") {
         {"dropout_unscaled", "/dropout/", "wrong_output"},
         {"mask_transposed", "/dropout/one_hot/", "wrong_mask"},
         {"ignores_first_document", "/dropout/one_hot/", "wrong_mask"},
+        {"ignores_first_head", "/dropout/one_hot/", "wrong_mask"},
+        {"ignores_first_head", "/dropout/heads", "wrong_output"},
         {"other_mask_in_backward", "/dropout/one_hot/", "wrong_mask"},
         {"other_mask_in_backward", "causal/dropout/", "wrong_gradient"},
         {"dropout_missing_in_dp", "causal/dropout/", "wrong_gradient"},

@@ -6,8 +6,8 @@
 // 3", SC'11).
 //
 //   key     = the 64-bit seed that the core hands out for one call site and step (`site_seed`)
-//   element = (document, head, row, column):  attention: (sequence, query head, query, key), each counted
-//     within its sequence;
+//   element = (document, head, row, column):  attention: (sequence, query head of the layer, query, key),
+//     each counted within its sequence;
 //             hidden states: (sequence, 0, position, channel)
 //
 // One Philox call makes 128 bits, eight 16-bit numbers. Columns go in groups of 64, eight calls a group, laid

@@ -149,7 +149,8 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::attention>) {
                     offsetof(M, window_left), offsetof(M, window_right), offsetof(M, prefix_lengths),
                     offsetof(M, alibi_slopes), offsetof(M, soft_cap), offsetof(M, relative_bidirectional),
                     offsetof(M, relative_max_distance), offsetof(M, cu_seqlens_q), offsetof(M, cu_seqlens_k),
-                    offsetof(M, max_seqlen_q), offsetof(M, max_seqlen_k), offsetof(M, first_document)});
+                    offsetof(M, max_seqlen_q), offsetof(M, max_seqlen_k), offsetof(M, first_document),
+                    offsetof(M, first_head)});
     using P = AttentionParams;
     digest.type<P>("AttentionParams", {offsetof(P, layout), offsetof(P, scale), offsetof(P, mask),
                                        offsetof(P, dropout), offsetof(P, want_lse), offsetof(P, pages)});

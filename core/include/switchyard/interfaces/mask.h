@@ -59,6 +59,9 @@ struct AttentionMask {
 
     // Number of the first sequence in the whole batch; dropout's `document` (tokens.h).
     std::int64_t first_document = 0;
+    // Number of the first query head in the whole layer, of which a call may have a part; dropout's `head`.
+    // All else of a call - slopes, biases - is of its own heads.
+    std::int64_t first_head = 0;
 };
 
 }  // namespace switchyard

@@ -45,7 +45,7 @@ struct AttentionSpec {
     bool heads_first = false;    // a page's keys lie one head after the other, as a core's cache has them
     bool forked = false;         // all rows share the pages that they could have in common
     bool one_hot = false;  // q = 0 and v one-hot: the output is the dropout mask, so is the gradient of v
-    std::int64_t first_document = 0;
+    std::int64_t first_document = 0, first_head = 0;
     bool threaded = false;    // with two threads; the others run with one
     std::string detail = "";  // the name's end: what it does not tell otherwise
 };

@@ -35,6 +35,7 @@ struct Config {
     DataConfig data;
     TrainConfig train;
     DistributedConfig distributed;
+    MeshConfig mesh;
     LoraConfig lora;
     QuantizationConfig quantization;
     LogConfig log;

@@ -6,6 +6,7 @@
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/check_value.h"
 #include "core/kernel/config/layer_pattern.h"
+#include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/metric_names.h"
 #include "core/kernel/config/table.h"
 
@@ -44,6 +45,8 @@ public:
             check_keep_best();
             check_cuda_graph();
             check_decoding_graph();
+            for (const auto& mistake : mesh_mistakes(config_))
+                require(false, mistake.keys, mistake.message, mistake.expected);
             resolve_rules();
         }
         return std::move(config_);

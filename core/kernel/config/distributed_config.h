@@ -29,6 +29,23 @@ enum class Compression : std::uint8_t { none, bfloat16 };
 // parameters and gradients as well ("ZeRO-3").
 enum class Sharding : std::uint8_t { none, optimizer, full };
 
+// Ranks as a grid: `data` times as many as share the layers of one model share its batches. Within the layers
+// `tensor` ranks have a part of each (Shoeybi et al. 2019, arXiv:1909.08053), `pipeline` a range of them.
+struct MeshConfig {
+    std::int64_t data = 0;  // 0: as many as the other two leave
+    std::int64_t tensor = 1;
+    std::int64_t pipeline = 1;
+    bool operator==(const MeshConfig&) const = default;
+};
+
+// Which part of the layers this process makes, where ranks have a part each. No key: of a configuration that
+// is read the model is whole, and `train` sets it.
+struct LayerPart {
+    std::int64_t index = 0, parts = 1;
+    bool whole() const { return parts == 1; }
+    bool operator==(const LayerPart&) const = default;
+};
+
 struct DistributedConfig {
     std::optional<Collectives> backend;  // empty: nccl where the model is on a GPU, else gloo
     double timeout = 30.0;               // seconds that a rank waits for the others in a step
@@ -37,6 +54,7 @@ struct DistributedConfig {
     double bucket_mb = 25.0;  // of gradients that are summed up at once
     Compression compression = Compression::none;
     Sharding shard = Sharding::none;
+    LayerPart part;
     bool operator==(const DistributedConfig&) const = default;
 };
 

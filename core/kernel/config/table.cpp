@@ -298,6 +298,7 @@ std::vector<Section> make_sections() {
         data_section(),
         train_section(),
         distributed_section(),
+        mesh_section(),
         lora_section(),
         quantization_section(),
         log_section(),

@@ -230,6 +230,25 @@ Section distributed_section() {
     return rows.section;
 }
 
+Section mesh_section() {
+    Rows<&Config::mesh> rows{{"distributed.mesh",
+                              "Ranks as a grid: what of them share batches, and what the layers of a model; "
+                              "their product is the number of ranks.",
+                              {}}};
+    using M = MeshConfig;
+    constexpr double most = 65536;
+    rows.add<&M::data>(
+        "data", "groups of ranks that take samples of their own of each batch; 0: as many as there are",
+        within(0, most), {.also = "data_parallel dp dp_size replicas"});
+    rows.add<&M::tensor>("tensor",
+                         "ranks that have a part of each layer, of its heads and of the width of its "
+                         "feed-forward (tensor parallel); 1: layers are whole",
+                         within(1, most), {.also = "tensor_parallel tp tp_size tensor_model_parallel_size"});
+    rows.add<&M::pipeline>("pipeline", "ranks that have a range of the layers; only 1 for now",
+                           within(1, most), {.also = "pipeline_parallel pp pp_size stages"});
+    return rows.section;
+}
+
 Section lora_section() {
     Rows<&Config::lora> rows{
         {"lora", "Adapters of low rank beside linear layers of a model that is not trained itself.", {}}};

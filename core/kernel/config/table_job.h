@@ -10,6 +10,7 @@ Section task_section();
 Section data_section();
 Section train_section();
 Section distributed_section();
+Section mesh_section();
 Section lora_section();
 Section quantization_section();
 Section log_section();

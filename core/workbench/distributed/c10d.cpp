@@ -260,10 +260,32 @@ bool all_equal(const std::vector<std::int64_t>& sizes) {
     return std::ranges::all_of(sizes, [&](std::int64_t size) { return size == sizes.front(); });
 }
 
+// What process groups are made with, all of the same ranks.
+struct Means {
+    std::string address;  // of rank 0
+    config::Collectives backend;
+    config::DistributedConfig config;
+};
+
+c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store,
+                                                  const Place& place, const Means& means);
+
 class C10dGroup final : public Group {
 public:
-    C10dGroup(std::shared_ptr<Store> store, c10::intrusive_ptr<c10d::ProcessGroup> group)
-        : store_(std::move(store)), group_(std::move(group)) {}
+    C10dGroup(std::shared_ptr<Store> store, c10::intrusive_ptr<c10d::ProcessGroup> group, Means means)
+        : store_(std::move(store)), group_(std::move(group)), means_(std::move(means)) {}
+
+    std::unique_ptr<Group> among(const std::vector<std::int64_t>& ranks, const std::string& name) override {
+        const auto own = std::ranges::find(ranks, group_->getRank());
+        if (own == ranks.end())
+            throw std::logic_error("a rank is not among those of the group that it makes");
+        const auto all = dynamic_cast<const C10dStore&>(*store_).c10d();
+        const Place place{own - ranks.begin(), static_cast<std::int64_t>(ranks.size())};
+        c10::intrusive_ptr<c10d::ProcessGroup> made;
+        together(
+            [&] { made = make_group(c10::make_intrusive<c10d::PrefixStore>(name, all), place, means_); });
+        return std::make_unique<C10dGroup>(store_, std::move(made), means_);
+    }
 
     Place place() const override { return {group_->getRank(), group_->getSize()}; }
     Store& store() override { return *store_; }
@@ -349,6 +371,7 @@ private:
 
     std::shared_ptr<Store> store_;
     c10::intrusive_ptr<c10d::ProcessGroup> group_;
+    Means means_;
 };
 
 bool is_loopback(const std::string& address) {
@@ -367,16 +390,26 @@ std::string interface_problem(const std::string& name) {
            base::joined(known);
 }
 
-c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store,
-                                            const RankEnvironment& environment,
-                                            const config::DistributedConfig& config) {
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, const Place& place,
+                                            const Means& means) {
     using Gloo = c10d::ProcessGroupGloo;
-    auto options = Gloo::Options::create(milliseconds(config.timeout));
-    options->devices.push_back(!config.interface.empty() ? Gloo::createDeviceForInterface(config.interface)
-                               : is_loopback(environment.address) ? Gloo::createDeviceForHostname("127.0.0.1")
-                                                                  : Gloo::createDefaultDevice());
-    return c10::make_intrusive<Gloo>(store, static_cast<int>(environment.rank),
-                                     static_cast<int>(environment.world_size), options);
+    const auto& interface = means.config.interface;
+    auto options = Gloo::Options::create(milliseconds(means.config.timeout));
+    options->devices.push_back(!interface.empty()           ? Gloo::createDeviceForInterface(interface)
+                               : is_loopback(means.address) ? Gloo::createDeviceForHostname("127.0.0.1")
+                                                            : Gloo::createDefaultDevice());
+    return c10::make_intrusive<Gloo>(store, static_cast<int>(place.rank), static_cast<int>(place.world_size),
+                                     options);
+}
+
+c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store,
+                                                  const Place& place, const Means& means) {
+    auto group = c10::make_intrusive<c10d::ProcessGroup>(store, static_cast<int>(place.rank),
+                                                         static_cast<int>(place.world_size));
+    group->setDefaultBackend(c10d::ProcessGroup::GLOO);
+    group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::GLOO, make_gloo(store, place, means));
+    if (means.backend == config::Collectives::nccl) add_nccl(&group, &store, means.config.timeout);
+    return group;
 }
 
 std::string socket_text(const RankEnvironment& environment) {
@@ -439,13 +472,8 @@ std::unique_ptr<Group> join_group(const std::shared_ptr<Store>& store, const Ran
     meet(*store, place, "joined", "", config.timeout);
     const auto& c10d_store = dynamic_cast<const C10dStore&>(*store).c10d();
     try {
-        auto group = c10::make_intrusive<c10d::ProcessGroup>(c10d_store, static_cast<int>(place.rank),
-                                                             static_cast<int>(place.world_size));
-        group->setDefaultBackend(c10d::ProcessGroup::GLOO);
-        group->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::GLOO,
-                          make_gloo(c10d_store, environment, config));
-        if (backend == config::Collectives::nccl) add_nccl(&group, &c10d_store, config.timeout);
-        return std::make_unique<C10dGroup>(store, std::move(group));
+        const Means means{environment.address, backend, config};
+        return std::make_unique<C10dGroup>(store, make_group(c10d_store, place, means), means);
     } catch (const base::InputError&) {
         throw;
     } catch (const std::exception& error) {

@@ -62,7 +62,11 @@ public:
     virtual Place place() const = 0;
     std::int64_t rank() const { return place().rank; }
     std::int64_t world_size() const { return place().world_size; }
+    // The one that all ranks have, whoever is in this group.
     virtual Store& store() = 0;
+    // Some of the ranks as ranks among themselves, in this order. Called on these, all with the same `name`,
+    // which no other call has.
+    virtual std::unique_ptr<Group> among(const std::vector<std::int64_t>& ranks, const std::string& name) = 0;
 
     // In place, of tensors on the device that the ranks compute on.
     virtual void sum(at::Tensor& tensor) = 0;

@@ -24,20 +24,25 @@ AttentionBlock::AttentionBlock(Builder& builder, const config::LayerConfig& laye
     : model_(layer.model), id_(id), cross_(cross) {
     const auto base = config::to_string(id) + (cross ? ".cross." : ".attention.");
     const auto width = model_.hidden_size;
+    const auto all_q = model_.heads * model_.head_dim, all_kv = model_.kv_heads * model_.head_dim;
+    const auto& part = builder.part();
+    model_.heads /= part.parts, model_.kv_heads /= part.parts;
+    first_head_ = part.index * model_.heads;
     const auto q = model_.heads * model_.head_dim, kv = model_.kv_heads * model_.head_dim;
     builder.begin_part(cross ? "cross-attention" : "attention", &id);
-    const auto linear = [&](const char* part, LinearRole role, std::int64_t in, std::int64_t out) {
+    const auto linear = [&](const char* name, LinearRole role, std::int64_t in, std::int64_t out) {
         const bool of_memory = cross && role == LinearRole::key_value;
-        return builder.linear({base + part, role, layer.linear, id, of_memory}, in, out, model_.bias);
+        const LinearCut cut{role == LinearRole::attention_out ? LinearCut::in : LinearCut::out};
+        return builder.linear({base + name, role, layer.linear, id, of_memory, cut}, in, out, model_.bias);
     };
-    query_ = linear("q", LinearRole::query, width, q);
-    key_ = linear("k", LinearRole::key_value, width, kv);
-    value_ = linear("v", LinearRole::key_value, width, kv);
+    query_ = linear("q", LinearRole::query, width, all_q);
+    key_ = linear("k", LinearRole::key_value, width, all_kv);
+    value_ = linear("v", LinearRole::key_value, width, all_kv);
     const auto pairs = cross                                       ? Unit::cross_pairs
                        : builder.side_of(id.stack) == Unit::target ? Unit::target_pairs
                                                                    : Unit::source_pairs;
     builder.add_attention(pairs, q, cross ? 0 : model_.window);
-    out_ = linear("out", LinearRole::attention_out, q, width);
+    out_ = linear("out", LinearRole::attention_out, all_q, width);
     attention_ = builder.slot<runtime::AttentionOp>(
         {Kind::attention, cross ? "attention.cross" : "attention", config::to_string(id), layer.attention,
          id},
@@ -103,6 +108,7 @@ AttentionParams AttentionBlock::params(const ForwardContext& context, const Posi
     params.dropout = context.dropout(
         model_.attention_dropout, cross_ ? DropoutSite::cross : DropoutSite::attention, id_.stack, id_.index);
     auto& mask = params.mask;
+    mask.first_head = first_head_;
     if (model_.soft_cap > 0.0) {
         mask.kinds.insert(MaskKind::soft_cap);
         mask.soft_cap = model_.soft_cap;

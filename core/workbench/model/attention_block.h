@@ -1,4 +1,5 @@
 // Projections, attention, projection back: everything between two normalizations but the normalizations.
+// Where ranks have a part of each layer it is of some of the heads, and what it gives is this part's.
 //
 // Legend:  B batch  N tokens  T total tokens  C hidden_size  H heads  K kv_heads  D head_dim
 #pragma once
@@ -31,8 +32,8 @@ struct AttentionSources {
 // Shared by the layers of a stack.
 struct PositionTables {
     Rotary rotary;             // Positions::rotary; in a call its rows for the call's tokens
-    at::Tensor slopes;         // Positions::alibi, float32 [H]
-    at::Tensor relative_bias;  // Positions::t5, a parameter [buckets, H]
+    at::Tensor slopes;         // Positions::alibi, float32 [H], of the heads that this process makes
+    at::Tensor relative_bias;  // Positions::t5, a parameter [buckets, H], likewise
 };
 
 class AttentionBlock {
@@ -62,9 +63,10 @@ private:
     AttentionParams params(const ForwardContext& context, const PositionTables& tables, const at::Tensor& q,
                            const Tokens& queries, const Tokens& keys) const;
 
-    config::ModelConfig model_;
+    config::ModelConfig model_;  // with the heads that this process makes
     config::LayerId id_;
     bool cross_;
+    std::int64_t first_head_ = 0;
     Linear query_, key_, value_, out_;
     Slot<runtime::AttentionOp> attention_;
 };

@@ -70,15 +70,18 @@ bool Builder::runs(const SlotPlace& place, Phase phase) const {
 Linear Builder::linear(const LinearPlace& place, std::int64_t in, std::int64_t out, bool bias) {
     Linear result;
     const bool quantized = stored_quantized(place);
+    const auto rows = place.cut.side == LinearCut::out ? cut(0, place.cut.blocks) : ParameterCut();
+    const auto columns = place.cut.side == LinearCut::in ? cut(1, place.cut.blocks) : ParameterCut();
     if (quantized)
         result.context.quantized = quantized_weight(place.name, out, in);
     else
         result.weight =
-            parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)});
-    if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros});
+            parameter(place.name + ".weight", {out, in}, {Initial::normal, deviation(place.role, in)},
+                      columns.whole() ? rows : columns);
+    if (bias) result.bias = parameter(place.name + ".bias", {out}, {Initial::zeros}, rows);
     // A loss that projects reads the head's weight itself.
     result.owns_weight = !quantized && (place.role != LinearRole::head || !config_.loss.projection);
-    attach(result, place, in, out, bias, quantized);
+    attach(result, place, in / columns.part.parts, out / rows.part.parts, bias, quantized);
     if (place.layer && config_.lora.rank > 0 && config::any_matches(config_.lora.targets, place.name))
         result.low_rank = low_rank(place, in, out);
     return result;

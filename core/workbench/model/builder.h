@@ -25,6 +25,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/operation.h"
 #include "core/workbench/model/linear.h"
+#include "core/workbench/model/parameter_cut.h"
 #include "core/workbench/model/requests.h"
 #include "core/workbench/model/slot.h"
 #include "core/workbench/model/work.h"
@@ -40,6 +41,12 @@ enum class LinearRole : std::uint8_t {
     head
 };
 
+// Which of its sides is cut where ranks have a part of each layer. `blocks`: ParameterCut.
+struct LinearCut {
+    enum Side : std::uint8_t { none, out, in } side = none;
+    std::int64_t blocks = 1;
+};
+
 // Where a linear layer is in a model, and what chooses who multiplies it.
 struct LinearPlace {
     std::string name;  // "encoder.0.attention.q", "pooler"
@@ -47,6 +54,7 @@ struct LinearPlace {
     const config::SlotConfig& config;
     std::optional<config::LayerId> layer{};  // where it is one of a layer
     bool of_memory = false;                  // it projects another stack's result, whatever the phase
+    LinearCut cut{};
 };
 
 struct Norm {
@@ -79,6 +87,7 @@ public:
 
     const config::Config& config() const { return config_; }
 
+    // Sizes are those of the whole layer, also where this process makes a part of it.
     // y [..., out] = x [..., in] weight^T + bias; with an adapter if it is one of lora.targets. A starts as
     // LibTorch's linear layers do, uniform within in^-1/2, B at 0, so that training begins with the model as
     // it was.
@@ -90,7 +99,10 @@ public:
     // [rows, hidden_size]
     at::Tensor embedding(const std::string& name, std::int64_t rows);
     virtual at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
-                                 const Initial& initial) = 0;
+                                 const Initial& initial, const ParameterCut& cut) = 0;
+    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial) {
+        return parameter(name, std::move(sizes), initial, {});
+    }
     // The weight of a linear layer that [quantization] stores in 8 or 4 bits; nullptr while describing.
     virtual std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear,
                                                                     std::int64_t out, std::int64_t in) = 0;
@@ -128,6 +140,9 @@ public:
     // Tokens of that stack, and of the one that the head reads.
     Unit side_of(config::Stack stack) const;
     Unit output_side() const;
+    // Of what ranks have parts of: heads, and the width of a feed-forward.
+    const config::LayerPart& part() const { return config_.distributed.part; }
+    ParameterCut cut(std::int64_t dim, std::int64_t blocks = 1) const { return {part(), dim, blocks}; }
     // Tokens of the largest batch.
     std::int64_t tokens() const { return config_.batch.most_tokens(); }
 

@@ -64,7 +64,9 @@ Describer::Describer(const config::Config& config, const Dtypes& dtypes)
       value_bytes_(
           static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)))) {}
 
-at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial&) {
+at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial&,
+                                const ParameterCut& cut) {
+    sizes = cut.own_sizes(std::move(sizes));
     auto& part = parts_.back().part;
     std::int64_t values = 1;
     for (const auto size : sizes) values *= size;
@@ -82,7 +84,7 @@ at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_
 // Told as the parameter that it stands for.
 std::shared_ptr<const QuantizedWeight> Describer::quantized_weight(const std::string& linear,
                                                                    std::int64_t out, std::int64_t in) {
-    parameter(linear + ".weight", {out, in}, {});
+    parameter(linear + ".weight", {out, in}, {}, {});
     return nullptr;
 }
 

@@ -32,8 +32,8 @@ class Describer final : public Builder {
 public:
     Describer(const config::Config& config, const Dtypes& dtypes);
 
-    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
-                         const Initial& initial) override;
+    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial,
+                         const ParameterCut& cut) override;
     std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
                                                             std::int64_t in) override;
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }

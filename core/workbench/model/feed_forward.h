@@ -1,4 +1,5 @@
-// The feed-forward of a block: projection, activation (gated or not), projection back.
+// The feed-forward of a block: projection, activation (gated or not), projection back. Where ranks have a
+// part of each layer it is of some of the values between, and what it gives is this part's.
 #pragma once
 
 #include "core/workbench/model/attention_block.h"
@@ -16,8 +17,9 @@ public:
 private:
     bool drops_inside() const;
 
-    config::ModelConfig model_;
+    config::ModelConfig model_;  // with the width that this process makes
     config::LayerId id_;
+    config::LayerPart part_;
     Linear in_;  // gated: [2 * intermediate, hidden], the gate's half first
     Linear out_;
     Slot<runtime::ActivationOp> activation_;

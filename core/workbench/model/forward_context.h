@@ -16,6 +16,7 @@ namespace switchyard::model {
 
 struct CachedStep;
 class LayerParameters;
+class TensorRanks;
 
 // The call sites of dropout. A site's number is part of its seed, so the order here is part of what makes a
 // run repeatable: append only.
@@ -47,6 +48,7 @@ struct ForwardContext {
     config::Recompute recompute = config::Recompute::none;
     std::int64_t recompute_every = 1;
     LayerParameters* layers = nullptr;   // whose parameters are not there all the time; nullptr: none
+    TensorRanks* ranks = nullptr;        // that have a part of each layer; nullptr: layers are whole
     const CachedStep* cached = nullptr;  // of a stack that decodes with a cache; cache/decoding_cache.h
 
     // The same of a stack that appends to a cache.

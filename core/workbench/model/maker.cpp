@@ -18,16 +18,22 @@ Maker::Maker(const config::Config& config, const BoundPlan& plan, Parameters& pa
                    .device(to_device_type(config.run.device))),
       generator_(at::detail::createCPUGenerator(static_cast<std::uint64_t>(config.run.seed))) {}
 
-at::Tensor Maker::parameter(const std::string& name, std::vector<std::int64_t> sizes,
-                            const Initial& initial) {
-    if (initial.kind == Initial::ones) return parameters_.add(name, at::ones(sizes, options_));
-    if (initial.kind == Initial::zeros) return parameters_.add(name, at::zeros(sizes, options_));
+at::Tensor Maker::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial,
+                            const ParameterCut& cut) {
+    const bool drawn = initial.kind == Initial::uniform || initial.kind == Initial::normal;
+    if (!drawn) {
+        const auto own = cut.own_sizes(std::move(sizes));
+        return parameters_.add(
+            name, initial.kind == Initial::ones ? at::ones(own, options_) : at::zeros(own, options_), cut);
+    }
     auto values = at::empty(sizes, at::TensorOptions().dtype(at::kFloat));
     if (initial.kind == Initial::uniform)
         values.uniform_(-initial.deviation, initial.deviation, generator_);
     else
         values.normal_(0.0, initial.deviation, generator_);
-    return parameters_.add(name, values.to(options_));
+    // A part is drawn with all others, so that it is what it is in one process.
+    if (!cut.whole()) values = cut.own(values).clone(at::MemoryFormat::Contiguous);
+    return parameters_.add(name, values.to(options_), cut);
 }
 
 at::Tensor Maker::constant(const std::function<at::Tensor()>& make) {

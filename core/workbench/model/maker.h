@@ -20,8 +20,8 @@ public:
     // Parameters go into `parameters`. All three outlive the maker.
     Maker(const config::Config& config, const BoundPlan& plan, Parameters& parameters);
 
-    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
-                         const Initial& initial) override;
+    at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial,
+                         const ParameterCut& cut) override;
     std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
                                                             std::int64_t in) override {
         return parameters_.add_quantized(linear, out, in);

@@ -5,11 +5,11 @@
 
 namespace switchyard::model {
 
-at::Tensor Parameters::add(const std::string& name, at::Tensor value) {
+at::Tensor Parameters::add(const std::string& name, at::Tensor value, const ParameterCut& cut) {
     if (!by_name_.try_emplace(name, all_.size()).second)
         throw std::logic_error("parameter '" + name + "' is there already");
     value.set_requires_grad(true);
-    all_.push_back({name, value, value.dim() >= 2});
+    all_.push_back({name, value, value.dim() >= 2, cut});
     return value;
 }
 

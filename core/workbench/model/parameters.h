@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <switchyard/interfaces/linear.h>
+#include "core/workbench/model/parameter_cut.h"
 
 namespace switchyard::model {
 
@@ -20,6 +21,7 @@ struct ModelParameter {
     std::string name;   // "encoder.0.attention.q.weight"
     at::Tensor value;   // a leaf that requires a gradient
     bool decay = true;  // weight decay applies: matrices and embeddings, not biases and norms
+    ParameterCut cut;   // of which whole it is a part
 };
 
 // The weight of a linear layer that is stored in 8 or 4 bits. Its tensors come with the file.
@@ -33,7 +35,7 @@ class Parameters {
 public:
     // `value` becomes the parameter, not a copy of it. Throws std::logic_error for a name that is there
     // already.
-    at::Tensor add(const std::string& name, at::Tensor value);
+    at::Tensor add(const std::string& name, at::Tensor value, const ParameterCut& cut = {});
 
     const std::vector<ModelParameter>& all() const { return all_; }
     // nullptr if there is none of that name.

@@ -1,7 +1,9 @@
 #include "core/workbench/model/stack.h"
 
 #include <cmath>
+#include <stdexcept>
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/embedding.h>
 
 #include <switchyard/interfaces/torch_types.h>
@@ -10,6 +12,7 @@
 #include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/sequences.h"
+#include "core/workbench/model/tensor_ranks.h"
 
 namespace switchyard::model {
 namespace {
@@ -28,18 +31,19 @@ bool is_pre(const config::ModelConfig& model) { return model.norm_position == co
 Stack::Stack(Builder& builder, config::Stack which)
     : which_(which),
       model_(builder.config().model),
+      part_(builder.part()),
       device_(builder.config().run.device),
       cache_(builder.config().cache),
       precision_(builder.precision()) {
     const std::string at(name(which));
     if (model_.positions == config::Positions::t5) {
         builder.begin_part(at + " relative bias");
-        tables_.relative_bias =
-            builder.parameter(at + ".relative_bias", {relative_buckets, model_.heads},
-                              {Initial::normal, 1.0 / std::sqrt(static_cast<double>(model_.hidden_size))});
+        tables_.relative_bias = builder.parameter(
+            at + ".relative_bias", {relative_buckets, model_.heads},
+            {Initial::normal, 1.0 / std::sqrt(static_cast<double>(model_.hidden_size))}, builder.cut(1));
     }
     if (model_.positions == config::Positions::alibi)
-        tables_.slopes = builder.constant([&] { return alibi_slopes(model_.heads); });
+        tables_.slopes = builder.constant([&] { return builder.cut(0).own(alibi_slopes(model_.heads)); });
     if (model_.positions == config::Positions::rotary) {
         auto& rotary = tables_.rotary;
         rotary.cos = builder.constant([&] {
@@ -146,37 +150,56 @@ runtime::Segment Stack::segment() const {
     return segment;
 }
 
+Delta Stack::together(const Call& call, const at::Tensor& x, const at::Tensor& bias, bool keep_bias) const {
+    const auto sum = out_of_parts(x, call.context.ranks);
+    if (keep_bias) return {sum, bias};
+    return {bias.defined() ? at::add(sum, bias.to(sum.scalar_type())) : sum, {}};
+}
+
 Delta Stack::attend(const SharedCall& call, const Layer& layer, const AttentionBlock& block, Stream& stream,
                     bool keep_bias) const {
     const bool cross = &block != &layer.attention;
+    const bool leaves_bias = keep_bias || !part_.whole();
     const auto run = [=, this, &block](const AttentionSources& from) {
         return block(call->context, call->positions, from, call->tokens,
-                     cross ? call->memory_tokens : call->tokens, keep_bias);
+                     cross ? call->memory_tokens : call->tokens, leaves_bias);
     };
-    const AttentionSources from{stream.y, cross ? stream.memory_key : stream.y,
-                                cross ? stream.memory_value : stream.y};
-    if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) return run(from);
-    auto again = segment();
-    again.run = [run](const std::vector<at::Tensor>& inputs) {
-        return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
-    };
-    // The order in which autograd would reach them: values were projected last.
-    const auto x = runtime::run_recomputed(again, {from.value, from.key, from.query},
-                                           cross ? layer.cross_parameters : layer.attention_parameters);
-    return {x[0], keep_bias ? block.bias() : at::Tensor()};
+    const auto x = into_parts(stream.y, call->context.ranks);
+    const AttentionSources from{x, cross ? stream.memory_key : x, cross ? stream.memory_value : x};
+    at::Tensor y;
+    if (!call->context.recomputes(config::Recompute::attention, layer.id.index)) {
+        y = run(from).x;
+    } else {
+        auto again = segment();
+        again.run = [run](const std::vector<at::Tensor>& inputs) {
+            return std::vector<at::Tensor>{run({inputs[2], inputs[1], inputs[0]}).x};
+        };
+        // The order in which autograd would reach them: values were projected last.
+        y = runtime::run_recomputed(again, {from.value, from.key, from.query},
+                                    cross ? layer.cross_parameters : layer.attention_parameters)[0];
+    }
+    if (!part_.whole()) return together(*call, y, block.bias(), keep_bias);
+    return {y, keep_bias ? block.bias() : at::Tensor()};
 }
 
 Delta Stack::feed_forward(const SharedCall& call, const Layer& layer, Stream& stream, bool keep_bias) const {
+    const bool leaves_bias = keep_bias || !part_.whole();
     const auto run = [=, &layer](const at::Tensor& x) {
-        return layer.feed_forward(call->context, x, call->tokens, keep_bias);
+        return layer.feed_forward(call->context, x, call->tokens, leaves_bias).x;
     };
-    if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) return run(stream.y);
-    auto again = segment();
-    again.run = [run](const std::vector<at::Tensor>& inputs) {
-        return std::vector<at::Tensor>{run(inputs[0]).x};
-    };
-    const auto x = runtime::run_recomputed(again, {stream.y}, layer.feed_forward_parameters);
-    return {x[0], keep_bias ? layer.feed_forward.bias() : at::Tensor()};
+    const auto x = into_parts(stream.y, call->context.ranks);
+    at::Tensor y;
+    if (!call->context.recomputes(config::Recompute::feed_forward, layer.id.index)) {
+        y = run(x);
+    } else {
+        auto again = segment();
+        again.run = [run](const std::vector<at::Tensor>& inputs) {
+            return std::vector<at::Tensor>{run(inputs[0])};
+        };
+        y = runtime::run_recomputed(again, {x}, layer.feed_forward_parameters)[0];
+    }
+    if (!part_.whole()) return together(*call, y, layer.feed_forward.bias(), keep_bias);
+    return {y, keep_bias ? layer.feed_forward.bias() : at::Tensor()};
 }
 
 template <class Compute>
@@ -271,11 +294,13 @@ CacheShape Stack::cache_shape(const CacheLimits& limits, bool cross) const {
 
 at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                              const at::Tensor& memory, const Tokens& memory_tokens) const {
+    if (!part_.whole() && context.ranks == nullptr)
+        throw std::logic_error("a part of a model runs with the ranks alone that have the others");
     const auto call = std::make_shared<const Call>(
         Call{context, tokens, memory_tokens, positions_of(context, tokens, embedded)});
     Stream stream;
     stream.residual = stream.y = embedded;
-    stream.memory_key = stream.memory_value = memory;
+    stream.memory_key = stream.memory_value = into_parts(memory, context.ranks);
     for (const auto& layer : layers_) {
         const auto held = context.layers != nullptr ? context.layers->hold(layer.id, false) : nullptr;
         if (context.recomputes(config::Recompute::layers, layer.id.index))

@@ -4,6 +4,9 @@
 // itself is the residual stream; with pre-norm the sum is, and what a block adds waits (Stream::delta) until
 // the next normalization takes it in.
 //
+// Where ranks have a part of each layer, blocks are parts: a stack sums up what they make, and adds the last
+// projection's bias once.
+//
 // Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute);
 // the gradients are the same bits.
 #pragma once
@@ -79,9 +82,12 @@ private:
     void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
     void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
     runtime::Segment segment() const;
+    // What the parts of a block make together, with its last bias unless that is kept.
+    Delta together(const Call& call, const at::Tensor& x, const at::Tensor& bias, bool keep_bias) const;
 
     config::Stack which_;
     config::ModelConfig model_;
+    config::LayerPart part_;
     Device device_;
     config::CacheConfig cache_;
     std::vector<Layer> layers_;

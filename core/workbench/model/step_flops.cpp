@@ -15,14 +15,15 @@ public:
     FlopsCounter(const config::Config& config, const std::function<bool(const std::string&)>& trained)
         : Builder(config), trained_(trained) {}
 
-    at::Tensor parameter(const std::string& name, std::vector<std::int64_t>, const Initial&) override {
+    at::Tensor parameter(const std::string& name, std::vector<std::int64_t>, const Initial&,
+                         const ParameterCut&) override {
         if (!any_trained() && trained_(name)) first_trained_ = names_.size();
         names_.push_back(name);
         return {};
     }
     std::shared_ptr<const QuantizedWeight> quantized_weight(const std::string& linear, std::int64_t out,
                                                             std::int64_t in) override {
-        parameter(linear + ".weight", {out, in}, {});
+        parameter(linear + ".weight", {out, in}, {}, {});
         return nullptr;
     }
     at::Tensor constant(const std::function<at::Tensor()>&) override { return {}; }

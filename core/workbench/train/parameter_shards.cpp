@@ -30,7 +30,7 @@ ParameterShards::ParameterShards(distributed::Group& group, const config::Config
       as_bfloat16_(config.distributed.compression == config::Compression::bfloat16) {
     const auto options = value_of(0).options().requires_grad(false);
     for (std::size_t i = 0; i < parameters.all().size(); ++i) {
-        const auto& [name, value, decay] = parameters.all()[i];
+        const auto& [name, value, decay, cut] = parameters.all()[i];
         if (!value.is_contiguous() || value.scalar_type() != options.dtype() ||
             model::held_bytes(value) != static_cast<std::int64_t>(value.nbytes()))
             throw std::logic_error(name + " does not lie in memory by itself, or is of another dtype");

@@ -1,0 +1,23 @@
+// What ranks that have a part of each layer do together (Shoeybi et al. 2019, arXiv:1909.08053): they sum up
+// what each part makes of a block, and in backward what each part has of the gradient of the block's input.
+// All else is the same on all of them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace switchyard::model {
+
+class TensorRanks {
+public:
+    virtual ~TensorRanks() = default;
+    // Over the ranks, in place. All call it in the same order, in forward and in backward.
+    virtual void sum(at::Tensor& tensor) = 0;
+};
+
+// x, as the parts of a block take it in: its gradient is the sum of theirs. `ranks`: nullptr where blocks are
+// whole; otherwise they outlive backward.
+at::Tensor into_parts(const at::Tensor& x, TensorRanks* ranks);
+// What the parts of a block make together.
+at::Tensor out_of_parts(const at::Tensor& x, TensorRanks* ranks);
+
+}  // namespace switchyard::model

@@ -16,6 +16,18 @@ std::string name_with_variant(const Component& component) {
 std::string full_name(const Chosen& chosen) { return name_with_variant(chosen); }
 std::string full_name(const CandidateOutcome& outcome) { return name_with_variant(outcome); }
 
+std::vector<std::string> single_slots(std::string_view slot) {
+    const auto last = slot.rfind('.');
+    const std::string module(last == std::string_view::npos ? "" : slot.substr(0, last + 1));
+    std::vector<std::string> slots;
+    for (auto rest = slot.substr(module.size());;) {
+        const auto comma = std::min(rest.find(','), rest.size());
+        slots.push_back(module + std::string(rest.substr(0, comma)));
+        if (comma == rest.size()) return slots;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
 const PlanRow* Plan::find(std::string_view slot, Phase phase, const config::LayerId* layer) const {
     for (const auto& row : rows) {
         if (row.use.slot != slot || row.use.phase != phase) continue;

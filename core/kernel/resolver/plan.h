@@ -106,6 +106,11 @@ struct PlanRow {
         warnings;  // what is served as it was asked for, but is likely not what is wanted
 };
 
+// The slots that one of several stands for, by its name: of "linear.attention.q,k" "linear.attention.q" and
+// "linear.attention.k"; of any other one itself. Which are alike is a matter of sizes, and so of what part of
+// a model a process has.
+std::vector<std::string> single_slots(std::string_view slot);
+
 // "flash/flash", "torch/torch@math" where a variant was asked for.
 std::string full_name(const Chosen& chosen);
 std::string full_name(const CandidateOutcome& outcome);

@@ -192,16 +192,18 @@ resolver::Chooser as_recorded(const std::string& plan_json, resolver::Chooser ot
         for (const auto& slot : slots) {
             if (slot.at("chosen").is_null()) continue;
             const auto text = [&](const char* key) { return slot.at(key).get<std::string>(); };
-            chosen[text("slot") + " " + text("layers") + " " + text("phase")] =
-                slot.at("chosen").at("plugin").get<std::string>() + "/" +
-                slot.at("chosen").at("component").get<std::string>();
+            for (const auto& single : resolver::single_slots(text("slot")))
+                chosen[single + " " + text("layers") + " " + text("phase")] =
+                    slot.at("chosen").at("plugin").get<std::string>() + "/" +
+                    slot.at("chosen").at("component").get<std::string>();
         }
     } catch (const nlohmann::json::exception&) {
         return otherwise;
     }
     return [plan_json, chosen = std::move(chosen), otherwise = std::move(otherwise)](
                const resolver::SlotUse& use, const std::vector<const resolver::Candidate*>& conformant) {
-        const auto found = chosen.find(use.slot + " " + use.layers + " " + std::string(name(use.phase)));
+        const auto slot = resolver::single_slots(use.slot).front();
+        const auto found = chosen.find(slot + " " + use.layers + " " + std::string(name(use.phase)));
         for (std::size_t i = 0; found != chosen.end() && i < conformant.size(); ++i) {
             if (conformant[i]->full_name() != found->second) continue;
             resolver::Choice choice{i, "auto: as in " + plan_json};

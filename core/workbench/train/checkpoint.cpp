@@ -18,6 +18,7 @@
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/read_text.h"
+#include "core/kernel/resolver/plan.h"
 #include "core/workbench/model/weights/tensors.h"
 #include "core/workbench/train/checkpoint_folder.h"
 #include "core/workbench/train/checksums.h"
@@ -109,6 +110,26 @@ std::string differing_lines(const std::string& saved, const std::string& now) {
 }
 
 constexpr std::string_view precision_line = "precision ", linear_line = "linear.";
+
+// A line for each linear layer, behind the others: which of them are alike, and one line, is a matter of the
+// part of the model that a rank has.
+std::string one_by_one(const std::string& plan) {
+    std::istringstream lines(plan);
+    std::string others;
+    std::vector<std::string> linear;
+    for (std::string line; std::getline(lines, line);) {
+        const auto end = std::min(line.find(' '), line.size());
+        if (!line.starts_with(linear_line)) {
+            others += line + "\n";
+            continue;
+        }
+        for (const auto& slot : resolver::single_slots(line.substr(0, end)))
+            linear.push_back(slot + line.substr(end) + "\n");
+    }
+    std::ranges::sort(linear);
+    for (const auto& line : linear) others += line;
+    return others;
+}
 
 // The plan without the line of its precision policy, and whose that is; and without those of linear layers,
 // which multiply the numbers that the policy says.
@@ -207,14 +228,15 @@ private:
         } catch (const base::InputError& error) {
             return std::string("state.json is damaged: ") + error.what();
         }
-        if (state.plan == plan_) return "";
-        const auto saved = split_plan(state.plan), now = split_plan(plan_);
+        const auto then = one_by_one(state.plan), here = one_by_one(plan_);
+        if (then == here) return "";
+        const auto saved = split_plan(then), now = split_plan(here);
         if (saved.rest == now.rest && saved.policy != now.policy && !saved.policy.empty() &&
             !now.policy.empty()) {
             state.other_policy = saved.policy;
             return "";
         }
-        return "was saved under another model or plan:" + differing_lines(state.plan, plan_);
+        return "was saved under another model or plan:" + differing_lines(then, here);
     }
 
     std::string read_optimizer(TrainingState& state) const {

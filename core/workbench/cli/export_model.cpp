@@ -170,13 +170,14 @@ void write_tokenizer(const data::Tokenizer& tokenizer, const train::RunDirectory
 }
 
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,
-                             const train::EvalResult& eval) {
+                             const train::EvalResult& eval, const model::Parameters* all) {
     const auto folder = run.file("model");
     const auto& config = session.config();
     const bool adapted = config.lora.rank > 0;
     if (auto error = adapted ? export_adapter(session, run) : std::nullopt) return error;
-    const auto& parameters =
-        adapted ? model::merged(config.lora, session.parameters()) : session.parameters();
+    const auto& parameters = adapted          ? model::merged(config.lora, session.parameters())
+                             : all != nullptr ? *all
+                                              : session.parameters();
     if (auto error = model::save_weights(folder, config, parameters, special_tokens(session))) return error;
     for (const auto& file : tokenizer_files(session))
         if (auto error = base::write_file_atomically(folder + "/" + file.name, file.bytes)) return error;

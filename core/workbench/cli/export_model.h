@@ -29,8 +29,8 @@ void write_tokenizer(const data::Tokenizer& tokenizer, const train::RunDirectory
 
 // Makes the folder: weights, config.json, the files of the tokenizer, of a regression the scale of its
 // numbers, and README.md, a model card with the scores of `eval`, the last evaluation; with adapters also
-// their folder.
+// their folder. `all`: all parameters, where the session has a part of them; nullptr: it has them.
 base::FileError export_model(train::Session& session, const train::RunDirectory& run,
-                             const train::EvalResult& eval);
+                             const train::EvalResult& eval, const model::Parameters* all);
 
 }  // namespace switchyard::cli

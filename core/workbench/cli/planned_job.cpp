@@ -4,12 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "core/kernel/config/trainable.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/layout_choice.h"
 #include "core/workbench/cli/plan_text.h"
 #include "core/workbench/cli/runtime_setup.h"
+#include "core/workbench/distributed/mesh.h"
 #include "core/workbench/model/planning.h"
 
 namespace switchyard::cli {
@@ -21,12 +23,25 @@ void set_phases(config::Config& config, Purpose purpose) {
         config.run.phases.insert(config.run.phases.end(), {Phase::prefill, Phase::decode});
 }
 
+namespace {
+
+void take_place(config::Config& config, const distributed::Place& place) {
+    if (const auto problem = distributed::mesh_problem(config.mesh, place.world_size); !problem.empty())
+        throw Failure(config::told_at(config, config.mesh.data > 0 ? "distributed.mesh.data"
+                                                                   : "distributed.mesh.tensor") +
+                      problem);
+    config.distributed.part = distributed::layer_part(config.mesh, place);
+}
+
+}  // namespace
+
 std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOptions& plan) {
     auto planned = std::make_unique<PlannedJob>();
     planned->host = machine::this_host(machine::Look::with_devices);
     auto job = load_job(options, planned->host);
     planned->config = std::move(job.config);
     planned->files = std::move(job.files);
+    if (plan.place) take_place(planned->config, *plan.place);
     const auto& runtime = planned->config.runtime;
     set_up_runtime(runtime, plan.restart);
     if (runtime.threads > planned->host.cores)

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job.h"
 #include "core/workbench/cli/runtime_setup.h"
+#include "core/workbench/distributed/together.h"
 
 namespace switchyard::cli {
 
@@ -36,6 +38,9 @@ struct PlanOptions {
     // Called before components are timed, which may take a minute: what can be wrong is to be told first.
     std::function<void(const config::Config&)> before_timing = {};
     Restart restart = Restart::allowed;
+    // Of the process that trains, among those that share it: distributed.mesh has to fit, and says what part
+    // of the model it has. nullopt: nothing is shared, the model is whole.
+    std::optional<distributed::Place> place = {};
 };
 
 // Sets threads and the CPU allocator as [runtime] says. Throws Failure with everything that is wrong with the

@@ -38,14 +38,16 @@ private:
 }  // namespace
 
 std::unique_ptr<PlannedJob> plan_for(const JobOptions& job, const PlanOptions& plan, TrainRanks* ranks) {
-    if (ranks == nullptr) return plan_job(job, plan);
+    auto own = plan;
+    own.place = ranks == nullptr ? distributed::Place{} : ranks->group().place();
+    if (ranks == nullptr) return plan_job(job, own);
     if (ranks->is_first()) {
-        auto planned = plan_job(job, plan);
+        auto planned = plan_job(job, own);
         ranks->from_first("plan", resolver::to_json(planned->plan).dump());
         return planned;
     }
     const PlanFile first(ranks->from_first("plan", ""));
-    return plan_job(job, {.missing = Missing::leave, .recorded = first.path()});
+    return plan_job(job, {.missing = Missing::leave, .recorded = first.path(), .place = own.place});
 }
 
 }  // namespace switchyard::cli

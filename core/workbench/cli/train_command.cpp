@@ -61,7 +61,7 @@ struct TrainOptions {
 
 // Parameters and state as the checkpoint has them; what it says about the job that it is of.
 ResumedFrom resume_from(const std::string& checkpoint, train::Session& session, train::Trainer& trainer) {
-    const auto loaded = train::load_checkpoint(checkpoint, session.plan_text(), session.parameters());
+    const auto loaded = session.load_checkpoint(checkpoint);
     if (!loaded.state) throw Failure(loaded.error);
     if (!loaded.state->other_policy.empty()) {
         std::cerr << (checkpoint + " was saved under precision " + loaded.state->other_policy +
@@ -133,7 +133,7 @@ void recall_best(const train::RunDirectory& run, const config::TrainConfig& conf
 train::LoadedCheckpoint newest_state(const train::RunDirectory& run, train::Session& session) {
     const auto newest = train::newest_checkpoint(run.checkpoints());
     if (!newest) return {std::nullopt, run.checkpoints() + " has no checkpoint"};
-    return train::load_checkpoint(*newest, session.plan_text(), session.parameters());
+    return session.load_checkpoint(*newest);
 }
 
 // Of a rank that is not the first one: it computes, and writes nothing.
@@ -174,11 +174,11 @@ train::TrainingResult run_training(train::Session& session, train::Trainer& trai
     hooks.on_eval_progress = [&](std::int64_t done, std::int64_t total) {
         record.eval_progress(done, total);
     };
-    hooks.save = [&](train::TrainingState at) {
+    hooks.save = [&](train::TrainingState at, const model::Parameters& parameters) {
         at.facts = facts;
         const auto unsynced = record.sync();
-        const auto error = train::save_checkpoint(run.checkpoints(), at, session.parameters(),
-                                                  session.config().train.keep_last);
+        const auto error =
+            train::save_checkpoint(run.checkpoints(), at, parameters, session.config().train.keep_last);
         return error ? *error : unsynced;
     };
     hooks.on_best = [&](const train::BestSoFar::Best& best) {
@@ -207,7 +207,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
              LogCommand& log, train::StopSignal& stop) {
     const auto& config = session.config();
     if (result.outcome == train::Outcome::finished) {
-        if (const auto error = export_model(session, run, result.eval)) {
+        if (const auto error = export_model(session, run, result.eval, result.whole.get())) {
             result.outcome = train::Outcome::failed;
             result.error = *error;
         }
@@ -248,12 +248,16 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
 }
 
 // Of a first checkpoint and of the model at the end. Where the optimizer's state is divided, all ranks
-// have about as much of it.
+// have about as much of it; and of a part of the model as much as of its parameters.
 train::SaveSizes save_sizes(train::Session& session, const train::Trainer& trainer) {
     const auto memory = training_memory(session, trainer);
-    const auto parameters = session.parameters().bytes();
-    const auto parts = trainer.is_sharded() ? session.ranks() : 1;
-    train::SaveSizes sizes{parameters, parts * (memory.optimizer + memory.masters), parameters};
+    const auto own = session.parameters().bytes();
+    const auto* const model = session.model_parts();
+    const auto parameters = model != nullptr ? model->whole_bytes() : own;
+    const double parts = trainer.is_sharded() ? static_cast<double>(session.ranks())
+                                              : static_cast<double>(parameters) / static_cast<double>(own);
+    const auto state = parts * static_cast<double>(memory.optimizer + memory.masters);
+    train::SaveSizes sizes{parameters, static_cast<std::int64_t>(state), parameters};
     if (session.config().train.ema > 0.0) sizes.push_back(parameters);
     return sizes;
 }
@@ -277,7 +281,8 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
 
 // Before the model is made: the machine has its memory to itself.
 train::Utilization utilization_of(const PlannedJob& planned) {
-    const auto& config = planned.config;
+    auto config = planned.config;
+    config.distributed.part = {};  // of the whole model, which ranks compute together
     const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
     return {model::step_flops(config, trained),
             measure_matmul_peak(planned.plan, config.run.device,

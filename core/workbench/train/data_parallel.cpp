@@ -42,13 +42,16 @@ at::Tensor sums_of(const model::Parameters& parameters) {
     return sums;
 }
 
-void check_parameters(distributed::Group& group, const model::Parameters& parameters) {
-    const auto all = group.gather(sums_of(parameters));
+// Each parameter is held against that of the first rank that has the same part of it.
+void check_parameters(const distributed::Mesh& mesh, const model::Parameters& parameters) {
+    const auto all = mesh.world().gather(sums_of(parameters));
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         for (std::size_t i = 0; i < parameters.all().size(); ++i) {
             const auto place = static_cast<std::int64_t>(i);
-            if (all[rank].select(0, place).equal(all[0].select(0, place))) continue;
-            throw base::InputError("error: ranks 0 and " + std::to_string(rank) +
+            const auto parts = static_cast<std::size_t>(parameters.all()[i].cut.part.parts);
+            const auto first = rank % parts;
+            if (all[rank].select(0, place).equal(all[first].select(0, place))) continue;
+            throw base::InputError("error: ranks " + std::to_string(first) + " and " + std::to_string(rank) +
                                    " begin with other values of " + parameters.all()[i].name +
                                    ": they must read the same weights");
         }
@@ -109,19 +112,19 @@ std::vector<std::string> gather_texts(distributed::Group& group, const std::stri
     return texts;
 }
 
-DataParallel::DataParallel(distributed::Group& group, const config::Config& config,
+DataParallel::DataParallel(distributed::Mesh& mesh, const config::Config& config,
                            const model::Parameters& parameters)
-    : group_(group), config_(config) {
-    check_parameters(group, parameters);
-    if (config.distributed.shard == config::Sharding::full) return;
+    : mesh_(mesh), config_(config) {
+    check_parameters(mesh, parameters);
+    if (config.distributed.shard == config::Sharding::full || mesh.data() == nullptr) return;
     std::vector<distributed::SummedParameter> summed;
     for (const auto& parameter : parameters.all())
         if (parameter.value.requires_grad()) summed.push_back({parameter.name, parameter.value});
-    gradients_ = group.sum_gradients(summed, options_of(config));
+    gradients_ = mesh.data()->sum_gradients(summed, options_of(config));
 }
 
 double DataParallel::lr_factor() const {
-    const auto ranks = static_cast<double>(group_.world_size());
+    const auto ranks = static_cast<double>(mesh_.data_ranks());
     switch (config_.distributed.lr_scaling) {
         case config::LrScaling::linear:
             return ranks;
@@ -134,7 +137,7 @@ double DataParallel::lr_factor() const {
 
 std::uint64_t DataParallel::seed_of_step(std::int64_t step) const {
     return site_seed(static_cast<std::uint64_t>(config_.run.seed), static_cast<std::uint64_t>(step),
-                     0x80000000U + static_cast<std::uint32_t>(group_.rank()));  // sites count from 0
+                     0x80000000U + static_cast<std::uint32_t>(mesh_.data_index()));  // sites count from 0
 }
 
 std::optional<SharedStep> DataParallel::agree(const Own& own) {
@@ -155,9 +158,13 @@ std::optional<SharedStep> DataParallel::agree(const Own& own) {
     SharedStep step;
     step.first_documents.resize(batches.size());
     std::vector<std::vector<double>> all;
-    for (const auto& one : group_.gather(at::tensor(told, at::kDouble))) all.push_back(numbers_of(one));
+    const auto gathered = mesh_.world().gather(at::tensor(told, at::kDouble));
+    for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
+        auto numbers = numbers_of(gathered[rank]);
+        if (numbers[StepPart::stop] != 0.0) return std::nullopt;
+        if (mesh_.speaks_for_batches(static_cast<std::int64_t>(rank))) all.push_back(std::move(numbers));
+    }
     for (const auto& one : all) {
-        if (one[StepPart::stop] != 0.0) return std::nullopt;
         step.labels += static_cast<std::int64_t>(one[StepPart::labels]);
         step.samples += static_cast<std::int64_t>(one[StepPart::samples]);
         step.tokens += static_cast<std::int64_t>(one[StepPart::tokens]);
@@ -168,7 +175,7 @@ std::optional<SharedStep> DataParallel::agree(const Own& own) {
     std::int64_t document = 0;
     for (std::size_t i = 0; i < batches.size(); ++i) {
         for (std::size_t rank = 0; rank < all.size(); ++rank) {
-            if (static_cast<std::int64_t>(rank) == group_.rank()) step.first_documents[i] = document;
+            if (static_cast<std::int64_t>(rank) == mesh_.data_index()) step.first_documents[i] = document;
             document += static_cast<std::int64_t>(all[rank][sequences_begin + i]);
         }
     }
@@ -176,7 +183,7 @@ std::optional<SharedStep> DataParallel::agree(const Own& own) {
 }
 
 void DataParallel::backward(const at::Tensor& loss, bool last) {
-    if (!last) return loss.backward();
+    if (!last || gradients_ == nullptr) return loss.backward();
     gradients_->begin();
     try {
         loss.backward();
@@ -189,14 +196,16 @@ void DataParallel::backward(const at::Tensor& loss, bool last) {
 }
 
 double DataParallel::sum(double value) {
-    auto tensor = at::zeros({1}, at::kDouble).fill_(value);
-    group_.sum(tensor);
+    const bool counts = mesh_.speaks_for_batches(mesh_.world().rank());
+    auto tensor = at::zeros({1}, at::kDouble).fill_(counts ? value : 0.0);
+    mesh_.world().sum(tensor);
     return tensor.item<double>();
 }
 
 std::string DataParallel::from_first(const std::string& what, const std::string& said) {
     const auto meeting = what + " " + std::to_string(++meetings_);
-    return distributed::meet(group_.store(), group_.place(), meeting, said, long_wait_seconds).front();
+    auto& world = mesh_.world();
+    return distributed::meet(world.store(), world.place(), meeting, said, long_wait_seconds).front();
 }
 
 }  // namespace switchyard::train

@@ -4,7 +4,8 @@
 // Gradients are sums: each rank's loss is divided by the labels of all ranks, whoever has more of them. A
 // sequence has the number that it has in the whole batch, micro-batch after micro-batch and in each rank
 // after rank, so that dropout drops what one process would drop. What only fills up the last batch of an
-// epoch counts nothing.
+// epoch counts nothing. Ranks that have parts of one model (model_parts.h) have the same batches, which count
+// once.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <switchyard/interfaces/batch.h>
 #include "core/kernel/config/config.h"
 #include "core/workbench/distributed/group.h"
+#include "core/workbench/distributed/mesh.h"
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/work.h"
 
@@ -35,10 +37,9 @@ struct SharedStep {
 class DataParallel {
 public:
     // Throws base::InputError where ranks do not have the same parameters. What is handed in outlives it.
-    DataParallel(distributed::Group& group, const config::Config& config,
-                 const model::Parameters& parameters);
+    DataParallel(distributed::Mesh& mesh, const config::Config& config, const model::Parameters& parameters);
 
-    bool is_first() const { return group_.rank() == 0; }
+    bool is_first() const { return mesh_.world().rank() == 0; }
     // On every group's learning rate.
     double lr_factor() const;
 
@@ -56,8 +57,9 @@ public:
     // Before each step, on all ranks. nullopt: one of them was asked to stop.
     std::optional<SharedStep> agree(const Own& own);
     // Where each rank has all parameters. Adds to the gradients; those of the step's `last` micro-batch are
-    // sums over the ranks. Throws RankLost where another rank is gone.
+    // sums over the ranks that have other batches. Throws RankLost where one of them is gone.
     void backward(const at::Tensor& loss, bool last);
+    // Over all batches.
     double sum(double value);
     // nullopt: no step was recorded.
     std::optional<distributed::Communication> communication() const { return communication_.so_far(); }
@@ -65,9 +67,10 @@ public:
     std::string from_first(const std::string& what, const std::string& said);
 
 private:
-    distributed::Group& group_;
+    distributed::Mesh& mesh_;
     const config::Config& config_;
-    std::unique_ptr<distributed::GradientSum> gradients_;  // nullptr: they are divided (parameter_shards.h)
+    // nullptr: they are divided (parameter_shards.h), or nobody has other batches.
+    std::unique_ptr<distributed::GradientSum> gradients_;
     distributed::CommunicationRecord communication_;
     std::int64_t meetings_ = 0;
 };

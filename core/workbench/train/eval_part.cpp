@@ -73,21 +73,30 @@ void name_worst(std::vector<WorstSample>& worst, const std::string& text) {
 
 }  // namespace
 
-EvalPart join_parts(distributed::Group& group, const EvalPart& own) {
+EvalPart join_parts(const distributed::Mesh& mesh, const EvalPart& own) {
+    auto& group = mesh.world();
+    // Ranks that have the same samples say the same.
+    const auto texts_of_batches = [&](const std::string& text) {
+        std::vector<std::string> texts;
+        std::int64_t rank = 0;
+        for (auto& one : gather_texts(group, text))
+            if (mesh.speaks_for_batches(rank++)) texts.push_back(std::move(one));
+        return texts;
+    };
     // A part may take longer than ranks otherwise wait for each other.
     const auto number = group.store().add("evaluations/" + std::to_string(group.rank()), 1);
     distributed::meet(group.store(), group.place(), "evaluated " + std::to_string(number), "",
                       long_wait_seconds);
     EvalPart all;
     all.complete = all.with_logits = true;
-    for (const auto& figures : gather_texts(group, bytes_of(figures_of(own))))
+    for (const auto& figures : texts_of_batches(bytes_of(figures_of(own))))
         add_figures(all, numbers_from(figures));
-    for (const auto& numbers : gather_texts(group, bytes_of(own.numbers))) {
+    for (const auto& numbers : texts_of_batches(bytes_of(own.numbers))) {
         const auto more = numbers_from(numbers);
         all.numbers.insert(all.numbers.end(), more.begin(), more.end());
     }
     std::string labels;
-    for (const auto& text : gather_texts(group, labels_of_worst(own))) labels += text;
+    for (const auto& text : texts_of_batches(labels_of_worst(own))) labels += text;
     name_worst(all.worst, labels);
     return all;
 }

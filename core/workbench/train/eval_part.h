@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/workbench/distributed/group.h"
+#include "core/workbench/distributed/mesh.h"
 #include "core/workbench/train/worst_samples.h"
 
 namespace switchyard::train {
@@ -19,6 +19,6 @@ struct EvalPart {
 };
 
 // All parts as one, on all ranks alike: in the order of ranks, which is that of the samples.
-EvalPart join_parts(distributed::Group& group, const EvalPart& own);
+EvalPart join_parts(const distributed::Mesh& mesh, const EvalPart& own);
 
 }  // namespace switchyard::train

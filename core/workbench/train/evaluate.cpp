@@ -37,6 +37,7 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     model::ForwardContext context;
     context.phase = Phase::eval;
     context.layers = hooks.parameters;
+    context.ranks = hooks.parts;
     const auto loss = summed_loss(config);
 
     EvalResult result;
@@ -57,8 +58,8 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
-        if (metrics && hooks.group == nullptr) metrics->add(batch, task);
-        if (metrics && hooks.group != nullptr) {
+        if (metrics && hooks.mesh == nullptr) metrics->add(batch, task);
+        if (metrics && hooks.mesh != nullptr) {
             const auto more = metrics->numbers(batch, task);
             numbers.insert(numbers.end(), more.begin(), more.end());
         }
@@ -73,13 +74,13 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     }
     plan.precision().end_step();
     if (hooks.parameters != nullptr) hooks.parameters->end_passes();
-    if (hooks.group != nullptr) {
+    if (hooks.mesh != nullptr) {
         EvalPart part{sum, hits, result.labels, result.samples, result.complete, with_logits};
         part.numbers = std::move(numbers);
         part.worst = worst.samples();
         for (auto& sample : part.worst) sample.sample += hooks.first_sample;
         worst = WorstSamples(config, hooks.scale);
-        part = join_parts(*hooks.group, part);
+        part = join_parts(*hooks.mesh, part);
         sum = part.loss;
         hits = part.hits;
         result.labels = part.labels;

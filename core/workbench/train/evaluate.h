@@ -9,9 +9,10 @@
 
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/data_loader_op.h"
-#include "core/workbench/distributed/group.h"
+#include "core/workbench/distributed/mesh.h"
 #include "core/workbench/model/bound_plan.h"
 #include "core/workbench/model/model.h"
+#include "core/workbench/model/tensor_ranks.h"
 #include "core/workbench/train/eval_metrics.h"
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/worst_samples.h"
@@ -40,9 +41,10 @@ struct EvalHooks {
     data::LabelScale scale;  // of a regression's labels
     // Each of these ranks evaluates a part of the samples, `loader` this one's, and all get what holds of all
     // of them; nullptr: there is no other.
-    distributed::Group* group = nullptr;
+    const distributed::Mesh* mesh = nullptr;
     std::int64_t first_sample = 0;          // of that part
     ParameterShards* parameters = nullptr;  // where ranks divide them
+    model::TensorRanks* parts = nullptr;    // where ranks have a part of the model each
 };
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,

@@ -138,7 +138,13 @@ void Session::read_initial_weights(const std::string& path) {
         throw InputError(std::move(problems));
     if (const auto place = model::find_weights(path); !place.problem.empty())
         throw InputError({config::told_at(config_, "train.weights") + place.problem});
-    weights_ = model::load_weights(path, config_, parameters_);
+    if (model_parts_) {
+        auto whole = model_parts_->whole();
+        weights_ = model::load_weights(path, config_, whole);
+        if (weights_.problems.empty()) model_parts_->take(whole);
+    } else {
+        weights_ = model::load_weights(path, config_, parameters_);
+    }
     if (!weights_.problems.empty()) throw InputError(weights_.problems);
     weights_.notes = std::move(described.notes);
     check_labels(config_, described.labels, weights_);
@@ -161,6 +167,25 @@ void Session::load_adapter() {
     }
 }
 
+void Session::share_with(distributed::Group& group) {
+    const auto& part = config_.distributed.part;
+    if (part.parts != config_.mesh.tensor)
+        throw InputError({config::told_at(config_, "distributed.mesh.tensor") +
+                          "only `switchyard train` gives ranks parts of layers; expected 1"});
+    mesh_.emplace(group, config_.mesh);
+    if (!part.whole()) model_parts_.emplace(*mesh_->tensor(), parameters_);
+}
+
+LoadedCheckpoint Session::load_checkpoint(const std::string& path) {
+    if (!model_parts_) return train::load_checkpoint(path, plan_text_, parameters_);
+    auto whole = model_parts_->whole();
+    auto loaded = train::load_checkpoint(path, plan_text_, whole);
+    if (!loaded.state) return loaded;
+    model_parts_->take(whole);
+    loaded.state = model_parts_->own(std::move(*loaded.state));
+    return loaded;
+}
+
 void Session::load_tokenizer() { tokenizer_ = open_tokenizer(config_); }
 
 void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_)); }
@@ -168,7 +193,7 @@ void Session::load_data() { use_data(tokenizer_, read_data(config_, tokenizer_))
 void Session::use_data(std::shared_ptr<const data::Tokenizer> tokenizer, data::Splits data) {
     tokenizer_ = std::move(tokenizer);
     data_ = std::move(data);
-    plan_text_ += describe_order(config_, data_.train->size(), ranks());
+    plan_text_ += describe_order(config_, data_.train->size(), data_ranks());
 }
 
 void Session::load_eval_files(const EvalFiles& files, const data::LabelScale& scale) {
@@ -208,16 +233,16 @@ device_graph::GraphMaker* Session::graphs() {
 
 LoaderParams Session::shared_params() const {
     auto shared = params(true);
-    if (group_ == nullptr) return shared;
-    shared.rank = group_->rank();
-    shared.world_size = group_->world_size();
+    if (!mesh_) return shared;
+    shared.rank = mesh_->data_index();
+    shared.world_size = mesh_->data_ranks();
     return shared;
 }
 
 // Every rank has something to do.
 void Session::check_shares() const {
-    if (group_ == nullptr) return;
-    const auto ranks = group_->world_size();
+    if (!mesh_) return;
+    const auto ranks = mesh_->data_ranks();
     const auto refuse = [&](const char* key, const char* what, std::int64_t samples) {
         throw InputError({config::told_at(config_, key) + std::to_string(samples) + " " + what +
                           " samples are fewer than the " + std::to_string(ranks) +
@@ -238,11 +263,12 @@ Trainer Session::make_trainer() {
                           " samples; expected a batch.size of at most that"});
     }
     const SampleSource* evaluated = data_.eval->size() > 0 ? data_.eval.get() : nullptr;
-    if (group_ != nullptr && evaluated != nullptr)
-        evaluated = &eval_part_.emplace(*data_.eval, group_->rank(), group_->world_size());
+    if (mesh_ && evaluated != nullptr)
+        evaluated = &eval_part_.emplace(*data_.eval, mesh_->data_index(), mesh_->data_ranks());
     return Trainer({config_, plan_, *model_, parameters_, optimizer(), train_loader(),
                     evaluated != nullptr ? &start_eval_loader(*evaluated) : nullptr, plan_text_, graphs(),
-                    data_.scale, group_, eval_part_ ? eval_part_->first() : 0});
+                    data_.scale, mesh_ ? &*mesh_ : nullptr, model_parts_ ? &*model_parts_ : nullptr,
+                    eval_part_ ? eval_part_->first() : 0});
 }
 
 Trainer Session::make_trainer(const SampleSource& samples) {
@@ -257,7 +283,8 @@ Trainer Session::make_trainer(const SampleSource& samples) {
                     plan_text_,
                     graphs(),
                     {},
-                    group_});
+                    mesh_ ? &*mesh_ : nullptr,
+                    model_parts_ ? &*model_parts_ : nullptr});
 }
 
 std::vector<model::Executed> Session::executed() const {

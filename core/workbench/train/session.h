@@ -54,10 +54,19 @@ public:
     // Instead of load_data: data().eval only.
     void load_eval_files(const EvalFiles& files, const data::LabelScale& scale);
 
-    // Each step's batches will be shared with these ranks, which outlive it: before data are loaded.
-    void share_with(distributed::Group& group) { group_ = &group; }
-    // Processes that share the training.
-    std::int64_t ranks() const { return group_ == nullptr ? 1 : group_->world_size(); }
+    // Each step's batches will be shared with these ranks, which outlive it, and of the model each has the
+    // part that the configuration says: before data are loaded. Throws InputError where it is made otherwise
+    // than distributed.mesh says.
+    void share_with(distributed::Group& group);
+    // Processes that share the training, and groups of them that have batches of their own.
+    std::int64_t ranks() const { return mesh_ ? mesh_->world().world_size() : 1; }
+    std::int64_t data_ranks() const { return mesh_ ? mesh_->data_ranks() : 1; }
+
+    // As train::load_checkpoint: sets the parameters, and gives the state of what this process has of the
+    // model. On all ranks.
+    LoadedCheckpoint load_checkpoint(const std::string& path);
+    // Where ranks have a part of the model each; nullptr: it is whole.
+    const ModelParts* model_parts() const { return model_parts_ ? &*model_parts_ : nullptr; }
 
     // Starts the loaders and makes the trainer; after load_data. Throws InputError if the data makes no
     // batch.
@@ -109,7 +118,8 @@ private:
     std::shared_ptr<const data::Tokenizer> tokenizer_;
     data::Splits data_;
     model::LoadedWeights weights_;
-    distributed::Group* group_ = nullptr;
+    std::optional<distributed::Mesh> mesh_;  // of the ranks that share the training
+    std::optional<ModelParts> model_parts_;
     std::optional<SamplePart> eval_part_;               // of this rank
     std::unique_ptr<device_graph::GraphMaker> graphs_;  // where a key asks for them
 };

@@ -32,12 +32,12 @@ Trainer::Trainer(const TrainingParts& parts)
             "the training data makes no batch: it has fewer samples than batch.size and "
             "data_loader.drop_last is set");
     }
-    if (parts.group != nullptr)
-        ranks_ = std::make_unique<DataParallel>(*parts.group, parts.config, parts.parameters);
+    if (parts.mesh != nullptr)
+        ranks_ = std::make_unique<DataParallel>(*parts.mesh, parts.config, parts.parameters);
     for (const auto& group : groups_)
         base_lr_.push_back(group.hyper.lr * (ranks_ ? ranks_->lr_factor() : 1.0));
     divide_over_ranks();
-    if (!shards_) parts_.optimizer.bind(groups_);
+    if (!shards_ && !part_step_) parts_.optimizer.bind(groups_);
     if (parts.config.train.ema > 0.0) average_.emplace(parts.config.train.ema, groups_);
     if (parts.graphs != nullptr) {
         graphed_ =
@@ -49,16 +49,19 @@ Trainer::Trainer(const TrainingParts& parts)
     now_ = boundary();
 }
 
-// What distributed.shard says.
+// What distributed.shard and distributed.mesh say.
 void Trainer::divide_over_ranks() {
+    if (const auto* const model = parts_.model_parts)
+        part_step_ = std::make_unique<OptimizerParts>(model->ranks(), parts_.config, parts_.optimizer,
+                                                      groups_, parts_.parameters);
     const auto shard = parts_.config.distributed.shard;
     if (!ranks_ || shard == config::Sharding::none) return;
     if (shard == config::Sharding::full)
-        divided_ = std::make_unique<ParameterShards>(*parts_.group, parts_.config, parts_.parameters,
+        divided_ = std::make_unique<ParameterShards>(parts_.mesh->world(), parts_.config, parts_.parameters,
                                                      parts_.optimizer.part_alignment().value_or(0),
                                                      parts_.plan.precision().weights());
-    shards_ = std::make_unique<OptimizerShards>(*parts_.group, parts_.config, parts_.optimizer, groups_,
-                                                divided_.get());
+    shards_ = std::make_unique<OptimizerShards>(parts_.mesh->world(), parts_.config, parts_.optimizer,
+                                                groups_, divided_.get());
 }
 
 Progression Trainer::boundary() const {
@@ -116,6 +119,7 @@ TrainingState Trainer::whole_state() {
     // First, as long as no rank waits for those whose state comes before its own.
     if (divided_) divided_->gather_all(ranks_->is_first());
     auto state = this->state();
+    if (parts_.model_parts != nullptr) state = parts_.model_parts->whole(std::move(state));
     if (shards_) {
         state.optimizer = shards_->gather_state();
         state.masters = shards_->gather_masters();
@@ -143,6 +147,7 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     context.recompute = config.train.recompute;
     context.recompute_every = config.train.recompute_every;
     context.layers = divided_.get();
+    context.ranks = parts_.model_parts;
     if (divided_) divided_->begin_passes(true);
 
     const double scale = parts_.plan.precision().loss_scale();
@@ -163,17 +168,23 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         }();
         mean += result.loss.loss.item<double>();
         const auto scaled = scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale);
-        const bool last = i + 1 == batches.size();
-        const runtime::TimedScope timed("backward");
-        if (divided_)
-            divided_->backward(scaled, last);
-        else if (ranks_)
-            ranks_->backward(scaled, last);
-        else
-            scaled.backward();
+        backward(scaled, i + 1 == batches.size());
     }
     if (divided_) divided_->end_passes();
     return ranks_ ? ranks_->sum(mean) : mean;
+}
+
+void Trainer::backward(const at::Tensor& loss, bool last) {
+    const runtime::TimedScope timed("backward");
+    if (divided_) return divided_->backward(loss, last);
+    if (!ranks_) return loss.backward();
+    try {
+        ranks_->backward(loss, last);
+    } catch (const std::exception& error) {
+        if (parts_.model_parts != nullptr && parts_.model_parts->lost())
+            throw distributed::RankLost(error.what());
+        throw;
+    }
 }
 
 // Captured steps leave their gradients where the graphs write them, and hold on to the optimizer's tensors.
@@ -203,7 +214,13 @@ std::vector<at::Tensor> Trainer::unscaled_gradients() const {
 }
 
 std::string Trainer::nonfinite_of_all() {
+    if (part_step_) return part_step_->nonfinite(groups_);
     return shards_ ? shards_->nonfinite(groups_) : nonfinite_gradients(groups_);
+}
+
+StepResult Trainer::step_of_all(const StepParams& params) {
+    if (part_step_) return part_step_->step(groups_, params);
+    return shards_ ? shards_->step(groups_, params) : parts_.optimizer.step(groups_, params);
 }
 
 // The optimizer's part of a step, unless something is not finite.
@@ -224,7 +241,7 @@ void Trainer::update(StepReport& report) {
         report.skipped = skips && !report.nonfinite.empty();
         if (!report.nonfinite.empty()) return precision.update(true);
     }
-    const auto result = shards_ ? shards_->step(groups_, params) : parts_.optimizer.step(groups_, params);
+    const auto result = step_of_all(params);
     const bool unchanged = result.found_inf.defined() && result.found_inf.item<float>() != 0.0F;
     if (result.grad_norm.defined()) report.grad_norm = result.grad_norm.item<double>();
     if (scaled) {
@@ -356,8 +373,8 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
         std::optional<WeightAverage::Shown> shown;
         if (average_) shown.emplace(*average_);
         result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-                               {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.group,
-                                parts_.first_eval_sample, divided_.get()});
+                               {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.mesh,
+                                parts_.first_eval_sample, divided_.get(), parts_.model_parts});
         if (result.eval.complete && hooks.more_scores) {
             if (divided_) divided_->gather_all(true);
             const auto more = hooks.more_scores();
@@ -394,9 +411,10 @@ bool Trainer::save_is_due_by_time() const {
 
 bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!ranks_ && !hooks.save) return true;
-    if (shards_ || hooks.save) {
+    if (shards_ || part_step_ || hooks.save) {
         const auto saved = whole_state();
-        if (hooks.save) result.error = hooks.save(saved);
+        const auto whole = part_step_ ? parts_.model_parts->whole() : parts_.parameters;
+        if (hooks.save) result.error = hooks.save(saved, whole);
         if (divided_) divided_->divide();
     }
     if (ranks_) result.error = ranks_->from_first("saved", result.error);
@@ -414,10 +432,10 @@ bool Trainer::save_once(const TrainerHooks& hooks, TrainingResult& result) {
 bool Trainer::written_down(const std::string& error, const TrainerHooks& hooks, TrainingResult& result) {
     if (error.empty()) return true;
     // Other ranks know nothing of it yet: they learn it when this one ends.
-    if (shards_)
+    if (shards_ || part_step_)
         result.error = "the optimizer's state is divided over ranks";
     else if (hooks.save)
-        result.error = hooks.save(state());
+        result.error = hooks.save(state(), parts_.parameters);
     const bool saved = result.error.empty();
     if (saved) saved_step_ = now_.step;
     const auto step = std::to_string(now_.step);
@@ -475,6 +493,7 @@ TrainingResult Trainer::run(const TrainerHooks& hooks) {
     if (result.stopped_early && !save_once(hooks, result)) return end(Outcome::failed);
     if (average_) average_->keep();
     if (divided_) divided_->gather_all(true);
+    if (part_step_) result.whole = std::make_shared<const model::Parameters>(parts_.model_parts->whole());
     return end(Outcome::finished);
 }
 

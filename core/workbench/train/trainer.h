@@ -31,7 +31,9 @@
 #include "core/workbench/train/data_parallel.h"
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/graph/graphed_step.h"
+#include "core/workbench/train/model_parts.h"
 #include "core/workbench/train/nonfinite_trace.h"
+#include "core/workbench/train/optimizer_parts.h"
 #include "core/workbench/train/optimizer_shards.h"
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/schedule.h"
@@ -52,7 +54,8 @@ struct TrainingParts {
     std::string plan_text;                       // TrainingState::plan
     device_graph::GraphMaker* graphs = nullptr;  // captures whole steps; nullptr: none are
     data::LabelScale scale = {};                 // of a regression's labels
-    distributed::Group* group = nullptr;         // of the ranks that share each step; nullptr: none do
+    distributed::Mesh* mesh = nullptr;           // of the ranks that share each step; nullptr: none do
+    ModelParts* model_parts = nullptr;           // where ranks have a part of the model each
     std::int64_t first_eval_sample = 0;          // that the loader for evaluation gives, of all
 };
 
@@ -97,6 +100,8 @@ struct TrainingResult {
     bool stopped_early = false;           // finished before its last step, as train.patience says
     device_graph::GraphCounts graphs;     // of this process
     std::optional<distributed::Communication> communication;  // of this rank, where there are several
+    // Of a model of which ranks have parts all of it, where it has finished; nullptr: parameters are whole.
+    std::shared_ptr<const model::Parameters> whole;
 };
 
 struct TrainerHooks {
@@ -108,8 +113,8 @@ struct TrainerHooks {
     std::function<void(std::int64_t done, std::int64_t total)> on_eval_progress;
     // More scores of the weights as they are evaluated; nullopt: asked to stop. May be empty.
     std::function<std::optional<score::Metrics>()> more_scores;
-    // Saves a checkpoint; a text is an error, after which training stops.
-    std::function<std::string(const TrainingState&)> save;
+    // Saves a checkpoint, with all parameters; a text is an error, after which training stops.
+    std::function<std::string(const TrainingState&, const model::Parameters&)> save;
     // The checkpoint of this evaluation, which is saved, is the best now.
     std::function<std::string(const BestSoFar::Best&)> on_best;
     // Sets the parameters from the newest checkpoint and gives the rest of it.
@@ -136,7 +141,7 @@ public:
     bool evaluates_first() const {
         return restored_ && (due(parts_.config.train.eval_every) || best_.out_of_patience());
     }
-    // With distributed.shard of this rank's part alone, which is no checkpoint.
+    // With distributed.shard, or of a part of a model, of this rank's part alone, which is no checkpoint.
     TrainingState state() const;
     bool is_sharded() const { return shards_ != nullptr; }
     // Of parameters and gradients that are divided; nullopt: this process has all of them.
@@ -179,6 +184,8 @@ private:
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
     void divide_over_ranks();
+    void backward(const at::Tensor& loss, bool last);
+    StepResult step_of_all(const StepParams& params);
     std::string nonfinite_of_all();
     bool due(std::int64_t every) const;
     bool evaluate_now(const TrainerHooks& hooks, TrainingResult& result);
@@ -204,6 +211,7 @@ private:
     std::unique_ptr<DataParallel> ranks_;       // nullptr: this process trains alone
     std::unique_ptr<ParameterShards> divided_;  // nullptr: this process has all parameters
     std::unique_ptr<OptimizerShards> shards_;   // nullptr: this process steps all of them
+    std::unique_ptr<OptimizerParts> part_step_;  // nullptr: this process has a whole model
     std::optional<SharedStep> shared_;          // the last one, of ranks
     std::int64_t repeated_ = 0;                 // samples of the next step that only fill up its batches
     std::unique_ptr<GraphedStep> graphed_;      // nullptr: steps are not captured

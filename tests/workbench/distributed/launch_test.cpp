@@ -37,13 +37,6 @@ void check_two_ranks(const TinyJob& job, const Outcome& outcome, const std::stri
         CHECK(found.at(step) == Approx(loss).epsilon(1e-5));
 }
 
-using Losses = std::map<std::int64_t, double>;
-
-void check_losses(const Losses& found, const Losses& expected, double allowed) {
-    REQUIRE(found.size() == expected.size());
-    for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
-}
-
 void check_same_end(const TinyJob& job, const std::string& one, const std::string& other) {
     for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
         const auto last = "checkpoints/step-00000008/" + file;
@@ -75,12 +68,6 @@ void check_goes_on(const TinyJob& job, const Words& sets, const std::string& sha
         REQUIRE(resumed.code == 0);
         check_losses(step_losses(job.run_folder(name)), expected, ranks == 2 ? 0.0 : 1e-5);
     }
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-    return count;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <switchyard_test.h>
+
 namespace switchyard::test {
 
 Words launched(Words train, int ranks, const Words& options) {
@@ -31,5 +33,21 @@ std::vector<pid_t> ranks_of(pid_t launcher) {
 }
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run) && !checkpoints(run).empty(); }
+
+Words with(Words sets, const Words& more) {
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+}
+
+void check_losses(const Losses& found, const Losses& expected, double allowed) {
+    REQUIRE(found.size() == expected.size());
+    for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
 
 }  // namespace switchyard::test

@@ -1,6 +1,10 @@
 // `switchyard launch` as tests run it, and the processes that it starts.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -17,5 +21,14 @@ Words launched(Words train, int ranks, const Words& options = {});
 std::vector<pid_t> ranks_of(pid_t launcher);
 
 bool has_checkpoint(const fs::path& run);
+
+// All of both.
+Words with(Words sets, const Words& more);
+
+using Losses = std::map<std::int64_t, double>;  // by step
+// Of the same steps, and relatively no farther apart than that.
+void check_losses(const Losses& found, const Losses& expected, double allowed);
+
+std::size_t count_of(const std::string& text, const std::string& part);
 
 }  // namespace switchyard::test

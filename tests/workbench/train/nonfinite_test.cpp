@@ -74,8 +74,8 @@ struct Job : test::ShortTraining {
 
     train::TrainingResult run() {
         train::TrainerHooks hooks;
-        hooks.save = [this](const train::TrainingState& state) {
-            return train::save_checkpoint(folder, state, session.parameters(), 10).value_or("");
+        hooks.save = [this](const train::TrainingState& state, const model::Parameters& parameters) {
+            return train::save_checkpoint(folder, state, parameters, 10).value_or("");
         };
         hooks.reload = [this] { return load(); };
         return trainer.run(hooks);

@@ -59,7 +59,9 @@ at::Tensor values_of(const model::Parameters& parameters) {
 
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
     const auto texts = texts_for(one.task);
-    ShortTraining job(sets_of(one, batch, accumulated), texts, group);
+    auto sets = sets_of(one, batch, accumulated);
+    if (group != nullptr) sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
+    ShortTraining job(sets, texts, group);
     Trained trained;
     train::TrainerHooks hooks;
     hooks.on_step = [&](const train::StepReport&) -> std::string {
@@ -76,7 +78,7 @@ Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated
         trained.samples.push_back(step.samples);
         trained.skipped.push_back(step.skipped);
     }
-    trained.parameters = values_of(job.session.parameters());
+    trained.parameters = values_of(result.whole ? *result.whole : job.session.parameters());
     const auto kept = job.trainer.kept();
     trained.kept_bytes = kept ? kept->parameters + kept->gradients : 2 * job.session.parameters().bytes();
     const auto state = job.trainer.state();
@@ -119,8 +121,10 @@ namespace {
 void check_equal(const Case& one) {
     constexpr std::int64_t batch = 2, accumulated = 2;
     const auto ranks = train_on_ranks(one, batch, accumulated);
-    const auto alone = trained_by(one, batch * one.ranks, accumulated);
-    const auto parts = trained_by(one, batch, accumulated * one.ranks);
+    const auto data = one.ranks / one.tensor, all = batch * data;
+    const auto alone = trained_by(one, all, accumulated);
+    const auto pieces = std::max<std::int64_t>(2, data);
+    const auto parts = trained_by(one, all / pieces, accumulated * pieces);
     REQUIRE(alone.losses.size() == parts.losses.size());
     const auto allowed = 4.0 * distance(parts.parameters, alone.parameters) + rounding;
     const auto allowed_loss = 4.0 * distance(parts.losses, alone.losses) + rounding;
@@ -138,7 +142,8 @@ void check_equal(const Case& one) {
 
 void check_all(const std::vector<Case>& cases) {
     for (const auto& one : cases) {
-        std::string told = one.type + ", " + one.task + ", " + std::to_string(one.ranks) + " ranks";
+        std::string told = one.type + ", " + one.task + ", " + std::to_string(one.ranks) + " ranks, tensor " +
+                           std::to_string(one.tensor);
         for (const auto& set : one.more) told += ", " + set;
         INFO(told);
         check_equal(one);

@@ -22,6 +22,7 @@ struct Case {
     std::string type, task;
     std::int64_t ranks = 2;
     Sets more = {};
+    std::int64_t tensor = 1;  // of these ranks, those that have a part of each layer
 };
 
 Case with(Case one, const Sets& more);

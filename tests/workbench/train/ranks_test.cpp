@@ -101,7 +101,8 @@ TEST_CASE("an evaluation in parts says what one of all samples says") {
                                session.plan().precision().weights());
                 hooks.parameters = &*shards;
             }
-            hooks.group = &group;
+            const distributed::Mesh mesh(group, {});
+            hooks.mesh = &mesh;
             hooks.first_sample = part.first();
             all[static_cast<std::size_t>(group.rank())] = evaluated(part_job, part, hooks);
         });

@@ -67,7 +67,7 @@ at::Tensor train_ranks(const Job& job, std::int64_t ranks, const SavedTraining* 
         }
         train::TrainerHooks hooks;
         if (first && saved != nullptr)
-            hooks.save = [&](const train::TrainingState& state) -> std::string {
+            hooks.save = [&](const train::TrainingState& state, const model::Parameters&) -> std::string {
                 if (state.progression.step == saved_step)
                     *saved = {cloned(state), clones_of(training.session.parameters())};
                 return "";

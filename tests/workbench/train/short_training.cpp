@@ -6,6 +6,7 @@
 
 #include "core/kernel/config/load.h"
 #include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/distributed/mesh.h"
 #include "core/workbench/model/planning.h"
 
 #include "built_plugins.h"
@@ -41,9 +42,18 @@ config::Config configured(const std::vector<std::string>& overrides) {
     return *result.config;
 }
 
+namespace {
+
+config::Config with_part(config::Config config, distributed::Group* group) {
+    if (group != nullptr) config.distributed.part = distributed::layer_part(config.mesh, group->place());
+    return config;
+}
+
+}  // namespace
+
 ShortTraining::ShortTraining(const std::vector<std::string>& overrides, const SampleSource& samples,
                              distributed::Group* group)
-    : config(configured(overrides)),
+    : config(with_part(configured(overrides), group)),
       plan(model::make_plan(config, registry(), this_host())),
       session(config, plan, registry(), this_host()),
       trainer(make_trainer(samples, group)) {}

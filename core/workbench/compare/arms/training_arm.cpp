@@ -56,7 +56,7 @@ train::Trainer TrainingArm::make_trainer() {
     const auto a_batch =
         batch.tokens > 0 ? std::min(batch.size, batch.most_tokens() / batch.max_length * 2) : batch.size;
     const auto a_step = a_batch * config.train.grad_accumulation_steps;
-    samples_ = random_samples(config, random_steps * a_step * session_.ranks(), options_.lengths,
+    samples_ = random_samples(config, random_steps * a_step * session_.data_ranks(), options_.lengths,
                               static_cast<std::uint64_t>(config.run.seed));
     return session_.make_trainer(samples_);
 }

@@ -1,0 +1,108 @@
+#include "core/workbench/train/optimizer_parts.h"
+
+#include <cmath>
+#include <limits>
+
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <switchyard/interfaces/sharded_optimizer.h>
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/config/trainable.h"
+#include "core/workbench/train/nonfinite.h"
+
+namespace switchyard::train {
+
+OptimizerParts::OptimizerParts(distributed::Group& ranks, const config::Config& config,
+                               const runtime::OptimizerOp& optimizer,
+                               const std::vector<ParameterGroup>& groups, const model::Parameters& parameters)
+    : ranks_(ranks), optimizer_(optimizer) {
+    const auto refuse = [&](const std::string& what) {
+        throw base::InputError(config::told_at(config, "distributed.mesh.tensor") + "the optimizer " +
+                               optimizer.binding().plugin() + "/" + optimizer.binding().component() + " " +
+                               what + "; expected 1, or an optimizer.backend that steps parts of layers");
+    };
+    const auto alignment = optimizer.part_alignment();
+    if (!alignment) refuse("steps whole models only");
+    if (*alignment == 0) refuse("steps whole matrices only");
+    // Parts of columns have no place in memory where they could begin.
+    if (*alignment > vector_alignment)
+        refuse("goes by blocks of " + std::to_string(*alignment) +
+               " values of whole parameters, which parts of layers cut elsewhere");
+    std::vector<ParameterPart> places;
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            parts_.push_back(parameters.find(parameter.name)->cut.part.parts);
+            places.push_back({static_cast<std::int64_t>(places.size()), 0, parameter.value.numel()});
+        }
+    }
+    optimizer.bind_parts(groups, places);
+}
+
+// After unscaling. Not finite: a gradient is not, on this rank or on another.
+double OptimizerParts::norm_of_all(const std::vector<ParameterGroup>& groups,
+                                   const StepParams& params) const {
+    std::vector<at::Tensor> gradients;
+    std::vector<bool> cut;
+    std::size_t number = 0;
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            const bool is_cut = parts_[number++] > 1;
+            if (!parameter.gradient.defined()) continue;
+            gradients.push_back(parameter.gradient);
+            cut.push_back(is_cut);
+        }
+    }
+    double common = 0.0, own = 0.0;
+    if (!gradients.empty()) {
+        const auto norms = at::_foreach_norm(gradients, 2, at::kDouble);
+        for (std::size_t i = 0; i < norms.size(); ++i) {
+            const double one = norms[i].item<double>();
+            (cut[i] ? own : common) += one * one;
+        }
+    }
+    const bool finite = std::isfinite(common) && std::isfinite(own);
+    auto sums = at::zeros({2}, at::kDouble);
+    sums.select(0, 0).fill_(finite ? own : 0.0);
+    sums.select(0, 1).fill_(finite ? 0.0 : 1.0);
+    ranks_.sum(sums);
+    const auto* const all = sums.const_data_ptr<double>();
+    if (all[1] != 0.0) return std::numeric_limits<double>::infinity();
+    const double scale =
+        params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
+    return std::sqrt(common + all[0]) / scale;
+}
+
+StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
+    const bool looks = params.max_grad_norm > 0.0 || params.grad_scale != 1.0 ||
+                       params.grad_scale_tensor.defined() || optimizer_.unscales();
+    const double norm = looks ? norm_of_all(groups, params) : 0.0;
+    const auto scalar = [](double value) { return at::full({}, value, at::dtype(at::kFloat)); };
+    if (!std::isfinite(norm)) return {scalar(norm), scalar(1.0)};
+    return optimizer_.step_parts(groups, params, norm);
+}
+
+std::string OptimizerParts::nonfinite(const std::vector<ParameterGroup>& groups) const {
+    const auto count = static_cast<std::int64_t>(parts_.size());
+    auto bad = at::zeros({count}, at::kDouble);
+    std::vector<GradientFinding> findings;
+    std::size_t number = 0;
+    for (const auto& group : groups) {
+        for (const auto& parameter : group.parameters) {
+            const auto parts = parts_[number];
+            bad.select(0, static_cast<std::int64_t>(number++))
+                .fill_(static_cast<double>(nonfinite_values(parameter.gradient)));
+            findings.push_back({parameter.name, 0, parts * parameter.value.numel()});
+        }
+    }
+    ranks_.sum(bad);
+    const auto ranks = ranks_.world_size();
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        const auto all = static_cast<std::int64_t>(bad.const_data_ptr<double>()[i]);
+        findings[i].bad = parts_[i] > 1 ? all : all / ranks;
+    }
+    return nonfinite_text(findings);
+}
+
+}  // namespace switchyard::train

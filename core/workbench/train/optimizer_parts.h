@@ -1,0 +1,38 @@
+// The optimizer's step of a model of which ranks have a part each (model_parts.h): each steps what it has,
+// with the norm of the whole gradient, and what all have they all step alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <switchyard/interfaces/optimizer.h>
+#include "core/kernel/config/config.h"
+#include "core/kernel/runtime/operations/optimizer_op.h"
+#include "core/workbench/distributed/group.h"
+#include "core/workbench/model/parameters.h"
+
+namespace switchyard::train {
+
+class OptimizerParts {
+public:
+    // Binds the optimizer to `groups`. Throws base::InputError where the component cannot step parts of
+    // parameters that are cut like this. What is handed in outlives it.
+    OptimizerParts(distributed::Group& ranks, const config::Config& config,
+                   const runtime::OptimizerOp& optimizer, const std::vector<ParameterGroup>& groups,
+                   const model::Parameters& parameters);
+
+    // On all ranks: nonfinite_gradients (nonfinite.h) of what they have together.
+    std::string nonfinite(const std::vector<ParameterGroup>& groups) const;
+    // On all ranks: all parameters are stepped, or on no rank any is.
+    StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
+
+private:
+    double norm_of_all(const std::vector<ParameterGroup>& groups, const StepParams& params) const;
+
+    distributed::Group& ranks_;
+    const runtime::OptimizerOp& optimizer_;
+    std::vector<std::int64_t>
+        parts_;  // of each parameter of the groups, in their order; 1: all ranks have it
+};
+
+}  // namespace switchyard::train

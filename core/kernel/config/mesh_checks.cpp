@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/kernel/config/trainable.h"
+
 namespace switchyard::config {
 namespace {
 
@@ -46,6 +48,25 @@ std::vector<Mistake> mesh_mistakes(const Config& config) {
     refuse(config.train.eval_answers > 0, "train.eval_answers",
            "models of which ranks have parts do not generate", "0");
     return mistakes;
+}
+
+std::string mesh_problem(const Config& config, std::int64_t ranks) {
+    const auto& mesh = config.mesh;
+    const auto number = [](std::int64_t value) { return std::to_string(value); };
+    const auto there_are =
+        ", and there " + std::string(ranks == 1 ? "is 1 rank" : "are " + number(ranks) + " ranks");
+    const auto layers = mesh.tensor * mesh.pipeline;
+    if (mesh.data == 0) {
+        if (ranks % layers == 0) return "";
+        return told_at(config, tensor_key) + "each " + number(layers) + " ranks have a model together" +
+               there_are + "; expected a multiple of " + number(layers) +
+               " ranks, as with `switchyard launch -n " + number(layers) + "`";
+    }
+    const auto all = mesh.data * layers;
+    if (all == ranks) return "";
+    return told_at(config, "distributed.mesh.data") + number(mesh.data) + " (data) x " + number(mesh.tensor) +
+           " (tensor) x " + number(mesh.pipeline) + " (pipeline) are " + number(all) + there_are +
+           "; expected the same number, as with `switchyard launch -n " + number(all) + "`";
 }
 
 }  // namespace switchyard::config

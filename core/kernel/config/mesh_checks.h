@@ -1,6 +1,7 @@
 // What a mesh of ranks and the rest of a configuration do not allow each other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,8 @@ struct Mistake {
 
 // How many ranks there are is not known here.
 std::vector<Mistake> mesh_mistakes(const Config& config);
+
+// Why so many ranks are not the mesh of `config`, with its place; empty: they are.
+std::string mesh_problem(const Config& config, std::int64_t ranks);
 
 }  // namespace switchyard::config

@@ -103,6 +103,7 @@ int plan(const PlanCommand& options) {
     const auto refused = refused_libraries(job.records);
     runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);
+    job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
     const auto layout = decide_layout(job.config, registry, host, Missing::leave);
     auto plan =
         model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/kernel/config/trainable.h"
+#include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
@@ -26,10 +26,8 @@ void set_phases(config::Config& config, Purpose purpose) {
 namespace {
 
 void take_place(config::Config& config, const distributed::Place& place) {
-    if (const auto problem = distributed::mesh_problem(config.mesh, place.world_size); !problem.empty())
-        throw Failure(config::told_at(config, config.mesh.data > 0 ? "distributed.mesh.data"
-                                                                   : "distributed.mesh.tensor") +
-                      problem);
+    if (const auto problem = config::mesh_problem(config, place.world_size); !problem.empty())
+        throw Failure(problem);
     config.distributed.part = distributed::layer_part(config.mesh, place);
 }
 

@@ -42,10 +42,11 @@ std::string steps_text(const ScalePlan& plan) {
     bench::TextTable table(
         {{"ranks"}, {"step ms"}, {"samples/s"}, {"efficiency"}, {"sums ms"}, {"behind backward"}});
     for (const auto& step : plan.steps) {
-        const double samples = static_cast<double>(plan.samples * step.ranks) / step.step_ms * 1e3;
+        const double samples =
+            static_cast<double>(plan.samples * step.ranks / plan.tensor_ranks) / step.step_ms * 1e3;
         table.row({std::to_string(step.ranks), base::digits(step.step_ms), base::digits(samples),
                    percent(step.efficiency), base::digits(step.communication_ms),
-                   step.ranks == 1 ? "-" : percent(step.hidden_share())});
+                   step.communication_ms == 0.0 ? "-" : percent(step.hidden_share())});
     }
     return table.render("  ", columns);
 }
@@ -98,6 +99,12 @@ std::string from_what(const ScalePlan& plan) {
            " multiplies at its best (--utilization; --step-ms tells what was measured). ";
 }
 
+std::string waits_of(const ScalePlan& plan) {
+    if (plan.tensor_ranks == 1) return "";
+    return "Each " + std::to_string(plan.tensor_ranks) + " ranks have a part of each layer, and wait " +
+           base::digits(plan.asked().waits_ms) + " ms a step for each other's sums within layers. ";
+}
+
 }  // namespace
 
 std::string ranks_text(const ScalePlan& plan) {
@@ -108,6 +115,7 @@ std::string ranks_text(const ScalePlan& plan) {
         paragraph("Each rank sends " + std::to_string(plan.messages) + " messages a step, " +
                   base::bytes_text(plan.sent_bytes) + " in all, at " + base::digits(link.gbytes_per_second) +
                   " GB/s and " + base::digits(link.latency_us, 2) + " us a message. " + from_what(plan) +
+                  waits_of(plan) +
                   "Simulated: ranks wait for nothing but sums, which slow no computation down; batch.size "
                   "is what each rank takes.");
     return text;

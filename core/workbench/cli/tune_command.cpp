@@ -43,6 +43,7 @@ public:
           job_(load_job(command.job, host_)),
           registry_(std::move(job_.records)) {
         set_up_runtime(job_.config.runtime);
+        job_.config.distributed.part = {0, job_.config.mesh.tensor};  // what each rank runs
     }
 
     int run() {

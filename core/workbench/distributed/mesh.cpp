@@ -1,26 +1,9 @@
 #include "core/workbench/distributed/mesh.h"
 
+#include <string>
 #include <vector>
 
 namespace switchyard::distributed {
-
-std::string mesh_problem(const config::MeshConfig& mesh, std::int64_t ranks) {
-    const auto number = [](std::int64_t value) { return std::to_string(value); };
-    const auto there_are =
-        ", and there " + std::string(ranks == 1 ? "is 1 rank" : "are " + number(ranks) + " ranks");
-    const auto layers = mesh.tensor * mesh.pipeline;
-    if (mesh.data == 0) {
-        if (ranks % layers == 0) return "";
-        return "each " + number(layers) + " ranks have a model together" + there_are +
-               "; expected a multiple of " + number(layers) + " ranks, as with `switchyard launch -n " +
-               number(layers) + "`";
-    }
-    const auto all = mesh.data * layers;
-    if (all == ranks) return "";
-    return number(mesh.data) + " (data) x " + number(mesh.tensor) + " (tensor) x " + number(mesh.pipeline) +
-           " (pipeline) are " + number(all) + there_are +
-           "; expected the same number, as with `switchyard launch -n " + number(all) + "`";
-}
 
 config::LayerPart layer_part(const config::MeshConfig& mesh, const Place& place) {
     return {place.rank % mesh.tensor, mesh.tensor};

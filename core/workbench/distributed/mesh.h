@@ -5,15 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "core/kernel/config/distributed_config.h"
 #include "core/workbench/distributed/group.h"
 
 namespace switchyard::distributed {
 
-// Why so many ranks are no such mesh; empty: they are.
-std::string mesh_problem(const config::MeshConfig& mesh, std::int64_t ranks);
 // The part of layers that a rank has.
 config::LayerPart layer_part(const config::MeshConfig& mesh, const Place& place);
 

@@ -34,6 +34,7 @@ Json step_json(const StepTimeline& step) {
             {"communication_ms", base::number_or_null(step.communication_ms)},
             {"exposed_ms", base::number_or_null(step.exposed_ms)},
             {"gather_ms", base::number_or_null(step.gather_ms)},
+            {"waits_ms", base::number_or_null(step.waits_ms)},
             {"efficiency", base::number_or_null(step.efficiency)},
             {"buckets", buckets}};
 }
@@ -51,6 +52,7 @@ Json to_json(const ScalePlan& plan) {
             {"step_ms_told", settings.step_ms ? Json(*settings.step_ms) : Json(nullptr)},
             {"utilization", settings.step_ms ? Json(nullptr) : Json(settings.utilization)},
             {"samples_of_rank", plan.samples},
+            {"tensor_ranks", plan.tensor_ranks},
             {"messages_sent_by_rank", plan.messages},
             {"bytes_sent_by_rank", plan.sent_bytes},
             {"steps", steps}};

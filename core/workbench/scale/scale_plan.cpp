@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/config/mesh_checks.h"
 #include "core/workbench/model/outline.h"
 #include "core/workbench/scale/divided_step.h"
+#include "core/workbench/scale/tensor_sums.h"
 
 namespace switchyard::scale {
 namespace {
@@ -78,6 +80,13 @@ void need_network(const ScaleSettings& settings) {
         "[network] (--host h100)");
 }
 
+// Of ranks that have the same part of each layer, one of `apart` that are neighbours.
+Collectives spread(const Network& network, bool trees, std::int64_t apart) {
+    auto own = network;
+    own.ranks_per_host = std::max<std::int64_t>(1, network.ranks_per_host / apart);
+    return {own, trees};
+}
+
 std::vector<std::int64_t> numbers_of_ranks(std::int64_t asked) {
     std::vector<std::int64_t> numbers;
     for (std::int64_t ranks = 1; ranks < asked; ranks *= 2) numbers.push_back(ranks);
@@ -87,14 +96,20 @@ std::vector<std::int64_t> numbers_of_ranks(std::int64_t asked) {
 
 }  // namespace
 
-ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings) {
+ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings) {
+    if (auto problem = config::mesh_problem(whole, settings.ranks); !problem.empty())
+        throw base::InputError(problem);
     need_network(settings);
     ScalePlan plan;
     plan.settings = settings;
+    plan.tensor_ranks = whole.mesh.tensor;
+    auto config = whole;
+    config.distributed.part = {0, plan.tensor_ranks};
+    const auto data_ranks = settings.ranks / plan.tensor_ranks;
     const auto parts = model::describe(config);
     const auto parameters = model::describe_names(config).parameters;
     const auto units = divided_units(config, parameters, backward_flops(config, parameters));
-    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, settings.ranks, units);
+    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, data_ranks, units);
     double forward = 0.0, values = 0.0;
     for (const auto& part : parts) {
         forward += part.forward_flops;
@@ -104,6 +119,10 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
         forward * (1.0 + products_of_backward) * static_cast<double>(config.train.grad_accumulation_steps);
     plan.samples = config.batch.size * config.train.grad_accumulation_steps;
     auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
+    const auto accumulated = config.train.grad_accumulation_steps;
+    const auto sums = tensor_sums(config, settings.multiplied_in);
+    add_sums(costs, sums, accumulated,
+             all_reduce_ms(sums.bytes, plan.tensor_ranks, {settings.rates.network, settings.trees}));
 
     const auto bytes =
         static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
@@ -116,7 +135,7 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     const double wire_share = rounded ? 2.0 / static_cast<double>(bytes) : 1.0;
     const auto all_bytes =
         static_cast<double>(std::accumulate(gradients.begin(), gradients.end(), std::int64_t{0}));
-    const Collectives collectives{settings.rates.network, settings.trees};
+    const auto collectives = spread(settings.rates.network, settings.trees, plan.tensor_ranks);
     if (config.distributed.shard == config::Sharding::full) {
         const DividedCosts own{units, bytes, config.train.grad_accumulation_steps,
                                costs.all_ms() - costs.optimizer_ms, costs.optimizer_ms};
@@ -129,12 +148,18 @@ ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings
     }
     const bool divided = config.distributed.shard == config::Sharding::optimizer;
     if (divided) costs.gathered_bytes = all_bytes;
-    for (const auto ranks : numbers_of_ranks(settings.ranks))
+    for (const auto ranks : numbers_of_ranks(data_ranks)) {
         plan.steps.push_back(simulate_step(costs, buckets, ranks, collectives, wire_share));
-    const auto others = settings.ranks - 1;
+        plan.steps.back().ranks *= plan.tensor_ranks;
+    }
+    const auto others = data_ranks - 1;
     plan.messages = others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
-    plan.sent_bytes = static_cast<double>(others) / static_cast<double>(settings.ranks) * all_bytes *
+    plan.sent_bytes = static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
                       (2.0 * wire_share + (divided ? 1.0 : 0.0));
+    const auto in_layers = sums.all(accumulated), other_parts = plan.tensor_ranks - 1;
+    plan.messages += 2 * other_parts * in_layers;
+    plan.sent_bytes += 2.0 * static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
+                       sums.bytes * static_cast<double>(in_layers);
     return plan;
 }
 

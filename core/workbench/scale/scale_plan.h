@@ -36,15 +36,17 @@ struct ScalePlan {
     ScaleSettings settings;
     RankMemory memory;
     double step_flops = 0.0;          // of one rank
-    std::int64_t samples = 0;         // of a step of one rank
-    std::vector<StepTimeline> steps;  // by number of ranks: 1, 2, 4, ...; the last is the one asked for
+    std::int64_t samples = 0;         // of a step of one rank, or of those that have parts of its layers
+    std::int64_t tensor_ranks = 1;    // that have a part of each layer
+    std::vector<StepTimeline> steps;  // by number of ranks: 1, 2, 4, ... times these; the last was asked for
     std::int64_t messages = 0;        // that a rank sends in a step
     double sent_bytes = 0.0;          // and what is in them
 
     const StepTimeline& asked() const { return steps.back(); }
 };
 
-// Throws base::InputError where a rate that is needed is not known, saying how to tell it.
+// Throws base::InputError where a rate that is needed is not known, saying how to tell it, and where so many
+// ranks are not the mesh that distributed.mesh says.
 ScalePlan plan_scale(const config::Config& config, const ScaleSettings& settings);
 
 nlohmann::ordered_json to_json(const ScalePlan& plan);

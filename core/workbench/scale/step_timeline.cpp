@@ -33,7 +33,8 @@ StepTimeline simulate_step(const StepCosts& costs, const std::vector<Bucket>& bu
     if (divided) line.gather_ms = all_gather_ms(costs.gathered_bytes, ranks, collectives);
     line.step_ms = now + line.exposed_ms + costs.optimizer_ms / (divided ? static_cast<double>(ranks) : 1.0) +
                    line.gather_ms;
-    line.efficiency = line.step_ms > 0.0 ? costs.all_ms() / line.step_ms : 1.0;
+    line.waits_ms = costs.waits_ms;
+    line.efficiency = line.step_ms > 0.0 ? (costs.all_ms() - costs.waits_ms) / line.step_ms : 1.0;
     return line;
 }
 

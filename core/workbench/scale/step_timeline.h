@@ -22,6 +22,8 @@ struct StepCosts {
     double optimizer_ms = 0.0;
     // Of parameters, where each rank steps its part of them and hands it to the others; 0: each steps all.
     double gathered_bytes = 0.0;
+    // Of all that, what a rank waits for others that have parts of its layers (tensor_sums.h).
+    double waits_ms = 0.0;
 
     double all_ms() const;
 };
@@ -39,6 +41,7 @@ struct StepTimeline {
     double communication_ms = 0.0;  // of all sums
     double exposed_ms = 0.0;        // of them, what lies behind the end of backward
     double gather_ms = 0.0;         // of parameters, behind the optimizer's step
+    double waits_ms = 0.0;          // of forward and backward, for parts of layers
 
     // What all ranks do in a second, of what they did if each were alone.
     double efficiency = 1.0;

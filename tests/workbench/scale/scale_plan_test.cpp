@@ -74,6 +74,30 @@ TEST_CASE("a divided state takes its part of the memory, and parameters travel o
     CHECK(whole.asked().gather_ms == 0.0);
 }
 
+TEST_CASE("parts of layers take their part of the memory, and what blocks make is summed up") {
+    const auto whole = plan_scale(job(), settings_of(2));
+    const auto parts = plan_scale(job("[distributed]\nmesh = { tensor = 2 }\n"), settings_of(4));
+    // Weights, and the biases of what is cut along its rows.
+    constexpr std::int64_t cut = 2 * (4 * 64 * 64 + 3 * 64 + 2 * 64 * 256 + 256);
+    CHECK(parts.memory.parameters == 4 * (values - cut / 2));
+    CHECK(parts.memory.optimizer_state == 8 * (values - cut / 2));
+    CHECK(parts.memory.activations < whole.memory.activations);
+    CHECK(parts.tensor_ranks == 2);
+    REQUIRE(parts.steps.size() == 2);
+    CHECK(parts.steps[0].ranks == 2);
+    CHECK(parts.asked().ranks == 4);
+    // Two blocks in each of two layers, forward and backward: half of 8 x 32 x 64 numbers, twice, at 1 GB/s.
+    const double bytes = 8 * 32 * 64 * 4, sum_ms = 2 * (0.01 + bytes / 2e6);
+    CHECK(parts.asked().waits_ms == Approx(8 * sum_ms));
+    CHECK(parts.steps[0].step_ms == Approx(30.0 + 8 * sum_ms));
+    CHECK(parts.steps[0].efficiency == Approx(30.0 / (30.0 + 8 * sum_ms)));
+    const auto buckets = static_cast<std::int64_t>(parts.asked().buckets.size());
+    CHECK(parts.messages == 2 * buckets + 2 * 8);
+    CHECK(parts.sent_bytes == Approx(4.0 * (values - cut / 2) + 8 * bytes));
+    CHECK_THROWS_WITH(plan_scale(job("[distributed]\nmesh = { tensor = 2 }\n"), settings_of(3)),
+                      contains("distributed.mesh.tensor") && contains("and there are 3 ranks"));
+}
+
 TEST_CASE("divided parameters take their part of the memory, and travel layer by layer") {
     const auto whole = plan_scale(job("[train]\nrecompute = \"layers\"\n"), settings_of(4));
     const auto full = plan_scale(job("[distributed]\nshard = \"full\"\n"), settings_of(4));

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/train/step_parts.h"
 #include "rank_training.h"
 #include "some_ranks.h"
 
@@ -36,6 +38,98 @@ TEST_CASE("a mesh of two by two ranks learns what one process learns") {
                {"t5", "seq2seq", 4, {"optimizer.max_grad_norm=0.1"}, 2}});
 }
 
+TEST_CASE("an overflow in one rank's part skips the step on all") {
+    const Case one{"gpt",
+                   "causal_lm",
+                   2,
+                   {"precision.backend=amp/fp16", "train.epochs=3", "optimizer.max_grad_norm=0"},
+                   2};
+    const auto ranks = train_on_ranks(one, 4, 1);
+    CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
+    CHECK(std::ranges::count(ranks[0].skipped, false) > 0);
+    CHECK(ranks[0].skipped == ranks[1].skipped);
+    CHECK(ranks[0].parameters.equal(ranks[1].parameters));
+}
+
+TEST_CASE("a gradient that is not finite changes nothing on any rank that has a part") {
+    const Case one{"gpt", "causal_lm", 2, {"train.nonfinite=skip", "optimizer.lr=1e20"}, 2};
+    const auto ranks = train_on_ranks(one, 4, 1);
+    CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
+    CHECK(ranks[0].skipped == ranks[1].skipped);
+}
+
+TEST_CASE("each of two ranks has half of what is cut, and of the state and masters of that") {
+    const auto bytes_of = [](const Case& one, distributed::Group* group) {
+        const auto texts = texts_for(one.task);
+        auto sets = sets_of(one, 2, 1);
+        sets.push_back("distributed.mesh.tensor=" + std::to_string(group == nullptr ? 1 : 2));
+        const ShortTraining job(sets, texts, group);
+        std::int64_t cut = 0, other = 0;
+        for (const auto& parameter : job.session.parameters().all()) {
+            const bool of_layer = parameter.name.find("coder.") != std::string::npos;
+            const bool last_bias =
+                parameter.name.ends_with("out.bias") || parameter.name.find("norm.") != std::string::npos;
+            (of_layer && !last_bias ? cut : other) += static_cast<std::int64_t>(parameter.value.nbytes());
+        }
+        return std::pair(cut, other);
+    };
+    for (const auto& one :
+         {Case{"bert", "classification"}, Case{"gpt", "causal_lm"}, Case{"t5", "seq2seq"}}) {
+        INFO(one.type);
+        const auto [all_cut, all_other] = bytes_of(one, nullptr);
+        std::int64_t cut = 0, other = 0;
+        as_ranks(2, [&](distributed::Group& group) {
+            const auto [own_cut, own_other] = bytes_of(one, &group);
+            if (group.rank() == 1) cut = own_cut, other = own_other;
+        });
+        CHECK(2 * cut == all_cut);
+        CHECK(other == all_other);
+    }
+}
+
+namespace {
+
+// Ranks of which this one is told to be the only one: it sums up nothing, and counts.
+class CountedSums final : public model::TensorRanks {
+public:
+    void sum(at::Tensor&) override { ++count; }
+    int count = 0;
+};
+
+}  // namespace
+
+TEST_CASE("blocks sum up once forward and once backward, whatever runs again") {
+    struct Counted {
+        std::string type, task, recompute;
+        int forward, backward;
+    };
+    // Of two layers; a t5 has two stacks, cross-attention, and once the gradient of what its encoder gives.
+    for (const auto& one :
+         {Counted{"gpt", "causal_lm", "none", 4, 4}, Counted{"gpt", "causal_lm", "attention", 4, 4},
+          Counted{"gpt", "causal_lm", "layers", 4, 8}, Counted{"bert", "masked_lm", "feed_forward", 4, 4},
+          Counted{"t5", "seq2seq", "none", 10, 11}}) {
+        INFO(one.type << " " << one.recompute);
+        as_ranks(2, [&](distributed::Group& group) {
+            const auto texts = texts_for(one.task);
+            auto sets = sets_of({one.type, one.task}, 2, 1);
+            sets.insert(sets.end(), {"distributed.mesh.tensor=2", "train.recompute=" + one.recompute});
+            ShortTraining job(sets, texts, &group);
+            CountedSums counted;
+            model::ForwardContext context;
+            context.phase = Phase::train;
+            context.recompute = job.config.train.recompute;
+            context.ranks = &counted;
+            const auto batch = job.trainer.next_group().front();
+            const auto loss =
+                job.session.model().task(context, batch, train::step_loss(job.config, 1.0)).loss.loss;
+            if (group.rank() != 0) return;
+            CHECK(counted.count == one.forward);
+            loss.backward();
+            CHECK(counted.count == one.forward + one.backward);
+        });
+    }
+}
+
 TEST_CASE("parts of layers are dropped from, run again and clipped as the whole is") {
     const auto recomputed = [](const std::string& part) { return Sets{"train.recompute=" + part}; };
     check_all({{"gpt", "causal_lm", 2, {"attention.backend=flash", "normalization.backend=fused"}, 2},
@@ -46,5 +140,6 @@ TEST_CASE("parts of layers are dropped from, run again and clipped as the whole 
                {"gpt", "causal_lm", 2, {"optimizer.backend=fused", "optimizer.max_grad_norm=0.1"}, 2},
                {"gpt", "causal_lm", 2, {"optimizer.backend=naive", "optimizer.algorithm=lion"}, 2},
                {"gpt", "causal_lm", 4, {"model.heads=4", "optimizer.algorithm=sgd"}, 4},
-               {"gpt", "causal_lm", 2, {"train.ema=0.9"}, 2}});
+               {"gpt", "causal_lm", 2, {"train.ema=0.9"}, 2},
+               {"gpt", "causal_lm", 2, {"data_loader.drop_last=true"}, 2}});
 }

@@ -1,0 +1,34 @@
+#include "core/workbench/scale/tensor_sums.h"
+
+#include <numeric>
+
+namespace switchyard::scale {
+
+TensorSums tensor_sums(const config::Config& config, DType computed_in) {
+    TensorSums sums;
+    if (config.mesh.tensor == 1) return sums;
+    const auto& model = config.model;
+    for (const auto stack : {config::Stack::encoder, config::Stack::decoder}) {
+        if (!model.has(stack)) continue;
+        const bool cross = stack == config::Stack::decoder && model.has_cross_attention();
+        sums.forward += model.layers_of(stack) * (cross ? 3 : 2);
+        sums.backward += cross ? 1 : 0;  // of what all layers read of the encoder
+    }
+    sums.backward += sums.forward;
+    if (config.train.recompute == config::Recompute::layers)
+        sums.backward += sums.forward / config.train.recompute_every;
+    sums.bytes = static_cast<double>(config.batch.most_tokens()) * static_cast<double>(model.hidden_size) *
+                 static_cast<double>(size_of(computed_in));
+    return sums;
+}
+
+void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double ms) {
+    const auto all = [ms](std::int64_t count) { return ms * static_cast<double>(count); };
+    const double last = all(sums.backward);
+    costs.waits_ms = all(sums.all(accumulated));
+    costs.forward_ms += costs.waits_ms - last;
+    const double backward = std::accumulate(costs.backward_ms.begin(), costs.backward_ms.end(), 0.0);
+    for (auto& one : costs.backward_ms) one += backward > 0.0 ? last * one / backward : 0.0;
+}
+
+}  // namespace switchyard::scale

@@ -1,0 +1,27 @@
+// What ranks that have a part of each layer sum up in a step: in forward what the parts of a block make, in
+// backward the gradients of its inputs (core/workbench/model/tensor_ranks.h). Nothing goes on beside it.
+//
+// No LibTorch here.
+#pragma once
+
+#include <cstdint>
+
+#include "core/kernel/config/config.h"
+#include "core/workbench/scale/step_timeline.h"
+
+namespace switchyard::scale {
+
+struct TensorSums {
+    std::int64_t forward = 0, backward = 0;  // of one micro-batch
+    double bytes = 0.0;                      // of each, of the largest batch
+
+    std::int64_t all(std::int64_t accumulated) const { return accumulated * (forward + backward); }
+};
+
+// Nothing where layers are whole.
+TensorSums tensor_sums(const config::Config& config, DType computed_in);
+
+// Puts them where they belong; each takes `ms`.
+void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double ms);
+
+}  // namespace switchyard::scale

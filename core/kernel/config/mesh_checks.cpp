@@ -69,4 +69,9 @@ std::string mesh_problem(const Config& config, std::int64_t ranks) {
            "; expected the same number, as with `switchyard launch -n " + number(all) + "`";
 }
 
+bool cuts_words(const Config& config) {
+    const auto parts = config.distributed.part.parts;
+    return parts > 1 && config.model.vocab_size % parts == 0 && !config.loss.projection;
+}
+
 }  // namespace switchyard::config

@@ -57,7 +57,8 @@ void Bert::add_masked_lm(Builder& builder) {
     masked_lm_normalize_ =
         head_norm(builder, {"normalization.head", "encoder", model_, config.normalization});
     masked_lm_ = LmHead(builder, embeddings_.token_table(), true);
-    masked_lm_.set_bias(builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}));
+    masked_lm_.set_bias(
+        builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}, builder.word_cut()));
 }
 
 at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const {
@@ -92,7 +93,7 @@ at::Tensor Bert::masked_lm_hidden(const ForwardContext& context, const at::Tenso
 at::Tensor Bert::head_logits(const ForwardContext& context, const at::Tensor& hidden,
                              const Tokens& tokens) const {
     if (task_.kind == TaskKind::masked_lm) {
-        return masked_lm_.logits(context.phase,
+        return masked_lm_.logits(context,
                                  masked_lm_hidden(context, hidden.reshape({-1, model_.hidden_size})));
     }
     const auto dropout = context.dropout(model_.dropout, DropoutSite::head);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/name_pattern.h"
 #include "core/workbench/model/low_rank.h"
 
@@ -157,10 +158,12 @@ Norm Builder::norm(const std::string& name) {
     return result;
 }
 
-at::Tensor Builder::embedding(const std::string& name, std::int64_t rows) {
+ParameterCut Builder::word_cut() const { return config::cuts_words(config_) ? cut(0) : ParameterCut(); }
+
+at::Tensor Builder::embedding(const std::string& name, std::int64_t rows, const ParameterCut& cut) {
     const auto& model = config_.model;
     return parameter(name, {rows, model.hidden_size},
-                     {Initial::normal, model.type == config::ModelType::t5 ? 1.0 : 0.02});
+                     {Initial::normal, model.type == config::ModelType::t5 ? 1.0 : 0.02}, cut);
 }
 
 }  // namespace switchyard::model

@@ -97,7 +97,7 @@ public:
                        bool bias);
     Norm norm(const std::string& name);
     // [rows, hidden_size]
-    at::Tensor embedding(const std::string& name, std::int64_t rows);
+    at::Tensor embedding(const std::string& name, std::int64_t rows, const ParameterCut& cut = {});
     virtual at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes,
                                  const Initial& initial, const ParameterCut& cut) = 0;
     at::Tensor parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial) {
@@ -143,6 +143,8 @@ public:
     // Of what ranks have parts of: heads, and the width of a feed-forward.
     const config::LayerPart& part() const { return config_.distributed.part; }
     ParameterCut cut(std::int64_t dim, std::int64_t blocks = 1) const { return {part(), dim, blocks}; }
+    // Along the words of the vocabulary (config::cuts_words).
+    ParameterCut word_cut() const;
     // Tokens of the largest batch.
     std::int64_t tokens() const { return config_.batch.most_tokens(); }
 

@@ -12,12 +12,13 @@
 #include "core/workbench/model/norm_slots.h"
 #include "core/workbench/model/positions.h"
 #include "core/workbench/model/sequences.h"
+#include "core/workbench/model/tensor_ranks.h"
 
 namespace switchyard::model {
 
-Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
+Embeddings::Embeddings(Builder& builder) : model_(builder.config().model), word_cut_(builder.word_cut()) {
     builder.begin_part("embeddings");
-    token_table_ = builder.embedding("embeddings.word", model_.vocab_size);
+    token_table_ = builder.embedding("embeddings.word", model_.vocab_size, word_cut_);
     if (model_.positions == config::Positions::learned)
         positions_ = builder.embedding("embeddings.position", model_.max_positions);
     if (model_.positions == config::Positions::sinusoidal) {
@@ -37,6 +38,16 @@ Embeddings::Embeddings(Builder& builder) : model_(builder.config().model) {
     builder.add_costs(2 * builder.tokens() * model_.hidden_size);
 }
 
+// Each rank gives those of its words, and zeros for the others.
+at::Tensor Embeddings::words(const ForwardContext& context, const at::Tensor& ids) const {
+    if (word_cut_.whole()) return at::embedding(token_table_, ids);
+    const auto own = token_table_.size(0);
+    const auto place = ids.sub(word_cut_.part.index * own);
+    const auto foreign = place.lt(0).logical_or_(place.ge(own));
+    const auto x = at::embedding(token_table_, place.masked_fill(foreign, 0));
+    return out_of_parts(x.masked_fill(foreign.unsqueeze(-1), 0.0), context.ranks);
+}
+
 at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatch& batch,
                                   config::Stack stack) const {
     const auto& tokens = batch.tokens;
@@ -49,7 +60,7 @@ at::Tensor Embeddings::operator()(const ForwardContext& context, const TokenBatc
             std::to_string(model_.max_positions) + " positions: set batch.max_length to cut it");
     }
     const runtime::PlaceScope outer([] { return "embeddings"; });
-    auto x = at::embedding(token_table_, batch.ids);
+    auto x = words(context, batch.ids);
     if (positions_.defined())
         x = x.add(at::embedding(positions_,
                                 token_positions(context, tokens, batch.ids.size(-1), batch.ids.device())));

@@ -22,8 +22,11 @@ public:
     const at::Tensor& token_table() const { return token_table_; }
 
 private:
+    at::Tensor words(const ForwardContext& context, const at::Tensor& ids) const;
+
     config::ModelConfig model_;
-    at::Tensor token_table_;  // [vocab, hidden]
+    ParameterCut word_cut_;
+    at::Tensor token_table_;  // [vocab, hidden], or of those words that this process has
     at::Tensor positions_;    // [max_positions, hidden], a parameter (learned) or fixed (sinusoidal)
     at::Tensor segments_;     // [segments, hidden], BERT; undefined where there are none
     Norm norm_;               // BERT with post-norm

@@ -22,7 +22,7 @@ at::Tensor Gpt::hidden(const ForwardContext& context, const TokenBatch& tokens) 
 }
 
 at::Tensor Gpt::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(context.phase, hidden(context, batch));
+    return head_.logits(context, hidden(context, batch));
 }
 
 TaskResult Gpt::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
@@ -38,14 +38,14 @@ std::unique_ptr<DecodingCache> Gpt::make_cache(const CacheLimits& limits) const 
 at::Tensor Gpt::prefill(const ForwardContext& context, const Batch& batch, DecodingCache& cache) const {
     const auto step = cache.begin(batch.source, nullptr);
     const auto cached = context.generating(Phase::prefill, step);
-    return head_.logits(cached.phase, last_tokens(hidden(cached, batch.source), batch.source.tokens));
+    return head_.logits(cached, last_tokens(hidden(cached, batch.source), batch.source.tokens));
 }
 
 at::Tensor Gpt::decode(const ForwardContext& context, const at::Tensor& ids, const CachedStep& step) const {
     const auto cached = context.generating(Phase::decode, step);
     TokenBatch tokens;
     tokens.ids = ids;
-    return head_.logits(cached.phase, hidden(cached, tokens)).view({ids.size(0), ids.size(1), -1});
+    return head_.logits(cached, hidden(cached, tokens)).view({ids.size(0), ids.size(1), -1});
 }
 
 }  // namespace switchyard::model

@@ -7,17 +7,21 @@
 #include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/loss_slot.h"
+#include "core/workbench/model/tensor_ranks.h"
 
 namespace switchyard::model {
 
 LmHead::LmHead(Builder& builder, const at::Tensor& words, bool bias)
-    : project_all_(builder.config().task.project_all), fused_(builder.config().loss.projection) {
+    : cut_(builder.word_cut()),
+      project_all_(builder.config().task.project_all),
+      fused_(builder.config().loss.projection) {
     const auto& config = builder.config();
     const auto& model = config.model;
-    const LinearPlace place{std::string(config::head_of(config.task)), LinearRole::head, config.linear};
+    LinearPlace place{std::string(config::head_of(config.task)), LinearRole::head, config.linear};
+    if (!cut_.whole()) place.cut.side = LinearCut::out;
     builder.begin_part("head", nullptr, project_all_ ? builder.output_side() : Unit::labels);
     if (model.tie_embeddings) {
-        out_ = builder.tied_linear(place, words, model.hidden_size, model.vocab_size, bias);
+        out_ = builder.tied_linear(place, words, model.hidden_size, model.vocab_size / cut_.part.parts, bias);
     } else {
         out_ = builder.linear(place, model.hidden_size, model.vocab_size, false);
     }
@@ -36,8 +40,10 @@ LabelledRows LmHead::rows(const at::Tensor& hidden, const at::Tensor& labels,
 
 at::Tensor LmHead::scaled(const at::Tensor& x) const { return scale_ == 1.0 ? x : x.mul(scale_); }
 
-at::Tensor LmHead::logits(Phase phase, const at::Tensor& hidden) const {
-    return out_(phase, scaled(hidden.reshape({-1, hidden.size(-1)})));
+at::Tensor LmHead::logits(const ForwardContext& context, const at::Tensor& hidden) const {
+    const auto x = scaled(hidden.reshape({-1, hidden.size(-1)}));
+    if (cut_.whole()) return out_(context.phase, x);
+    return columns_of_parts(out_(context.phase, into_parts(x, context.ranks)), cut_.part, context.ranks);
 }
 
 TaskResult LmHead::loss(const ForwardContext& context, const LabelledRows& rows,
@@ -51,7 +57,7 @@ TaskResult LmHead::loss(const ForwardContext& context, const LabelledRows& rows,
         const auto bias = out_.bias.defined() ? out_.bias.to(dtype) : out_.bias;
         result.loss = op({scaled(rows.x).to(dtype), out_.weight.to(dtype), bias, rows.targets}, params);
     } else {
-        result.logits = logits(context.phase, rows.x);
+        result.logits = logits(context, rows.x);
         result.loss = op({result.logits.to(dtype), {}, {}, rows.targets}, params);
         if (params.may_overwrite_logits) result.logits.reset();
     }

@@ -29,7 +29,7 @@ public:
     LabelledRows rows(const at::Tensor& hidden, const at::Tensor& labels, std::int64_t ignore_index) const;
 
     // [rows, vocab] of hidden states of any leading shape.
-    at::Tensor logits(Phase phase, const at::Tensor& hidden) const;
+    at::Tensor logits(const ForwardContext& context, const at::Tensor& hidden) const;
     // The loss of hidden states whose `labels` stand in the same order.
     TaskResult task(const ForwardContext& context, const at::Tensor& hidden, const at::Tensor& labels,
                     const LossParams& params) const {
@@ -40,7 +40,8 @@ public:
 private:
     at::Tensor scaled(const at::Tensor& x) const;
 
-    Linear out_;
+    ParameterCut cut_;  // of the words
+    Linear out_;        // to those that this process has
     Slot<runtime::LossOp> loss_;
     double scale_ = 1.0;
     bool project_all_ = false;

@@ -49,7 +49,7 @@ at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
 }
 
 at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
-    return head_.logits(context.phase, hidden(context, batch));
+    return head_.logits(context, hidden(context, batch));
 }
 
 TaskResult T5::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
@@ -71,7 +71,7 @@ at::Tensor T5::prefill(const ForwardContext& context, const Batch& batch, Decodi
     const auto step = cache.begin(batch.target, &batch.source);
     const auto cached = context.generating(Phase::prefill, step);
     const auto hidden = decode(cached, batch.target, memory, batch.source.tokens);
-    return head_.logits(cached.phase, last_tokens(hidden, batch.target.tokens));
+    return head_.logits(cached, last_tokens(hidden, batch.target.tokens));
 }
 
 at::Tensor T5::decode(const ForwardContext& context, const at::Tensor& ids, const CachedStep& step) const {
@@ -79,7 +79,7 @@ at::Tensor T5::decode(const ForwardContext& context, const at::Tensor& ids, cons
     TokenBatch tokens;
     tokens.ids = ids;
     const auto hidden = decode(cached, tokens, {}, {});
-    return head_.logits(cached.phase, hidden).view({ids.size(0), ids.size(1), -1});
+    return head_.logits(cached, hidden).view({ids.size(0), ids.size(1), -1});
 }
 
 }  // namespace switchyard::model

@@ -27,4 +27,14 @@ at::Tensor out_of_parts(const at::Tensor& x, TensorRanks* ranks) {
         "Switchyard[out of parts]", x, [ranks](const at::Tensor& own) { return summed(own, ranks); }, same);
 }
 
+at::Tensor columns_of_parts(const at::Tensor& x, const config::LayerPart& part, TensorRanks* ranks) {
+    if (ranks == nullptr) return x;
+    const auto columns = x.size(-1);
+    return runtime::with_gradient(
+        "Switchyard[columns of parts]", x, [ranks](const at::Tensor& own) { return ranks->joined(own); },
+        [columns, begin = part.index * columns](const at::Tensor& gradient) {
+            return gradient.narrow(-1, begin, columns).contiguous();
+        });
+}
+
 }  // namespace switchyard::model

@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/kernel/config/distributed_config.h"
+
 namespace switchyard::model {
 
 class TensorRanks {
@@ -12,6 +14,8 @@ public:
     virtual ~TensorRanks() = default;
     // Over the ranks, in place. All call it in the same order, in forward and in backward.
     virtual void sum(at::Tensor& tensor) = 0;
+    // The tensors of all ranks, side by side in their last dimension, in the order of parts.
+    virtual at::Tensor joined(const at::Tensor& part) = 0;
 };
 
 // x, as the parts of a block take it in: its gradient is the sum of theirs. `ranks`: nullptr where blocks are
@@ -19,5 +23,7 @@ public:
 at::Tensor into_parts(const at::Tensor& x, TensorRanks* ranks);
 // What the parts of a block make together.
 at::Tensor out_of_parts(const at::Tensor& x, TensorRanks* ranks);
+// Columns of which each part has made some, all of them: what comes behind is the same on all ranks.
+at::Tensor columns_of_parts(const at::Tensor& x, const config::LayerPart& part, TensorRanks* ranks);
 
 }  // namespace switchyard::model

@@ -121,8 +121,9 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
     const auto accumulated = config.train.grad_accumulation_steps;
     const auto sums = tensor_sums(config, settings.multiplied_in);
-    add_sums(costs, sums, accumulated,
-             all_reduce_ms(sums.bytes, plan.tensor_ranks, {settings.rates.network, settings.trees}));
+    const Collectives neighbours{settings.rates.network, settings.trees};
+    add_sums(costs, sums, accumulated, all_reduce_ms(sums.bytes, plan.tensor_ranks, neighbours),
+             sums.logits_bytes > 0.0 ? all_gather_ms(sums.logits_bytes, plan.tensor_ranks, neighbours) : 0.0);
 
     const auto bytes =
         static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
@@ -157,9 +158,11 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     plan.sent_bytes = static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
                       (2.0 * wire_share + (divided ? 1.0 : 0.0));
     const auto in_layers = sums.all(accumulated), other_parts = plan.tensor_ranks - 1;
-    plan.messages += 2 * other_parts * in_layers;
-    plan.sent_bytes += 2.0 * static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
-                       sums.bytes * static_cast<double>(in_layers);
+    const auto gathers = sums.logits_bytes > 0.0 ? accumulated : 0;
+    plan.messages += other_parts * (2 * in_layers + gathers);
+    plan.sent_bytes += static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
+                       (2.0 * sums.bytes * static_cast<double>(in_layers) +
+                        sums.logits_bytes * static_cast<double>(gathers));
     return plan;
 }
 

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "core/kernel/config/mesh_checks.h"
+
 namespace switchyard::scale {
 
 TensorSums tensor_sums(const config::Config& config, DType computed_in) {
@@ -15,17 +17,24 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
         sums.backward += cross ? 1 : 0;  // of what all layers read of the encoder
     }
     sums.backward += sums.forward;
+    const auto tokens = static_cast<double>(config.batch.most_tokens());
+    const auto value_bytes = static_cast<double>(size_of(computed_in));
     if (config.train.recompute == config::Recompute::layers)
         sums.backward += sums.forward / config.train.recompute_every;
-    sums.bytes = static_cast<double>(config.batch.most_tokens()) * static_cast<double>(model.hidden_size) *
-                 static_cast<double>(size_of(computed_in));
+    sums.bytes = tokens * static_cast<double>(model.hidden_size) * value_bytes;
+    if (!config::cuts_words(config)) return sums;
+    sums.forward += model.has(config::Stack::encoder) && model.has(config::Stack::decoder) ? 2 : 1;
+    if (!config.task.predicts_tokens()) return sums;
+    sums.backward += 1;
+    sums.logits_bytes = tokens * static_cast<double>(model.vocab_size) * value_bytes;
     return sums;
 }
 
-void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double ms) {
-    const auto all = [ms](std::int64_t count) { return ms * static_cast<double>(count); };
-    const double last = all(sums.backward);
-    costs.waits_ms = all(sums.all(accumulated));
+void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double sum_ms,
+              double logits_ms) {
+    const double last = sum_ms * static_cast<double>(sums.backward);
+    costs.waits_ms =
+        sum_ms * static_cast<double>(sums.all(accumulated)) + logits_ms * static_cast<double>(accumulated);
     costs.forward_ms += costs.waits_ms - last;
     const double backward = std::accumulate(costs.backward_ms.begin(), costs.backward_ms.end(), 0.0);
     for (auto& one : costs.backward_ms) one += backward > 0.0 ? last * one / backward : 0.0;

@@ -5,12 +5,22 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 
 namespace switchyard::train {
 
 void ModelParts::sum(at::Tensor& tensor) {
     try {
         ranks_.sum(tensor);
+    } catch (const distributed::RankLost&) {
+        lost_ = true;
+        throw;
+    }
+}
+
+at::Tensor ModelParts::joined(const at::Tensor& part) {
+    try {
+        return at::cat(ranks_.gather(part), -1);
     } catch (const distributed::RankLost&) {
         lost_ = true;
         throw;

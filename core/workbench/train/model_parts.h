@@ -21,6 +21,7 @@ public:
         : ranks_(ranks), parameters_(parameters) {}
 
     void sum(at::Tensor& tensor) override;
+    at::Tensor joined(const at::Tensor& part) override;
     // Whether a sum found another rank gone, of which what backward throws may not tell.
     bool lost() const { return lost_; }
     distributed::Group& ranks() const { return ranks_; }

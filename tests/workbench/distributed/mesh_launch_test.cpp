@@ -44,9 +44,9 @@ TEST_CASE("launched ranks with half of each layer train, evaluate and leave what
     CHECK(parts["eval"]["accuracy"] == alone["eval"]["accuracy"]);
     CHECK(schema_faults("summary.json", parts) == no_faults);
 
-    // Of each layer a rank has half but for its norms and the last biases of its blocks.
+    // Of words a rank has half, and of each layer but for its norms and the last biases of its blocks.
     const auto h = tiny_hidden, i = tiny_intermediate;
-    const auto cut = tiny_layers * (4 * h * h + 3 * h + 2 * h * i + i);
+    const auto cut = tiny_vocabulary * h + tiny_layers * (4 * h * h + 3 * h + 2 * h * i + i);
     const auto whole = alone["memory"]["parameters"].get<std::int64_t>();
     CHECK(parts["memory"]["parameters"] == whole - 4 * cut / 2);
     CHECK(parts["memory"]["gradients"] == whole - 4 * cut / 2);
@@ -60,6 +60,14 @@ TEST_CASE("launched ranks with half of each layer train, evaluate and leave what
         return fs::file_size(fs::path(job.run_folder(name)) / "model/model.safetensors");
     };
     CHECK(size("parts") == size("alone"));
+}
+
+TEST_CASE("ranks with parts of layers drop the same hidden values where LibTorch's generator says which") {
+    const TinyJob job;
+    const auto sets = with(base, {"normalization.backend=torch"});
+    train(job, "halves", 2, with(sets, tensor(2)));
+    train(job, "quarters", 4, with(sets, tensor(4)));
+    check_losses(step_losses(job.run_folder("quarters")), step_losses(job.run_folder("halves")), 1e-5);
 }
 
 TEST_CASE(

@@ -1,10 +1,15 @@
 // Ranks that have a part of each layer against one process that has all of it, and as a mesh with ranks that
 // have other batches. To add a case: a line in `cases`.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include <ATen/ops/cat.h>
+
 #include "core/workbench/model/tensor_ranks.h"
+#include "core/workbench/train/optimizer_parts.h"
+#include "core/workbench/train/parameter_groups.h"
 #include "core/workbench/train/step_parts.h"
 #include "rank_training.h"
 #include "some_ranks.h"
@@ -42,13 +47,42 @@ TEST_CASE("an overflow in one rank's part skips the step on all") {
     const Case one{"gpt",
                    "causal_lm",
                    2,
-                   {"precision.backend=amp/fp16", "train.epochs=3", "optimizer.max_grad_norm=0"},
+                   {"precision.backend=amp/fp16", "train.epochs=3", "optimizer.max_grad_norm=0",
+                    "precision.options.fp16.init_scale=16777216.0"},
                    2};
     const auto ranks = train_on_ranks(one, 4, 1);
     CHECK(std::ranges::count(ranks[0].skipped, true) > 0);
     CHECK(std::ranges::count(ranks[0].skipped, false) > 0);
     CHECK(ranks[0].skipped == ranks[1].skipped);
     CHECK(ranks[0].parameters.equal(ranks[1].parameters));
+}
+
+TEST_CASE("what is not finite in one rank's part is known to all, and no rank steps") {
+    const auto texts = texts_for("causal_lm");
+    auto sets = sets_of({"gpt", "causal_lm"}, 2, 1);
+    sets.emplace_back("distributed.mesh.tensor=2");
+    as_ranks(2, [&](distributed::Group& group) {
+        ShortTraining job(sets, texts, &group);
+        auto batches = job.trainer.next_group();
+        job.trainer.accumulate(batches);
+        auto groups = train::optimizer_groups(job.config, job.session.parameters());
+        train::collect_gradients(groups);
+        const std::string name = "decoder.0.attention.q.weight";
+        if (group.rank() == 1)
+            job.session.parameters().find(name)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
+        const auto before = values_of(job.session.parameters());
+        const train::OptimizerParts parts(job.session.model_parts()->ranks(), job.config,
+                                          job.session.optimizer(), groups, job.session.parameters());
+        StepParams clipped;
+        clipped.max_grad_norm = 1.0;
+        const auto result = parts.step(groups, clipped);
+        const bool unchanged = values_of(job.session.parameters()).equal(before);
+        const auto text = parts.nonfinite(groups);
+        if (group.rank() != 0) return;
+        CHECK(result.found_inf.item<float>() == 1.0F);
+        CHECK(unchanged);
+        CHECK(text == "the gradient of " + name + " (1 of 256 values) is not finite");
+    });
 }
 
 TEST_CASE("a gradient that is not finite changes nothing on any rank that has a part") {
@@ -66,7 +100,8 @@ TEST_CASE("each of two ranks has half of what is cut, and of the state and maste
         const ShortTraining job(sets, texts, group);
         std::int64_t cut = 0, other = 0;
         for (const auto& parameter : job.session.parameters().all()) {
-            const bool of_layer = parameter.name.find("coder.") != std::string::npos;
+            const bool of_layer =
+                parameter.name.find("coder.") != std::string::npos || parameter.name == "embeddings.word";
             const bool last_bias =
                 parameter.name.ends_with("out.bias") || parameter.name.find("norm.") != std::string::npos;
             (of_layer && !last_bias ? cut : other) += static_cast<std::int64_t>(parameter.value.nbytes());
@@ -93,6 +128,7 @@ namespace {
 class CountedSums final : public model::TensorRanks {
 public:
     void sum(at::Tensor&) override { ++count; }
+    at::Tensor joined(const at::Tensor& part) override { return at::cat({part, part}, -1); }
     int count = 0;
 };
 
@@ -103,11 +139,12 @@ TEST_CASE("blocks sum up once forward and once backward, whatever runs again") {
         std::string type, task, recompute;
         int forward, backward;
     };
-    // Of two layers; a t5 has two stacks, cross-attention, and once the gradient of what its encoder gives.
+    // Of two layers, of words once forward and of the head's input once backward; a t5 has two stacks that
+    // read words, cross-attention, and once the gradient of what its encoder gives.
     for (const auto& one :
-         {Counted{"gpt", "causal_lm", "none", 4, 4}, Counted{"gpt", "causal_lm", "attention", 4, 4},
-          Counted{"gpt", "causal_lm", "layers", 4, 8}, Counted{"bert", "masked_lm", "feed_forward", 4, 4},
-          Counted{"t5", "seq2seq", "none", 10, 11}}) {
+         {Counted{"gpt", "causal_lm", "none", 5, 5}, Counted{"gpt", "causal_lm", "attention", 5, 5},
+          Counted{"gpt", "causal_lm", "layers", 5, 9}, Counted{"bert", "masked_lm", "feed_forward", 5, 5},
+          Counted{"t5", "seq2seq", "none", 12, 12}}) {
         INFO(one.type << " " << one.recompute);
         as_ranks(2, [&](distributed::Group& group) {
             const auto texts = texts_for(one.task);
@@ -140,6 +177,8 @@ TEST_CASE("parts of layers are dropped from, run again and clipped as the whole 
                {"gpt", "causal_lm", 2, {"optimizer.backend=fused", "optimizer.max_grad_norm=0.1"}, 2},
                {"gpt", "causal_lm", 2, {"optimizer.backend=naive", "optimizer.algorithm=lion"}, 2},
                {"gpt", "causal_lm", 4, {"model.heads=4", "optimizer.algorithm=sgd"}, 4},
+               {"gpt", "causal_lm", 2, {"model.vocab_size=51"}, 2},
+               {"t5", "seq2seq", 2, {"loss.projection=true", "loss.backend=naive"}, 2},
                {"gpt", "causal_lm", 2, {"train.ema=0.9"}, 2},
-               {"gpt", "causal_lm", 2, {"data_loader.drop_last=true"}, 2}});
+               {"gpt", "causal_lm", 2, {"linear.backend=gemm"}, 2}});
 }

@@ -8,6 +8,7 @@
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
+#include "core/kernel/config/trainable.h"
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/compare_command.h"
@@ -66,6 +67,9 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
                                                             : Purpose::inference;
     prepared.job = plan_job(options, {.purpose = purpose, .restart = Restart::refused});
     auto& job = *prepared.job;
+    if (job.config.mesh.tensor > 1 && !arm.inference())
+        throw Failure(config::told_at(job.config, "distributed.mesh.tensor") +
+                      "trainings that are compared have whole layers; expected 1");
     if (place.ranks > 1) {
         prepared.group = join_arm(place.rank, place.ranks, place.port, place.listening, job.config);
         arm.group = prepared.group.get();

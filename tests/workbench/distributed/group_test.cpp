@@ -1,12 +1,14 @@
 // Sums, texts and gradients over ranks that are threads here; c10d and Gloo are the real ones.
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include <ATen/Functions.h>
 
 #include <switchyard_test.h>
 #include "core/kernel/base/input_error.h"
+#include "core/workbench/distributed/mesh.h"
 #include "some_ranks.h"
 
 using namespace switchyard;
@@ -47,6 +49,29 @@ TEST_CASE("tensors are summed up, handed round and gathered over three ranks") {
         CHECK(tensors[1].equal(at::full({2}, 2, at::kLong)));
         CHECK(tensors[2].equal(at::arange(3, at::kLong).repeat_interleave(2)));
     }
+}
+
+TEST_CASE("ranks of a mesh sum up with those of their row, and of their column") {
+    Findings found(4);
+    as_ranks(4, [&](Group& group) {
+        const Mesh mesh(group, {.tensor = 2});
+        std::vector<at::Tensor> sums;
+        for (auto* const some : {mesh.tensor(), mesh.data(), &mesh.world()}) {
+            auto sum = at::full({1}, static_cast<double>(1 << group.rank()), at::kDouble);
+            some->sum(sum);
+            sums.push_back(sum);
+        }
+        sums.push_back(at::full({1}, static_cast<double>(10 * mesh.data_index() + mesh.tensor()->rank())));
+        found.add(group, sums);
+    });
+    const std::vector<std::vector<double>> expected{
+        {3, 5, 15, 0}, {3, 10, 15, 1}, {12, 5, 15, 10}, {12, 10, 15, 11}};
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        for (std::size_t i = 0; i < 4; ++i) CHECK(found.tensors[rank][i].item<double>() == expected[rank][i]);
+    as_ranks(2, [&](Group& group) {
+        const Mesh mesh(group, {.tensor = 2});
+        if (mesh.data() != nullptr || mesh.data_ranks() != 1) throw std::runtime_error("there is one batch");
+    });
 }
 
 TEST_CASE("pieces are gathered, and summed up piece by piece, whether they are equally long or not") {

@@ -8,6 +8,14 @@
 #include <ATen/ops/cat.h>
 
 namespace switchyard::train {
+namespace {
+
+// That does not hold on to the whole.
+at::Tensor own_copy(const model::ParameterCut& cut, const at::Tensor& whole) {
+    return cut.own(whole).clone(at::MemoryFormat::Contiguous);
+}
+
+}  // namespace
 
 void ModelParts::sum(at::Tensor& tensor) {
     try {
@@ -27,16 +35,18 @@ at::Tensor ModelParts::joined(const at::Tensor& part) {
     }
 }
 
-at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& own) const {
-    return cut.joined(ranks_.gather(own));
+at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const {
+    const auto parts = ranks_.gather(own);
+    return keep ? cut.joined(parts) : at::Tensor();
 }
 
-model::Parameters ModelParts::whole() const {
+model::Parameters ModelParts::whole(bool keep) const {
     const at::NoGradGuard no_grad;
     model::Parameters all;
     for (const auto& parameter : parameters_.all()) {
         const auto value = parameter.value.detach();
-        all.add(parameter.name, parameter.cut.whole() ? value.clone() : joined(parameter.cut, value));
+        const auto one = parameter.cut.whole() ? value : joined(parameter.cut, value, keep);
+        if (keep) all.add(parameter.name, parameter.cut.whole() ? one.clone() : one);
     }
     return all;
 }
@@ -62,29 +72,28 @@ const model::ParameterCut* ModelParts::cut_of(const std::string& parameter, at::
     throw std::invalid_argument(text.str());
 }
 
-void ModelParts::join(Tensors& tensors) const {
+void ModelParts::join(Tensors& tensors, bool keep) const {
     for (auto& [name, tensor] : tensors)
-        if (const auto* const cut = cut_of(name, tensor.sizes(), false)) tensor = joined(*cut, tensor);
+        if (const auto* const cut = cut_of(name, tensor.sizes(), false)) tensor = joined(*cut, tensor, keep);
 }
 
 void ModelParts::cut(Tensors& tensors) const {
     for (auto& [name, tensor] : tensors)
-        if (const auto* const cut = cut_of(name, tensor.sizes(), true))
-            tensor = cut->own(tensor).contiguous();
+        if (const auto* const cut = cut_of(name, tensor.sizes(), true)) tensor = own_copy(*cut, tensor);
 }
 
-TrainingState ModelParts::whole(TrainingState own) const {
+TrainingState ModelParts::whole(TrainingState own, bool keep) const {
     for (auto& [parameter, key, value] : own.optimizer.entries)
-        if (const auto* const cut = cut_of(parameter, value.sizes(), false)) value = joined(*cut, value);
-    join(own.masters);
-    join(own.average);
+        if (const auto* const cut = cut_of(parameter, value.sizes(), false))
+            value = joined(*cut, value, keep);
+    join(own.masters, keep);
+    join(own.average, keep);
     return own;
 }
 
 TrainingState ModelParts::own(TrainingState whole) const {
     for (auto& [parameter, key, value] : whole.optimizer.entries)
-        if (const auto* const cut = cut_of(parameter, value.sizes(), true))
-            value = cut->own(value).contiguous();
+        if (const auto* const cut = cut_of(parameter, value.sizes(), true)) value = own_copy(*cut, value);
     cut(whole.masters);
     cut(whole.average);
     return whole;

@@ -26,14 +26,14 @@ public:
     bool lost() const { return lost_; }
     distributed::Group& ranks() const { return ranks_; }
 
-    // On all ranks: all parameters, whole, as copies.
-    model::Parameters whole() const;
+    // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
+    model::Parameters whole(bool keep = true) const;
     // This rank's part of them.
     void take(const model::Parameters& whole);
 
-    // On all ranks: state of all parts as one process would have it, and back. The latter throws
-    // std::invalid_argument for what does not fit.
-    TrainingState whole(TrainingState own) const;
+    // On all ranks: state of all parts as one process would have it, where it is kept, and back. The latter
+    // throws std::invalid_argument for what does not fit.
+    TrainingState whole(TrainingState own, bool keep) const;
     TrainingState own(TrainingState whole) const;
 
     // Values of all parameters together.
@@ -42,8 +42,8 @@ public:
 private:
     using Tensors = std::map<std::string, at::Tensor>;
 
-    at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own) const;
-    void join(Tensors& tensors) const;
+    at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
+    void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;
     // Of an entry that has a value for each value of its parameter; nullptr: it is the same on all ranks.
     const model::ParameterCut* cut_of(const std::string& parameter, at::IntArrayRef sizes, bool whole) const;

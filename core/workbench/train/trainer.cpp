@@ -119,7 +119,8 @@ TrainingState Trainer::whole_state() {
     // First, as long as no rank waits for those whose state comes before its own.
     if (divided_) divided_->gather_all(ranks_->is_first());
     auto state = this->state();
-    if (parts_.model_parts != nullptr) state = parts_.model_parts->whole(std::move(state));
+    if (parts_.model_parts != nullptr)
+        state = parts_.model_parts->whole(std::move(state), ranks_->is_first());
     if (shards_) {
         state.optimizer = shards_->gather_state();
         state.masters = shards_->gather_masters();
@@ -413,7 +414,7 @@ bool Trainer::save_now(const TrainerHooks& hooks, TrainingResult& result) {
     if (!ranks_ && !hooks.save) return true;
     if (shards_ || part_step_ || hooks.save) {
         const auto saved = whole_state();
-        const auto whole = part_step_ ? parts_.model_parts->whole() : parts_.parameters;
+        const auto whole = part_step_ ? parts_.model_parts->whole(ranks_->is_first()) : parts_.parameters;
         if (hooks.save) result.error = hooks.save(saved, whole);
         if (divided_) divided_->divide();
     }

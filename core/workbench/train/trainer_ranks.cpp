@@ -1,0 +1,62 @@
+// Where ranks share a training: what a trainer does with them, and alone where there are none.
+#include <utility>
+
+#include "core/kernel/runtime/call_timer.h"
+#include "core/workbench/train/nonfinite.h"
+#include "core/workbench/train/trainer.h"
+
+namespace switchyard::train {
+
+// What distributed.shard and distributed.mesh say.
+void Trainer::divide_over_ranks() {
+    if (const auto* const model = parts_.model_parts)
+        part_step_ = std::make_unique<OptimizerParts>(model->ranks(), parts_.config, parts_.optimizer,
+                                                      groups_, parts_.parameters);
+    const auto shard = parts_.config.distributed.shard;
+    if (!ranks_ || shard == config::Sharding::none) return;
+    if (shard == config::Sharding::full)
+        divided_ = std::make_unique<ParameterShards>(parts_.mesh->world(), parts_.config, parts_.parameters,
+                                                     parts_.optimizer.part_alignment().value_or(0),
+                                                     parts_.plan.precision().weights());
+    shards_ = std::make_unique<OptimizerShards>(parts_.mesh->world(), parts_.config, parts_.optimizer,
+                                                groups_, divided_.get());
+}
+
+// On all ranks, where they have parts; what the first one saves.
+TrainingState Trainer::whole_state() {
+    // First, as long as no rank waits for those whose state comes before its own.
+    if (divided_) divided_->gather_all(ranks_->is_first());
+    auto state = this->state();
+    if (parts_.model_parts != nullptr)
+        state = parts_.model_parts->whole(std::move(state), ranks_->is_first());
+    if (shards_) {
+        state.optimizer = shards_->gather_state();
+        state.masters = shards_->gather_masters();
+    }
+    return state;
+}
+
+void Trainer::backward(const at::Tensor& loss, bool last) {
+    const runtime::TimedScope timed("backward");
+    if (divided_) return divided_->backward(loss, last);
+    if (!ranks_) return loss.backward();
+    try {
+        ranks_->backward(loss, last);
+    } catch (const std::exception& error) {
+        if (parts_.model_parts != nullptr && parts_.model_parts->lost())
+            throw distributed::RankLost(error.what());
+        throw;
+    }
+}
+
+std::string Trainer::nonfinite_of_all() {
+    if (part_step_) return part_step_->nonfinite(groups_);
+    return shards_ ? shards_->nonfinite(groups_) : nonfinite_gradients(groups_);
+}
+
+StepResult Trainer::step_of_all(const StepParams& params) {
+    if (part_step_) return part_step_->step(groups_, params);
+    return shards_ ? shards_->step(groups_, params) : parts_.optimizer.step(groups_, params);
+}
+
+}  // namespace switchyard::train

@@ -34,11 +34,6 @@ std::vector<pid_t> ranks_of(pid_t launcher) {
 
 bool has_checkpoint(const fs::path& run) { return fs::exists(run) && !checkpoints(run).empty(); }
 
-Words with(Words sets, const Words& more) {
-    sets.insert(sets.end(), more.begin(), more.end());
-    return sets;
-}
-
 void check_losses(const Losses& found, const Losses& expected, double allowed) {
     REQUIRE(found.size() == expected.size());
     for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(allowed));

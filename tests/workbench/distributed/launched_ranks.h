@@ -22,9 +22,6 @@ std::vector<pid_t> ranks_of(pid_t launcher);
 
 bool has_checkpoint(const fs::path& run);
 
-// All of both.
-Words with(Words sets, const Words& more);
-
 using Losses = std::map<std::int64_t, double>;  // by step
 // Of the same steps, and relatively no farther apart than that.
 void check_losses(const Losses& found, const Losses& expected, double allowed);

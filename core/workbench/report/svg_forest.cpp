@@ -34,20 +34,32 @@ void linear_ticks(Scale& scale, int count) {
     scale.labels = tick_labels(axis);
 }
 
-// Labels that would touch: every other one goes, 1 stays.
+// Labels that would touch go: 1 stays, and on both sides of it whatever is far enough from the last that stays.
 void thin_out(Scale& scale) {
-    const auto width = [&] {
-        double sum = 0.0;
-        for (const auto& label : scale.labels) sum += digit_width * static_cast<double>(label.size() + 2);
-        return sum;
+    const auto count = static_cast<std::ptrdiff_t>(scale.ticks.size());
+    const auto one = std::find(scale.ticks.begin(), scale.ticks.end(), 1.0) - scale.ticks.begin();
+    const auto middle = one < count ? one : 0;
+    std::vector<bool> stays(scale.ticks.size(), false);
+    const auto fits = [&](std::ptrdiff_t at, std::ptrdiff_t last) {
+        const auto size = [&](std::ptrdiff_t i) { return scale.labels[static_cast<std::size_t>(i)].size(); };
+        const double needed = digit_width * (static_cast<double>(size(at) + size(last)) / 2.0 + 1.0);
+        const auto place = [&](std::ptrdiff_t i) {
+            return scale.at(scale.ticks[static_cast<std::size_t>(i)]);
+        };
+        return std::abs(place(at) - place(last)) >= needed;
     };
-    while (scale.ticks.size() > 2 && width() > scale.right - scale.left) {
-        const auto one = std::find(scale.ticks.begin(), scale.ticks.end(), 1.0) - scale.ticks.begin();
-        for (auto at = static_cast<std::ptrdiff_t>(scale.ticks.size()) - 1; at >= 0; --at) {
-            if ((at - one) % 2 == 0) continue;
-            scale.ticks.erase(scale.ticks.begin() + at);
-            scale.labels.erase(scale.labels.begin() + at);
+    for (const std::ptrdiff_t step : {-1, 1}) {
+        auto last = middle;
+        for (auto at = middle; at >= 0 && at < count; at += step) {
+            if (at != middle && !fits(at, last)) continue;
+            stays[static_cast<std::size_t>(at)] = true;
+            last = at;
         }
+    }
+    for (auto at = scale.ticks.size(); at-- > 0;) {
+        if (stays[at]) continue;
+        scale.ticks.erase(scale.ticks.begin() + static_cast<std::ptrdiff_t>(at));
+        scale.labels.erase(scale.labels.begin() + static_cast<std::ptrdiff_t>(at));
     }
 }
 

@@ -1,9 +1,11 @@
 // Ticks are round and plots draw what they are given. To add an axis: one line in the table.
 #include <cmath>
 #include <cstdlib>
+#include <regex>
 
 #include "core/workbench/report/svg_axis.h"
 #include "core/workbench/report/svg_bands.h"
+#include "core/workbench/report/svg_forest.h"
 #include "core/workbench/report/svg_plot.h"
 #include "core/workbench/report/svg_roofline.h"
 #include "core/workbench/report/svg_timeline.h"
@@ -137,4 +139,27 @@ TEST_CASE("a roofline's dots lie where their operations and bytes are") {
     CHECK_THAT(svg, contains("below &lt;x&gt;"));
     CHECK_THAT(svg, !contains("nan") && !contains("inf"));
     CHECK(unbalanced(roofline({}, {380.0, 200.0, ""})) == "");
+}
+
+TEST_CASE("numbers below a plot of ratios never touch, whatever the ratios are") {
+    for (const double low : {0.003, 0.2, 0.45, 0.5, 0.62, 0.74, 0.8}) {
+        for (const double high : {1.3, 1.7, 2.1, 3.4, 8.0, 60.0, 4000.0}) {
+            ForestPlot plot{"T", "", "times", 0.02, {}};
+            plot.rows.push_back({"a", "", Interval{1.1, low, high}, Hue::a});
+            const auto svg = forest_plot(plot, {380, 0, ""});
+            INFO(low << " to " << high << "\n" << svg);
+            const std::regex tick(
+                "<text x=\"([0-9.]+)\" y=\"[0-9.]+\" text-anchor=\"middle\" class=\"tick\">([^<]+)<");
+            double end = -100.0;
+            int count = 0;
+            for (std::sregex_iterator at(svg.begin(), svg.end(), tick), none; at != none; ++at, ++count) {
+                const double half = 3.6 * static_cast<double>((*at)[2].length());  // 7.2 pixels a digit
+                const double x = std::stod((*at)[1]);
+                CHECK(x - half >= end);
+                end = x + half;
+            }
+            CHECK(count >= 2);
+            CHECK_THAT(svg, contains(">1.0<") || contains(">1<") || contains(">1.00<"));
+        }
+    }
 }

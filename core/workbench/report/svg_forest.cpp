@@ -34,7 +34,8 @@ void linear_ticks(Scale& scale, int count) {
     scale.labels = tick_labels(axis);
 }
 
-// Labels that would touch go: 1 stays, and on both sides of it whatever is far enough from the last that stays.
+// Labels that would touch go: 1 stays, and on both sides of it what is far enough from the last that
+// stays.
 void thin_out(Scale& scale) {
     const auto count = static_cast<std::ptrdiff_t>(scale.ticks.size());
     const auto one = std::find(scale.ticks.begin(), scale.ticks.end(), 1.0) - scale.ticks.begin();

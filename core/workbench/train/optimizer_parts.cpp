@@ -1,10 +1,7 @@
 #include "core/workbench/train/optimizer_parts.h"
 
 #include <cmath>
-#include <limits>
 
-#include <ATen/ops/_foreach_norm.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include <switchyard/interfaces/sharded_optimizer.h>
@@ -40,46 +37,21 @@ OptimizerParts::OptimizerParts(distributed::Group& ranks, const config::Config& 
     optimizer.bind_parts(groups, places);
 }
 
-// After unscaling. Not finite: a gradient is not, on this rank or on another.
-double OptimizerParts::norm_of_all(const std::vector<ParameterGroup>& groups,
-                                   const StepParams& params) const {
-    std::vector<at::Tensor> gradients;
-    std::vector<bool> cut;
+GradientSquares OptimizerParts::squares(const std::vector<ParameterGroup>& groups) const {
+    std::vector<at::Tensor> own, common;
     std::size_t number = 0;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
-            const bool is_cut = parts_[number++] > 1;
-            if (!parameter.gradient.defined()) continue;
-            gradients.push_back(parameter.gradient);
-            cut.push_back(is_cut);
+            auto& gradients = parts_[number++] > 1 ? own : common;
+            if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
         }
     }
-    double common = 0.0, own = 0.0;
-    if (!gradients.empty()) {
-        const auto norms = at::_foreach_norm(gradients, 2, at::kDouble);
-        for (std::size_t i = 0; i < norms.size(); ++i) {
-            const double one = norms[i].item<double>();
-            (cut[i] ? own : common) += one * one;
-        }
-    }
-    const bool finite = std::isfinite(common) && std::isfinite(own);
-    auto sums = at::zeros({2}, at::kDouble);
-    sums.select(0, 0).fill_(finite ? own : 0.0);
-    sums.select(0, 1).fill_(finite ? 0.0 : 1.0);
-    ranks_.sum(sums);
-    const auto* const all = sums.const_data_ptr<double>();
-    if (all[1] != 0.0) return std::numeric_limits<double>::infinity();
-    const double scale =
-        params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
-    return std::sqrt(common + all[0]) / scale;
+    return {squares_of(own), squares_of(common)};
 }
 
 StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
-    const bool looks = params.max_grad_norm > 0.0 || params.grad_scale != 1.0 ||
-                       params.grad_scale_tensor.defined() || optimizer_.unscales();
-    const double norm = looks ? norm_of_all(groups, params) : 0.0;
-    const auto scalar = [](double value) { return at::full({}, value, at::dtype(at::kFloat)); };
-    if (!std::isfinite(norm)) return {scalar(norm), scalar(1.0)};
+    const double norm = norm_over_ranks(ranks_, optimizer_, params, [&] { return squares(groups); });
+    if (!std::isfinite(norm)) return without_step(norm);
     return optimizer_.step_parts(groups, params, norm);
 }
 

@@ -10,6 +10,7 @@
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/distributed/group.h"
 #include "core/workbench/model/parameters.h"
+#include "core/workbench/train/norm_over_ranks.h"
 
 namespace switchyard::train {
 
@@ -27,7 +28,7 @@ public:
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
 
 private:
-    double norm_of_all(const std::vector<ParameterGroup>& groups, const StepParams& params) const;
+    GradientSquares squares(const std::vector<ParameterGroup>& groups) const;
 
     distributed::Group& ranks_;
     const runtime::OptimizerOp& optimizer_;

@@ -8,10 +8,8 @@
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/kernel/base/input_error.h"
@@ -35,8 +33,6 @@ bool has_masters(const std::vector<ParameterGroup>& groups) {
             if (parameter.master.defined()) return true;
     return false;
 }
-
-at::Tensor scalar(double value) { return at::full({}, value, at::dtype(at::kFloat)); }
 
 }  // namespace
 
@@ -133,30 +129,12 @@ void OptimizerShards::take_gradients(const std::vector<ParameterGroup>& groups) 
     }
 }
 
-// After unscaling. Not finite: a gradient is not.
-double OptimizerShards::norm_of_all(const StepParams& params) {
+GradientSquares OptimizerShards::squares() const {
     std::vector<at::Tensor> gradients;
     for (const auto& one : own_)
         for (const auto& parameter : one.parameters)
             if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
-    double squares = 0.0;
-    bool finite = true;
-    if (!gradients.empty()) {
-        for (const auto& norm : at::_foreach_norm(gradients, 2, at::kDouble)) {
-            const double one = norm.item<double>();
-            squares += one * one;
-            finite = finite && std::isfinite(one);
-        }
-    }
-    auto sums = at::zeros({2}, at::kDouble);
-    sums.select(0, 0).fill_(finite ? squares : 0.0);
-    sums.select(0, 1).fill_(finite ? 0.0 : 1.0);
-    group_.sum(sums);
-    const auto* const all = sums.const_data_ptr<double>();
-    if (all[1] != 0.0) return std::numeric_limits<double>::infinity();
-    const double scale =
-        params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
-    return std::sqrt(all[0]) / scale;
+    return {squares_of(gradients)};
 }
 
 // In buckets of one dtype, from the rank that stepped them.
@@ -194,10 +172,8 @@ void OptimizerShards::hand_round() {
 
 StepResult OptimizerShards::step(const std::vector<ParameterGroup>& groups, const StepParams& params) {
     take_gradients(groups);
-    const bool looks = params.max_grad_norm > 0.0 || params.grad_scale != 1.0 ||
-                       params.grad_scale_tensor.defined() || optimizer_.unscales();
-    const double norm = looks ? norm_of_all(params) : 0.0;
-    if (!std::isfinite(norm)) return {scalar(norm), scalar(1.0)};
+    const double norm = norm_over_ranks(group_, optimizer_, params, [this] { return squares(); });
+    if (!std::isfinite(norm)) return without_step(norm);
     auto result = optimizer_.step_parts(own_, params, norm);
     for (auto& one : own_)
         for (auto& parameter : one.parameters) parameter.gradient.reset();

@@ -17,6 +17,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/optimizer_op.h"
 #include "core/workbench/distributed/group.h"
+#include "core/workbench/train/norm_over_ranks.h"
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/shard_layout.h"
 
@@ -58,7 +59,7 @@ private:
 
     void bind_own(std::vector<ParameterGroup>& groups);
     void take_gradients(const std::vector<ParameterGroup>& groups);
-    double norm_of_all(const StepParams& params);
+    GradientSquares squares() const;
     void hand_round();
     Entries gather(const Entries& own);
     at::Tensor joined(const std::string& parameter, const std::vector<at::Tensor>& parts) const;

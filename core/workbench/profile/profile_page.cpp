@@ -18,22 +18,18 @@ using report::Curve;
 using report::escape;
 using report::HtmlTable;
 using report::Hue;
+using report::note;
 using report::page_number;
+using report::section;
 
 constexpr std::size_t operators_of_page = 20;
 constexpr double least_drawn = 0.002;  // of a step: what takes less has no mark in a plot
 
-std::string section(const std::string& title, const std::string& body) {
-    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
-}
-std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
 std::string figure(const std::string& body, const std::string& caption) {
     return "<figure>\n" + body + "<figcaption>" + escape(caption) + "</figcaption>\n</figure>\n";
 }
 
-std::string page_share(double share) {
-    return share > 0.0 ? base::fixed(100.0 * share, share < 0.0995 ? 1 : 0) + " %" : "–";
-}
+std::string page_share(double share) { return share > 0.0 ? percent(share) : "–"; }
 // A dash for what is too little to tell.
 std::string told(double value) { return value >= 1e-3 ? page_number(value) : "–"; }
 
@@ -91,9 +87,8 @@ std::string table_of(const std::vector<Line>& lines, const std::string& title, c
         const auto bytes = line.cost.read + line.cost.written;
         table.row({escape(line.name.empty() ? "outside" : report::breakable(in_words_of_slot(line.name))),
                    page_share(line.ms / profile.step_ms), told(line.ms), told(line.forward_ms),
-                   told(line.backward_ms + line.again_ms), told(line.cost.flops * 1e-9),
-                   told(bytes * 1e-6), page_share(shares.products),
-                   page_share(shares.read), page_share(shares.copy)});
+                   told(line.backward_ms + line.again_ms), told(line.cost.flops * 1e-9), told(bytes * 1e-6),
+                   page_share(shares.products), page_share(shares.read), page_share(shares.copy)});
     }
     return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escape(title) + "\">\n" +
            table.html() + "</div>\n";
@@ -129,23 +124,24 @@ std::string roofline_section(const Profile& profile) {
         const double bytes = line.cost.read + line.cost.written;
         if (line.cost.flops <= 0.0 || bytes <= 0.0 || line.ms < least_drawn * profile.step_ms) continue;
         const double rate = line.cost.flops / (line.ms * 1e-3);
-        const auto label = page_number(rate * 1e-9) + " GFLOP/s at " +
-                           page_number(line.cost.flops / bytes) + " operations a byte, " +
-                           page_share(line.ms / profile.step_ms) + " of a step";
+        const auto label = page_number(rate * 1e-9) + " GFLOP/s at " + page_number(line.cost.flops / bytes) +
+                           " operations a byte, " + page_share(line.ms / profile.step_ms) + " of a step";
         const auto hue = hue_of_slot(i);
-        plot.dots.push_back({line.name, label, line.cost.flops / bytes, rate, line.ms / profile.step_ms, hue});
+        plot.dots.push_back(
+            {line.name, label, line.cost.flops / bytes, rate, line.ms / profile.step_ms, hue});
         curves.push_back({in_words_of_slot(line.name), hue, Curve::Look::points, {}});
         base::add_item(plot.description, line.name + ": " + label, "; ");
     }
     if (plot.dots.empty() || plot.ceilings.empty()) return "";
-    return figure(report::legend(curves) + report::roofline_for_all(plot),
-                  "What each slot reaches, below what the machine was seen to do: flat lines are its products, "
-                  "sloped ones its memory, copying (" +
-                      page_number(profile.roofs.copy * 1e-9) + " GB/s) and, dashed, reading (" +
-                      page_number(profile.roofs.read * 1e-9) +
-                      " GB/s). Both axes are in powers of ten; a larger dot takes more of the step. A slot's "
-                      "bytes are its inputs read once and its outputs written once; where caches serve them it "
-                      "may lie above the sloped lines.");
+    return figure(
+        report::legend(curves) + report::roofline_for_all(plot),
+        "What each slot reaches, below what the machine was seen to do: flat lines are its products, "
+        "sloped ones its memory, copying (" +
+            page_number(profile.roofs.copy * 1e-9) + " GB/s) and, dashed, reading (" +
+            page_number(profile.roofs.read * 1e-9) +
+            " GB/s). Both axes are in powers of ten; a larger dot takes more of the step. A slot's "
+            "bytes are its inputs read once and its outputs written once; where caches serve them it "
+            "may lie above the sloped lines.");
 }
 
 struct DrawnClass {
@@ -157,14 +153,15 @@ struct DrawnClass {
 std::string memory_section_of(const Profile& profile) {
     const auto& memory = profile.memory;
     if (memory.line.empty()) return "";
-    const std::vector<DrawnClass> classes{{"parameters", Hue::a, {MemoryClass::parameters}},
-                                          {"masters", Hue::e, {MemoryClass::masters}},
-                                          {"optimizer state", Hue::b, {MemoryClass::optimizer_state}},
-                                          {"batches, others", Hue::h, {MemoryClass::batches, MemoryClass::other}},
-                                          {"forms of weights", Hue::f, {MemoryClass::weight_forms}},
-                                          {"gradients", Hue::c, {MemoryClass::gradients}},
-                                          {"activations", Hue::d, {MemoryClass::activations}},
-                                          {"temporaries", Hue::g, {MemoryClass::temporaries}}};
+    const std::vector<DrawnClass> classes{
+        {"parameters", Hue::a, {MemoryClass::parameters}},
+        {"masters", Hue::e, {MemoryClass::masters}},
+        {"optimizer state", Hue::b, {MemoryClass::optimizer_state}},
+        {"batches, others", Hue::h, {MemoryClass::batches, MemoryClass::other}},
+        {"forms of weights", Hue::f, {MemoryClass::weight_forms}},
+        {"gradients", Hue::c, {MemoryClass::gradients}},
+        {"activations", Hue::d, {MemoryClass::activations}},
+        {"temporaries", Hue::g, {MemoryClass::temporaries}}};
     const auto most = static_cast<double>(memory.peak.total());
     const double unit = most >= 1e9 ? 1e9 : most >= 1e6 ? 1e6 : 1e3;
     report::Bands plot;
@@ -193,9 +190,10 @@ std::string memory_section_of(const Profile& profile) {
         plot.bands.push_back(std::move(band));
     }
     table.row({"all", report::bytes_text(most), ""});
-    std::string html = figure(report::legend(curves) + report::bands_for_all(plot),
-                              "Tensors that live, as the allocator counts them; the vertical line is the peak.") +
-                       table.html();
+    std::string html =
+        figure(report::legend(curves) + report::bands_for_all(plot),
+               "Tensors that live, as the allocator counts them; the vertical line is the peak.") +
+        table.html();
     if (memory.layers.empty()) return html;
     HtmlTable layers({{"Layer"}, {"Activations when they are most", true}});
     for (const auto& [layer, bytes] : memory.layers)
@@ -212,20 +210,25 @@ std::string facts_of_page(const Profile& profile, const ProfileFacts& facts) {
     std::string roofs;
     for (const auto& [dtype, flops] : profile.roofs.products) {
         const auto of = profile.roofs.products_of.find(dtype);
-        base::add_item(roofs, std::string(name(dtype)) + " products " + page_number(flops * 1e-9) + " GFLOP/s" +
+        base::add_item(roofs, std::string(name(dtype)) + " products " + page_number(flops * 1e-9) +
+                                  " GFLOP/s" +
                                   (of == profile.roofs.products_of.end() ? "" : " (" + of->second + ")"));
     }
     base::add_item(roofs, "read " + page_number(profile.roofs.read * 1e-9) + " GB/s");
     base::add_item(roofs, "copy " + page_number(profile.roofs.copy * 1e-9) + " GB/s");
-    return "<table class=\"facts\">\n" + row("Configuration", "<code>" + escape(report::shortened(facts.config, 300)) + "</code>") +
-           row("Host", escape(facts.host + ", " + base::counted(static_cast<std::size_t>(facts.threads), "thread"))) +
-           row("Schedule", escape("wait " + std::to_string(schedule.wait) + ", warm up " +
-                                  std::to_string(schedule.warmup) + ", active " + std::to_string(schedule.active) +
-                                  ", repeated " + std::to_string(schedule.repeat) + " times")) +
+    return "<table class=\"facts\">\n" +
+           row("Configuration", "<code>" + escape(report::shortened(facts.config, 300)) + "</code>") +
+           row("Host",
+               escape(facts.host + ", " + base::counted(static_cast<std::size_t>(facts.threads), "thread"))) +
+           row("Schedule",
+               escape("wait " + std::to_string(schedule.wait) + ", warm up " +
+                      std::to_string(schedule.warmup) + ", active " + std::to_string(schedule.active) +
+                      ", repeated " + std::to_string(schedule.repeat) + " times")) +
            row("Roofs", escape(roofs)) +
            row("Events", escape(page_number(profile.events) + " a step, of at least " +
                                 page_number(profile.event_us, 2) + " µs each")) +
-           row("Command", "<code>" + escape(report::shortened(facts.command, 1500)) + "</code>") + "</table>\n";
+           row("Command", "<code>" + escape(report::shortened(facts.command, 1500)) + "</code>") +
+           "</table>\n";
 }
 
 }  // namespace
@@ -234,9 +237,10 @@ std::string profile_page(const Profile& profile, const ProfileFacts& facts) {
     std::string body = "<h1>Profile of a training step</h1>\n<p><code>" +
                        escape(report::shortened(facts.config, 300)) + "</code></p>\n" + tiles(profile);
     body += section("What would help most", advice_section(profile));
-    body += section("Slots", slots_plot(profile) + table_of(profile.slots, "Slot", profile, profile.slots.size()) +
-                                 note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "
-                                      "Backward counts what runs a second time."));
+    body += section("Slots",
+                    slots_plot(profile) + table_of(profile.slots, "Slot", profile, profile.slots.size()) +
+                        note("Of one step, the mean. Products, read, copy: how much of each roof is reached. "
+                             "Backward counts what runs a second time."));
     body += section("Roofline", roofline_section(profile));
     body += section("Memory", memory_section_of(profile));
     body += section("Layers", table_of(profile.layers, "Layer", profile, 100));

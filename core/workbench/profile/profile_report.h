@@ -31,6 +31,9 @@ std::string profile_page(const Profile& profile, const ProfileFacts& facts);
 std::string chrome_trace(const std::vector<Recording>& steps, const Recording& memory_step,
                          const MemoryProfile& memory);
 
+// "9.6 %", "27 %".
+std::string percent(double share);
+
 // "data_loader" as "data", "precision_clipping" as "precision, clipping".
 std::string in_words_of_slot(const std::string& slot);
 

@@ -15,7 +15,6 @@ using Align = TextTable::Align;
 
 constexpr std::size_t shown_operators = 15, shown_layers = 40, width = 110;
 
-std::string percent(double share) { return base::fixed(100.0 * share, share < 0.0995 ? 1 : 0) + " %"; }
 std::string percent_or_none(double share) { return share > 0.0 ? percent(share) : "-"; }
 std::string ms_text(double ms) { return ms > 0.0 ? base::fixed(ms, ms < 9.995 ? 2 : 1) : "-"; }
 std::string calls_text(double calls) { return calls > 0.0 ? base::digits(calls, 2) : "-"; }
@@ -49,10 +48,14 @@ std::string slots_table(const Profile& profile) {
                      {"read"},
                      {"copy"}});
     for (const auto& line : profile.slots) {
-        std::vector<std::string> cells{in_words_of_slot(line.name), percent(line.ms / profile.step_ms),
-                                       ms_text(line.ms), ms_text(line.forward_ms),
-                                       ms_text(line.backward_ms + line.again_ms), calls_text(line.calls),
-                                       flops_text(line.cost.flops), megabytes_text(line.cost)};
+        std::vector<std::string> cells{in_words_of_slot(line.name),
+                                       percent(line.ms / profile.step_ms),
+                                       ms_text(line.ms),
+                                       ms_text(line.forward_ms),
+                                       ms_text(line.backward_ms + line.again_ms),
+                                       calls_text(line.calls),
+                                       flops_text(line.cost.flops),
+                                       megabytes_text(line.cost)};
         add_roofs(cells, line, profile.roofs);
         table.row(std::move(cells));
     }
@@ -64,21 +67,16 @@ std::string slots_table(const Profile& profile) {
 }
 
 std::string layers_table(const Profile& profile) {
-    TextTable table({{"layer", Align::left},
-                     {"share"},
-                     {"ms"},
-                     {"forward"},
-                     {"backward"},
-                     {"GFLOP"},
-                     {"activations"}});
+    TextTable table(
+        {{"layer", Align::left}, {"share"}, {"ms"}, {"forward"}, {"backward"}, {"GFLOP"}, {"activations"}});
     std::size_t shown = 0;
     for (const auto& line : profile.layers) {
         if (++shown > shown_layers) {
             table.note(std::to_string(profile.layers.size() - shown_layers) + " more: --json");
             break;
         }
-        const auto kept = std::ranges::find(profile.memory.layers, line.name,
-                                            &std::pair<std::string, std::int64_t>::first);
+        const auto kept =
+            std::ranges::find(profile.memory.layers, line.name, &std::pair<std::string, std::int64_t>::first);
         const auto bytes = kept == profile.memory.layers.end() ? 0.0 : static_cast<double>(kept->second);
         table.row({line.name.empty() ? "outside" : shortened(line.name, 40),
                    percent(line.ms / profile.step_ms), ms_text(line.ms), ms_text(line.forward_ms),
@@ -101,10 +99,10 @@ std::string operators_table(const Profile& profile) {
                      {"copy"}});
     for (std::size_t i = 0; i < std::min(shown_operators, profile.operators.size()); ++i) {
         const auto& line = profile.operators[i];
-        std::vector<std::string> cells{shortened(line.name, 36),     in_words_of_slot(line.slot),
-                                       percent(line.ms / profile.step_ms), ms_text(line.ms),
-                                       calls_text(line.calls),       flops_text(line.cost.flops),
-                                       megabytes_text(line.cost)};
+        std::vector<std::string> cells{
+            shortened(line.name, 36), in_words_of_slot(line.slot), percent(line.ms / profile.step_ms),
+            ms_text(line.ms),         calls_text(line.calls),      flops_text(line.cost.flops),
+            megabytes_text(line.cost)};
         add_roofs(cells, line, profile.roofs);
         table.row(std::move(cells));
     }
@@ -130,7 +128,8 @@ std::string memory_table(const Profile& profile) {
 std::string roofs_text(const Roofs& roofs) {
     std::string text;
     for (const auto& [dtype, flops] : roofs.products)
-        base::add_item(text, std::string(name(dtype)) + " products " + base::digits(flops * 1e-9) + " GFLOP/s");
+        base::add_item(text,
+                       std::string(name(dtype)) + " products " + base::digits(flops * 1e-9) + " GFLOP/s");
     base::add_item(text, "read " + base::digits(roofs.read * 1e-9) + " GB/s");
     base::add_item(text, "copy " + base::digits(roofs.copy * 1e-9) + " GB/s");
     return text;
@@ -138,10 +137,11 @@ std::string roofs_text(const Roofs& roofs) {
 
 std::string head(const Profile& profile, const ProfileFacts& facts) {
     const double seconds = profile.step_ms * 1e-3;
-    std::string text = base::printable(facts.config) + ": " + base::counted(profile.steps, "step") + " of " +
-                       base::digits(profile.step_ms) + " ms, " + base::digits(profile.samples / seconds) +
-                       " samples/s, " + base::digits(profile.tokens / seconds) + " tokens/s, " +
-                       (profile.padding > 0.0 ? percent(profile.padding) + " of a batch is padding" : "no padding");
+    std::string text =
+        base::printable(facts.config) + ": " + base::counted(profile.steps, "step") + " of " +
+        base::digits(profile.step_ms) + " ms, " + base::digits(profile.samples / seconds) + " samples/s, " +
+        base::digits(profile.tokens / seconds) + " tokens/s, " +
+        (profile.padding > 0.0 ? percent(profile.padding) + " of a batch is padding" : "no padding");
     std::string between;
     for (const auto& [pass, ms] : profile.between) {
         if (ms > 0.0) base::add_item(between, pass + " " + percent(ms / profile.step_ms));
@@ -149,24 +149,24 @@ std::string head(const Profile& profile, const ProfileFacts& facts) {
     const auto& overhead = profile.overhead;
     std::string cost = "observing took " + base::fixed(100.0 * overhead.median, 1) + " %";
     if (std::isfinite(overhead.low))
-        cost += " [" + base::fixed(100.0 * overhead.low, 1) + ", " + base::fixed(100.0 * overhead.high, 1) + "]";
+        cost +=
+            " [" + base::fixed(100.0 * overhead.low, 1) + ", " + base::fixed(100.0 * overhead.high, 1) + "]";
     cost += " of a step: " + base::counted(static_cast<std::size_t>(profile.pairs), "pair") +
-            " of steps over the same batches, one observed; " + base::digits(profile.events) + " events a step, of at least " +
-            base::digits(profile.event_us, 2) + " us each";
+            " of steps over the same batches, one observed; " + base::digits(profile.events) +
+            " events a step, of at least " + base::digits(profile.event_us, 2) + " us each";
     std::string lines;
     for (const auto& line :
          {text,
-          "explained: " + base::fixed(100.0 * profile.explained, 1) + " % of the time, of each step at least " +
-              base::fixed(100.0 * profile.least_explained, 1) + " %; between operators: " +
-              (between.empty() ? "nothing" : between),
+          "explained: " + base::fixed(100.0 * profile.explained, 1) +
+              " % of the time, of each step at least " + base::fixed(100.0 * profile.least_explained, 1) +
+              " %; between operators: " + (between.empty() ? "nothing" : between),
           cost, "roofs: " + roofs_text(profile.roofs)})
         lines += bench::wrap(line, width, "    ") + "\n";
     return lines;
 }
 
 std::string advice_text(const Profile& profile) {
-    if (profile.advice.empty())
-        return "Nothing was found that would save a hundredth of a step.\n";
+    if (profile.advice.empty()) return "Nothing was found that would save a hundredth of a step.\n";
     std::string text = "What would help most (each by itself):\n";
     std::size_t number = 0;
     for (const auto& advice : profile.advice) {
@@ -181,6 +181,8 @@ std::string advice_text(const Profile& profile) {
 }
 
 }  // namespace
+
+std::string percent(double share) { return base::fixed(100.0 * share, share < 0.0995 ? 1 : 0) + " %"; }
 
 std::string in_words_of_slot(const std::string& slot) {
     if (slot == "data_loader") return "data";

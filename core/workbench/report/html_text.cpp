@@ -102,6 +102,12 @@ std::string in_words(std::string_view name) {
     return text;
 }
 
+std::string section(const std::string& title, const std::string& body) {
+    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
+}
+
+std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
+
 std::string page(const std::string& title, const std::string& body) {
     return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"

@@ -21,6 +21,11 @@ std::string in_words(std::string_view name);
 // so that a narrow column does not cut a word. Not escaped.
 std::string breakable(const std::string& key);
 
+// Pieces of a page, of plain text but for `body`: a part with its heading, "" where it would be empty; a
+// remark.
+std::string section(const std::string& title, const std::string& body);
+std::string note(const std::string& text);
+
 // A whole document, light or dark as the reader's system is, light on paper. `title` is plain text, `body` is
 // HTML.
 std::string page(const std::string& title, const std::string& body);

@@ -6,24 +6,11 @@
 
 #include "core/workbench/report/html_text.h"
 #include "core/workbench/report/svg_axis.h"
+#include "core/workbench/report/svg_frame.h"
 #include "core/workbench/report/svg_parts.h"
 
 namespace switchyard::report {
 namespace {
-
-// The rectangle that curves are drawn in, and the way from values to it.
-struct Frame {
-    double left, top, right, bottom;
-    Axis x, y;
-    double at_x(double value) const { return left + (value - x.low) / (x.high - x.low) * (right - left); }
-    double at_y(double value) const { return bottom - (value - y.low) / (y.high - y.low) * (bottom - top); }
-};
-
-std::size_t longest(const std::vector<std::string>& labels) {
-    std::size_t length = 0;
-    for (const auto& label : labels) length = std::max(length, label.size());
-    return length;
-}
 
 Frame frame_of(const LinePlot& plot, const Canvas& canvas) {
     double last = plot.steps ? 1.0 : 0.0, low = std::numeric_limits<double>::infinity(), high = -low;
@@ -36,40 +23,9 @@ Frame frame_of(const LinePlot& plot, const Canvas& canvas) {
     }
     if (!(low <= high)) low = 0.0, high = 1.0;
     if (plot.from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
-    Frame frame{};
-    const int ticks = canvas.width > 500.0 ? 8 : 4;
-    frame.x = plot.steps ? axis_of_steps(last, ticks) : axis_around(0.0, last, ticks);
-    frame.y = axis_around(low, high, canvas.height > 250.0 ? 6 : 4);
-    frame.left = 12.0 + digit_width * static_cast<double>(longest(tick_labels(frame.y)));
-    frame.right =
-        canvas.width - std::max(10.0, digit_width * static_cast<double>(longest(tick_labels(frame.x))) / 2.0);
-    frame.top = 31.0;
-    frame.bottom = canvas.height - 40.0;
-    return frame;
-}
-
-std::string x_axis(const Axis& axis, const Frame& frame, const std::string& label) {
-    std::string svg;
-    const auto labels = tick_labels(axis);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const double x = frame.at_x(axis.ticks[i]);
-        svg += line_from(x, frame.bottom, x, frame.bottom + 5.0, "axis");
-        svg += text_at(x, frame.bottom + 18.0, "middle", "tick", labels[i]);
-    }
-    svg += line_from(frame.left, frame.bottom, frame.right, frame.bottom, "axis");
-    return svg + axis_title((frame.left + frame.right) / 2.0, frame.bottom + 35.0, "middle",
-                            frame.right - frame.left, label);
-}
-
-std::string axes_of(const LinePlot& plot, const Frame& frame) {
-    std::string svg = axis_title(2.0, 13.0, "start", frame.right, plot.y_label);
-    const auto labels = tick_labels(frame.y);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const double y = frame.at_y(frame.y.ticks[i]);
-        svg += line_from(frame.left, y, frame.right, y, "grid");
-        svg += text_at(frame.left - 7.0, y + 4.0, "end", "tick", labels[i]);
-    }
-    return svg + x_axis(frame.x, frame, plot.x_label);
+    const int ticks = ticks_across(canvas);
+    return frame_around(plot.steps ? axis_of_steps(last, ticks) : axis_around(0.0, last, ticks),
+                        axis_around(low, high, ticks_up(canvas)), canvas);
 }
 
 std::string dashes(const Curve& curve) { return curve.dashed ? " stroke-dasharray=\"7 4\"" : ""; }
@@ -138,7 +94,7 @@ std::string bar_of(const BarPlot::Bar& bar, const Frame& frame, double top, bool
 std::string line_plot(const LinePlot& plot, const Canvas& canvas) {
     const Frame frame = frame_of(plot, canvas);
     std::string svg = open_plot(plot.title, plot.description, canvas.width, canvas.height, canvas.css);
-    svg += axes_of(plot, frame);
+    svg += y_axis(frame, plot.y_label) + x_axis(frame.x, frame, plot.x_label);
     const auto limit =
         static_cast<std::size_t>(canvas.width * 2.0);  // two to a column show all that can be seen
     const Unit unit{plot.x_label == "optimizer step" ? "step" : plot.x_label, plot.steps ? 1 : 3};

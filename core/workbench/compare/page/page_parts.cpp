@@ -30,12 +30,6 @@ std::string why(const std::string& reason) {
     return reason.empty() ? "" : " <span class=\"why\">" + escape(shortened(reason, 400)) + "</span>";
 }
 
-std::string section(const std::string& title, const std::string& body) {
-    return body.empty() ? "" : "<section>\n<h2>" + escape(title) + "</h2>\n" + body + "</section>\n";
-}
-
-std::string note(const std::string& text) { return "<p class=\"muted\">" + escape(text) + "</p>\n"; }
-
 std::string notice(const std::string& text) { return "<p class=\"notice\">" + escape(text) + "</p>\n"; }
 
 std::string status_text(const ArmOutcome& arm) { return std::string(name(arm.status)) + ": " + arm.reason; }

@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "core/workbench/compare/experiment/comparison.h"
+#include "core/workbench/report/html_text.h"
 #include "core/workbench/report/run_record.h"
 #include "core/workbench/report/svg_plot.h"
 
 namespace switchyard::compare {
+
+using report::note;
+using report::section;
 
 // Of plots: the eight of the style sheet in turn.
 report::Hue hue_of(std::size_t arm);
@@ -22,9 +26,6 @@ std::optional<base::Interval> known(const base::Interval& interval);
 
 // Beside a value, smaller; "" where there is nothing to say.
 std::string why(const std::string& reason);
-// "" where it would be empty.
-std::string section(const std::string& title, const std::string& body);
-std::string note(const std::string& text);
 std::string notice(const std::string& text);
 
 // "crashed: ended with exit code 1".

@@ -8,30 +8,34 @@
 #include "core/kernel/runtime/call_timer.h"
 
 namespace switchyard::runtime {
+namespace {
+
+template <class Looker>
+void install(std::atomic<Looker*>& place, Looker& looker, const char* taken) {
+    Looker* none = nullptr;
+    if (!place.compare_exchange_strong(none, &looker)) throw std::logic_error(taken);
+    ++observed::lookers;
+}
+
+template <class Looker>
+void remove(std::atomic<Looker*>& place) {
+    --observed::lookers;
+    place.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace
 
 ObserveCalls::ObserveCalls(CallObserver& observer) {
-    CallObserver* none = nullptr;
-    if (!observed::observer.compare_exchange_strong(none, &observer))
-        throw std::logic_error("calls are being observed already: one observer at a time");
-    ++observed::lookers;
+    install(observed::observer, observer, "calls are being observed already: one observer at a time");
 }
 
-ObserveCalls::~ObserveCalls() {
-    --observed::lookers;
-    observed::observer.store(nullptr, std::memory_order_release);
-}
+ObserveCalls::~ObserveCalls() { remove(observed::observer); }
 
 TimeCalls::TimeCalls(CallTimer& timer) {
-    CallTimer* none = nullptr;
-    if (!observed::timer.compare_exchange_strong(none, &timer))
-        throw std::logic_error("calls are being timed already: one timer at a time");
-    ++observed::lookers;
+    install(observed::timer, timer, "calls are being timed already: one timer at a time");
 }
 
-TimeCalls::~TimeCalls() {
-    --observed::lookers;
-    observed::timer.store(nullptr, std::memory_order_release);
-}
+TimeCalls::~TimeCalls() { remove(observed::timer); }
 
 void PlaceScope::enter(std::string name) {
     name_ = std::move(name);

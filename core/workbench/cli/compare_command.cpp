@@ -115,8 +115,7 @@ public:
           host_(machine::this_host(machine::Look::with_devices)),
           checked_(check_arms(options.arms, host_)),
           guard_(folder_.path()) {
-        if (checked_.config.data.given() && !options.lengths.empty())
-            throw Failure("--lengths is for random samples; the configuration has data.train");
+        refuse_lengths_of_data(checked_.config, options.lengths);
     }
 
     int run() {

@@ -112,8 +112,7 @@ FitRun::FitRun(const FitRequest& request)
     const auto asked = asked_memory(request_.memory);
     request_.job.fits_batch = true;
     const auto planned = plan_job(request_.job, {.missing = Missing::measure});
-    if (planned->config.data.given() && !request_.lengths.empty())
-        throw Failure("--lengths is for random samples; the configuration has data.train");
+    refuse_lengths_of_data(planned->config, request_.lengths);
     const auto there = [&] {
         const auto all = memory_there(host_, planned->config.run.device);
         return static_cast<std::int64_t>(request_.share * static_cast<double>(all));

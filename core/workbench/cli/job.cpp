@@ -100,6 +100,11 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
     return job;
 }
 
+void refuse_lengths_of_data(const config::Config& config, const std::string& lengths) {
+    if (config.data.given() && !lengths.empty())
+        throw Failure("--lengths is for random samples; the configuration has data.train");
+}
+
 std::optional<config::Config> first_look(const JobOptions& options) {
     auto result = load(options, nullptr);
     return result.config ? std::optional(std::move(*result.config)) : std::nullopt;

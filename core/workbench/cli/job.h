@@ -38,6 +38,8 @@ struct Job {
 // Throws Failure with every problem of the configuration, and before any plugin runs that it must not name
 // (foreign_config.h). `discovery`: its path and list of disabled plugins are replaced by the configuration's.
 Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery = {});
+// Lengths of random samples mean nothing where there is data: throws Failure.
+void refuse_lengths_of_data(const config::Config& config, const std::string& lengths);
 // What the files say, before plugins are asked for their options; nothing where there is a mistake.
 std::optional<config::Config> first_look(const JobOptions& options);
 // For commands that only ask what plugins say of themselves: nothing of a plugin runs, its manifest is

@@ -48,17 +48,18 @@ public:
             return;
         }
         const auto count = config.batch.size * config.train.grad_accumulation_steps * (schedule.steps() + 1);
-        samples_ = compare::random_samples(config, count, lengths, static_cast<std::uint64_t>(config.run.seed));
+        samples_ =
+            compare::random_samples(config, count, lengths, static_cast<std::uint64_t>(config.run.seed));
         trainer_.emplace(session_.make_trainer(samples_));
     }
 
     profile::ProfileRun run(const profile::Schedule& schedule, const train::StopSignal& stop) {
-        const profile::RunHooks hooks{[](std::int64_t done, std::int64_t all) {
-                                          show_progress("step " + std::to_string(done + 1) + " of " +
-                                                            std::to_string(all),
-                                                        static_cast<double>(done) / static_cast<double>(all));
-                                      },
-                                      [&] { return static_cast<bool>(stop); }};
+        const profile::RunHooks hooks{
+            [](std::int64_t done, std::int64_t all) {
+                show_progress("step " + std::to_string(done + 1) + " of " + std::to_string(all),
+                              static_cast<double>(done) / static_cast<double>(all));
+            },
+            [&] { return static_cast<bool>(stop); }};
         auto run = profile::run_profile(session_, *trainer_, schedule, hooks);
         show_progress("");
         return run;
@@ -91,8 +92,7 @@ int profile_job(const ProfileCommand& command) {
     const auto lengths = asked_lengths(command);
     train::StopSignal stop;
     const auto planned = plan_job(command.job, {.missing = Missing::measure});
-    if (planned->config.data.given() && lengths)
-        throw Failure("--lengths is for random samples; the configuration has data.train");
+    refuse_lengths_of_data(planned->config, command.lengths);
     // Replayed from a graph, a step has no operators.
     planned->config.train.cuda_graph = false;
     ProfiledJob job(*planned, lengths, command.schedule);

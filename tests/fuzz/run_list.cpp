@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/workbench/cli/command.h"
-#include "core/workbench/cli/find_runs.h"
+#include "core/workbench/cli/runs/find_runs.h"
 #include "core/workbench/report/runs_page.h"
 
 #include "fuzz.h"

@@ -6,10 +6,10 @@
 #include "core/kernel/base/terminal.h"
 #include "core/kernel/runtime/crash_handler.h"
 #include "core/workbench/cli/commands.h"
-#include "core/workbench/cli/compare_command.h"
+#include "core/workbench/cli/compare/compare_command.h"
+#include "core/workbench/cli/data/reading_bar.h"
+#include "core/workbench/cli/plugins/verify_case.h"
 #include "core/workbench/cli/program.h"
-#include "core/workbench/cli/reading_bar.h"
-#include "core/workbench/cli/verify_case.h"
 
 int main(int argc, char** argv) {
     switchyard::base::guard_terminal();

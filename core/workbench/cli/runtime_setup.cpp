@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/kernel/machine/cpu_allocator.h"
-#include "core/workbench/cli/auto_choice.h"
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/spin.h"
 

@@ -1,0 +1,299 @@
+#include "core/workbench/cli/compare/compare_arms.h"
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "core/kernel/base/child_process.h"
+#include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/job/auto_choice.h"
+#include "core/workbench/cli/job/foreign_config.h"
+#include "core/workbench/cli/job/plan_text.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/runtime_setup.h"
+#include "core/workbench/cli/spin.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
+#include "core/workbench/model/planning.h"
+#include "core/workbench/model/weights/huggingface_config.h"
+#include "core/workbench/train/data_parallel.h"
+
+namespace switchyard::cli {
+namespace {
+
+std::string indented(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    std::string result = "    ";
+    for (const char c : text) {
+        result += c;
+        if (c == '\n') result += "    ";
+    }
+    return result + '\n';
+}
+
+// Who serves each slot, in the order of the plan; what serves several layers or phases alike once.
+std::string chosen_text(const resolver::Plan& plan) {
+    std::vector<std::string> list;
+    for (const auto& row : plan.rows) {
+        auto one = std::string(row.use.slot) + " " + row.chosen->plugin + "/" + row.chosen->component;
+        if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(std::move(one));
+    }
+    return joined(list, ", ");
+}
+
+// The first of several problems, without the place of what was set: that is the ladder's.
+std::string first_reason(const std::string& problem) {
+    constexpr std::string_view sign = "error: ";
+    auto line = problem.substr(0, problem.find('\n'));
+    if (const auto at = line.find(sign); at != std::string::npos) line.erase(0, at + sign.size());
+    return line;
+}
+
+// The configuration of an arm, planned on this machine; or nothing, and why.
+std::optional<config::Config> plan_arm(const JobOptions& options, const HostInfo& host, Purpose purpose,
+                                       std::string& problem, std::string& chosen, bool& mistaken) {
+    try {
+        mistaken = true;
+        auto job = load_job(options, host);
+        set_phases(job.config, purpose);
+        runtime::Registry registry(std::move(job.records));
+        // Before any arm runs: all arms then choose by the same times.
+        machine::install_cpu_allocator(job.config.runtime.allocator);
+        set_threads(job.config.runtime.threads);
+        const auto plan = model::make_plan(job.config, registry, host,
+                                           auto_choice(job.config, registry, host, Missing::measure));
+        if (plan.ok()) {
+            std::cerr << plan_warnings(plan);
+            chosen = chosen_text(plan);
+            return std::move(job.config);
+        }
+        problem = plan_problems(plan);
+        mistaken = false;
+    } catch (const Failure& failure) {
+        problem = failure.what();
+    }
+    return std::nullopt;
+}
+
+class Checker {
+public:
+    Checker(const ArmsRequest& request, const HostInfo& host) : request_(request), host_(host) {}
+
+    CheckedArms run() {
+        const auto job = load_job(request_.job, host_);  // what is wrong for all arms is reported once
+        set_up_runtime(job.config.runtime);
+        config::LoadRequest tables;
+        tables.path = request_.job.config;
+        tables.overrides = request_.job.overrides;
+        tables.preset_dirs = preset_dirs();
+        tables.read_model_folder = model::read_model_folder;
+        const auto named = config::load_arms(tables);
+        if (!request_.rungs.empty()) return rungs(job.files);
+        if (is_foreign(request_.job, job.files)) refuse_foreign_arms(named);
+        auto list = compare::list_arms(request_.written, named, request_.least);
+        if (!list.problems.empty()) throw Failure(joined(list.problems, "\n"));
+        if (request_.most > 0 && list.arms.size() > request_.most)
+            throw Failure("there are " + counted(list.arms.size(), "arm") +
+                          ", which share the time of --time; --yes compares "
+                          "them all, --one-at-a-time takes the values of --vary one by one");
+        for (auto& arm : list.arms) {
+            const auto problem = check(arm);
+            if (!problem.empty()) complain("arm", arm.name, problem);
+            checked_.arms.push_back(std::move(arm));
+        }
+        const bool external =
+            std::ranges::any_of(checked_.arms, [](const compare::ArmSpec& arm) { return arm.external(); });
+        if (external && base_ranks_ > 1)
+            complain("arm", checked_.arms[checked_.reference_arm].name,
+                     "ranks: external arms load the batches of the first configuration, of which a rank has "
+                     "a part; let one of a single rank come first");
+        if (faulty_ > 0) fail(checked_.arms.size(), "arm");
+        return std::move(checked_);
+    }
+
+private:
+    // Those that can be served here; of the others why not.
+    CheckedArms rungs(std::vector<std::string> files) {
+        files.push_back(request_.rungs_from);
+        std::vector<config::ArmConfig> named;
+        for (const auto& arm : request_.rungs)
+            named.push_back(
+                {.name = arm.name, .set = {}, .program = arm.program, .folder = {}, .origin = {}});
+        if (is_foreign(request_.job, files)) refuse_foreign_arms(named);
+        for (auto arm : request_.rungs) {
+            auto& place = checked_.places.emplace_back();
+            batch_ = 0, learning_rate_ = 0.0;
+            auto problem = check(arm);
+            if (!problem.empty() && mistaken_) complain("rung", arm.name, problem);
+            if (problem.empty() && arm.external() && !first_)
+                problem = "no rung before it is a configuration, whose weights and batches it would load";
+            place.batch = batch_;
+            place.learning_rate = learning_rate_;
+            if (!problem.empty()) {
+                checked_.chosen.pop_back();
+                place.unavailable = first_reason(problem);
+                continue;
+            }
+            place.arm = checked_.arms.size();
+            place.chosen = checked_.chosen.back();
+            checked_.arms.push_back(std::move(arm));
+        }
+        if (faulty_ > 0) fail(request_.rungs.size(), "rung");
+        return std::move(checked_);
+    }
+
+    void complain(const std::string& what, const std::string& name, const std::string& problem) {
+        problems_ += what + " \"" + name + "\":\n" + indented(problem);
+        ++faulty_;
+    }
+
+    [[noreturn]] void fail(std::size_t all, const std::string& what) const {
+        throw Failure("nothing was run: " + std::to_string(faulty_) + " of " + counted(all, what) +
+                      " cannot be compared\n" + problems_);
+    }
+
+    // What a rung sets stands for an external one too: it is told, and it must have the reference's batches.
+    std::string check_external(const compare::ArmSpec& arm) {
+        mistaken_ = false;
+        if (const auto problem = base::program_problem(arm.program.front(), arm.folder); !problem.empty())
+            return problem;
+        if (request_.operation == compare::Operation::epoch || request_.operation == compare::Operation::data)
+            return "programs take steps or forwards, in batches that they are given; expected --operation "
+                   "step or "
+                   "forward";
+        if (request_.rungs.empty()) return "";
+        try {
+            const auto config = load_job(job_of(arm), host_).config;
+            note(config);
+            if (first_ && of_steps() && other_batches(config))
+                return "its batches are not those of \"" + checked_.arms[checked_.reference_arm].name +
+                       "\", which external arms load";
+        } catch (const Failure& failure) {
+            mistaken_ = true;
+            return failure.what();
+        }
+        return "";
+    }
+
+    void note(const config::Config& config) {
+        batch_ = config.batch.size * config.train.grad_accumulation_steps;
+        learning_rate_ = config.optimizer.lr;
+    }
+
+    // Of a ladder: a forward passes over the same samples in whatever batches.
+    bool of_steps() const {
+        return !request_.rungs.empty() && request_.operation == compare::Operation::step;
+    }
+
+    bool other_batches(const config::Config& config) const {
+        const auto& base = checked_.config;
+        return config.batch.size != base.batch.size || config.batch.tokens != base.batch.tokens ||
+               config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
+    // Of an epoch: which samples stand in its steps.
+    bool other_composition(const config::Config& config) const {
+        const auto& base = checked_.config;
+        return other_batches(config) || config.data_loader.backend != base.data_loader.backend ||
+               config.batch.layout != base.batch.layout;
+    }
+
+    // A step of as many ranks has other samples than one of the base.
+    bool other_steps(const config::Config& config, std::int64_t ranks) const {
+        const auto& base = checked_.config;
+        return config.batch.size * ranks != base.batch.size * base_ranks_ ||
+               config.batch.tokens * ranks != base.batch.tokens * base_ranks_ ||
+               config.train.grad_accumulation_steps != base.train.grad_accumulation_steps;
+    }
+
+    // Processors among the ranks of an arm; what several ranks cannot do.
+    std::string share_out(compare::ArmSpec& arm, const config::Config& config) {
+        const auto told = config.runtime.threads;
+        arm.threads = told > 0 ? told : std::max<std::int64_t>(1, host_.cores / arm.ranks);
+        if (arm.ranks == 1) return "";
+        auto problems = train::rank_problems(config);
+        if (request_.operation != compare::Operation::step)
+            problems.emplace_back(
+                "ranks: only the steps of a training are shared; expected --operation step");
+        if (config.run.device != Device::cpu)
+            problems.emplace_back(
+                "ranks: arms of several ranks run on the CPU; expected run.device = \"cpu\"");
+        mistaken_ = !problems.empty();
+        if (arm.ranks * arm.threads > host_.cores)
+            problems.push_back("ranks: " + std::to_string(arm.ranks) + " ranks with " +
+                               counted(static_cast<std::size_t>(arm.threads), "thread") +
+                               " each need more than the " +
+                               counted(static_cast<std::size_t>(host_.cores), "processor") +
+                               " that there are; expected fewer ranks, or a smaller runtime.threads");
+        return joined(problems, "\n");
+    }
+
+    JobOptions job_of(const compare::ArmSpec& arm) const {
+        auto options = request_.job;
+        const auto own = compare::without_ranks(arm.overrides);
+        options.overrides.insert(options.overrides.end(), own.begin(), own.end());
+        return options;
+    }
+
+    std::string check(compare::ArmSpec& arm) {
+        auto& chosen = checked_.chosen.emplace_back();
+        mistaken_ = true;
+        if (auto wrong = compare::read_ranks(arm); !wrong.empty()) return wrong;
+        if (arm.external()) {
+            chosen = joined(arm.program, " ");
+            return check_external(arm);
+        }
+        auto options = job_of(arm);
+        std::string problem;
+        auto config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
+        if (!config) return problem;
+        if (problem = share_out(arm, *config); !problem.empty()) return problem;
+        if (arm.ranks > 1 && config->runtime.threads != arm.threads) {
+            // Who is fastest on as many threads as a rank has.
+            options.overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
+            config = plan_arm(options, host_, request_.purpose, problem, chosen, mistaken_);
+            if (!config) return problem;
+        }
+        note(*config);
+        arm.environment = spin_environment(config->runtime.spin);
+        if (!first_) {
+            first_ = true;
+            checked_.reference_arm = checked_.arms.size();
+            checked_.config = std::move(*config);
+            base_ranks_ = arm.ranks;
+            return "";
+        }
+        // What is compared by sample may have other samples in a step.
+        const bool other_ranks = arm.ranks != base_ranks_;
+        arm.differs = compare::unfair_differences(checked_.config, *config, request_.operation,
+                                                  !request_.rungs.empty() || other_ranks);
+        arm.own_batches = (of_steps() && other_batches(*config)) ||
+                          (other_ranks && other_steps(*config, arm.ranks)) ||
+                          (request_.operation == compare::Operation::epoch && other_composition(*config));
+        if (arm.differs.empty() || request_.force) return "";
+        mistaken_ = true;
+        return "is not a fair comparison with \"" + checked_.arms[checked_.reference_arm].name + "\":\n    " +
+               joined(arm.differs, "\n    ") +
+               "\n--force compares them nevertheless, and every output says so";
+    }
+
+    const ArmsRequest& request_;
+    const HostInfo& host_;
+    CheckedArms checked_;
+    bool first_ = false;
+    bool mistaken_ = false;  // what `check` found last is no matter of this machine
+    std::int64_t base_ranks_ = 1;
+    std::int64_t batch_ = 0;  // of what `check` looked at last
+    double learning_rate_ = 0.0;
+    std::string problems_;
+    std::size_t faulty_ = 0;
+};
+
+}  // namespace
+
+CheckedArms check_arms(const ArmsRequest& request, const HostInfo& host) {
+    return Checker(request, host).run();
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,137 @@
+#include "core/workbench/cli/compare/compare_messages.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/workbench/compare/arms/shared_batches.h"
+#include "core/workbench/compare/experiment/arm_ranks.h"
+
+namespace switchyard::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kept_steps = 64;   // of batches in a file, for a timed run
+constexpr std::int64_t most_kept = 2000;  // for a run to the end
+
+Json optimizer_json(const config::Config& config) {
+    const auto& o = config.optimizer;
+    return {{"algorithm", name(o.algorithm)},
+            {"lr", o.lr},
+            {"betas", o.betas},
+            {"eps", o.eps},
+            {"weight_decay", o.weight_decay},
+            {"max_grad_norm", o.max_grad_norm}};
+}
+
+// `steps`: 0 where the configuration counts epochs, which external arms do not know: their learning rate is
+// then constant.
+Json schedule_json(const config::Config& config, std::int64_t steps) {
+    const auto& t = config.train;
+    return {{"kind", steps > 0 ? name(t.schedule) : name(config::ScheduleKind::constant)},
+            {"steps", steps},
+            {"warmup_ratio", t.warmup_ratio},
+            {"warmup_steps", t.warmup_steps},
+            {"final_factor", t.final_factor}};
+}
+
+}  // namespace
+
+Json arm_model_json(const config::Config& config) {
+    const auto& m = config.model;
+    return {{"type", name(m.type)},
+            {"layers", m.layers},
+            {"hidden_size", m.hidden_size},
+            {"heads", m.heads},
+            {"intermediate_size", m.intermediate_size},
+            {"vocab_size", m.vocab_size},
+            {"max_positions", m.max_positions},
+            {"dropout", m.dropout},
+            {"attention_dropout", m.attention_dropout}};
+}
+
+Json arm_task_json(const config::Config& config) {
+    return {{"kind", name(config.task.kind)},
+            {"classes", config.task.classes(config.model.vocab_size)},
+            {"ignore_index", config.loss.ignore_index},
+            {"label_smoothing", config.loss.label_smoothing}};
+}
+
+ArmMessages::ArmMessages(const CheckedArms& arms, MessageOptions options)
+    : arms_(arms), options_(std::move(options)) {
+    external_ =
+        std::any_of(arms.arms.begin(), arms.arms.end(), [](const auto& arm) { return arm.external(); });
+}
+
+std::string ArmMessages::first_step_file(std::size_t arm) const {
+    return options_.folder + "/first-" + std::to_string(arm) + ".safetensors";
+}
+
+std::string ArmMessages::shared_folder(int seed) const {
+    return options_.folder + (seed < 0 ? "/shared" : "/shared-" + std::to_string(seed));
+}
+
+std::vector<compare::StepCounts> ArmMessages::shared_steps(int seed) const {
+    if (!external_) return {};
+    return compare::read_step_counts(shared_folder(seed) + "/batches.safetensors");
+}
+
+// Where external arms load the batches from a file, all arms train on the batches of that file.
+std::int64_t ArmMessages::cycle(const compare::Preparation& what) const {
+    if (!external_ || is_over_samples(options_.operation)) return 0;
+    return what.seed < 0 ? kept_steps : std::min(most_kept, options_.loss_steps);
+}
+
+Json ArmMessages::prepare(const compare::Preparation& what) const {
+    const auto& arm = arms_.arms[what.arm];
+    const auto& config = arms_.config;
+    const auto seed = config.run.seed + std::max(0, what.seed);
+    const bool first = what.seed < 0 && what.round == 0;
+    const auto steps = what.seed < 0 ? config.train.steps : options_.loss_steps;
+    Json message{{"type", "prepare"},
+                 {"protocol", compare::arm_protocol},
+                 {"operation", name(options_.operation)},
+                 {"name", arm.name},
+                 {"seed", seed},
+                 {"first_step_file", first ? first_step_file(what.arm) : ""}};
+    if (arm.external()) {
+        message["device"] = name(config.run.device);
+        message["threads"] = config.runtime.threads;
+        message["model"] = arm_model_json(config);
+        message["task"] = arm_task_json(config);
+        message["optimizer"] = optimizer_json(config);
+        message["schedule"] = schedule_json(config, steps);
+        message["weights"] = shared_folder(what.seed) + "/weights";
+        message["batches"] = shared_folder(what.seed) + "/batches.safetensors";
+        return message;
+    }
+    std::vector<std::string> overrides;
+    // No arm knows how long a timed run is: a learning rate that follows the steps would fall to zero.
+    if (what.seed < 0 && steps == 0 && (external_ || !config.data.given()))
+        overrides = {"train.schedule=constant", "train.warmup_ratio=0", "train.warmup_steps=0"};
+    overrides.insert(overrides.end(), options_.job.overrides.begin(), options_.job.overrides.end());
+    const auto own = compare::without_ranks(arm.overrides);
+    overrides.insert(overrides.end(), own.begin(), own.end());
+    if (arm.ranks > 1) overrides.push_back("runtime.threads=" + std::to_string(arm.threads));
+    if (what.seed >= 0) {
+        overrides.push_back("run.seed=" + std::to_string(seed));
+        overrides.push_back("train.steps=" + std::to_string(steps));
+    }
+    message["config"] = options_.job.config;
+    message["trust"] = options_.job.trust;
+    message["overrides"] = overrides;
+    message["ranks"] = arm.ranks;
+    message["cycle"] = cycle(what);
+    message["samples"] = options_.samples;
+    message["lengths"] = options_.lengths;
+    if (what.arm == arms_.reference_arm) {
+        message["amplification"] = first;
+        if (external_ && what.round == 0) {
+            std::filesystem::create_directories(shared_folder(what.seed) + "/weights");
+            message["export_folder"] = shared_folder(what.seed);
+        }
+    }
+    return message;
+}
+
+}  // namespace switchyard::cli

@@ -1,0 +1,48 @@
+// The message with which `switchyard compare` makes its arms prepare: docs/compare.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "core/workbench/cli/compare/compare_arms.h"
+#include "core/workbench/compare/experiment/experiment.h"
+
+namespace switchyard::cli {
+
+// Model and task as external arms are told of them.
+nlohmann::ordered_json arm_model_json(const config::Config& config);
+nlohmann::ordered_json arm_task_json(const config::Config& config);
+
+struct MessageOptions {
+    JobOptions job;
+    std::string folder;  // for files between arms
+    compare::Operation operation = compare::Operation::step;
+    std::int64_t samples = 0;  // of a pass
+    std::string lengths;       // of random samples
+    std::int64_t loss_steps = 0;
+    int seeds = 0;
+};
+
+class ArmMessages {
+public:
+    // `arms` outlives it.
+    ArmMessages(const CheckedArms& arms, MessageOptions options);
+
+    nlohmann::ordered_json prepare(const compare::Preparation& what) const;
+    // What the batches hold that external arms load for a seed; nothing where there are no external arms.
+    std::vector<compare::StepCounts> shared_steps(int seed) const;
+    // Where an arm writes logits and gradients of its first step.
+    std::string first_step_file(std::size_t arm) const;
+
+private:
+    std::int64_t cycle(const compare::Preparation& what) const;
+    std::string shared_folder(int seed) const;
+
+    const CheckedArms& arms_;
+    MessageOptions options_;
+    bool external_ = false;
+};
+
+}  // namespace switchyard::cli

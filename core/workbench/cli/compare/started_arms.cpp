@@ -1,0 +1,50 @@
+#include "core/workbench/cli/compare/started_arms.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/kernel/base/child_process.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/compare/arms/arm_process.h"
+
+namespace switchyard::cli {
+
+ArmFolder::ArmFolder() {
+    auto pattern = (std::filesystem::temp_directory_path() / "switchyard-compare-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr)
+        throw Failure("cannot create a folder in " + std::filesystem::temp_directory_path().string(),
+                      Exit::run_failed);
+    path_ = pattern;
+}
+
+ArmFolder::~ArmFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
+
+std::unique_ptr<compare::ArmClient> start_arm(const compare::ArmSpec& arm, compare::ArmGuard& guard,
+                                              const std::function<bool()>& stop, std::string& error) {
+    // An arm of this program loads the configuration by the path given here, so it runs here.
+    base::Program program =
+        arm.external()
+            ? base::Program{arm.program, arm.folder}
+            : base::Program{std::vector<std::string>{
+                                machine::belonging_path("libexec/switchyard/switchyard-run"), "arm"},
+                            ""};
+    program.environment = arm.environment;
+    return compare::ArmProcess::start(program, guard, stop, error);
+}
+
+std::vector<compare::StartedArm> start_arms(const std::vector<compare::ArmSpec>& arms,
+                                            compare::ArmGuard& guard, const std::function<bool()>& stop) {
+    std::vector<compare::StartedArm> started;
+    for (const auto& arm : arms) {
+        compare::StartedArm one{arm, nullptr, ""};
+        one.client = start_arm(arm, guard, stop, one.error);
+        started.push_back(std::move(one));
+    }
+    return started;
+}
+
+}  // namespace switchyard::cli

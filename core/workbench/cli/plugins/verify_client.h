@@ -1,0 +1,36 @@
+// The side of `switchyard plugins verify` that asks: a process for the cases of one component, and another
+// one behind each case that ended or hung it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/workbench/cli/plugins/verify_case.h"
+#include "core/workbench/compare/arms/arm_guard.h"
+
+namespace switchyard::cli {
+
+struct Verified {
+    conformance::Report report;
+    std::string refused;  // why no case could be run
+    bool stopped = false;
+};
+
+class VerifyClient {
+public:
+    // `stop`: looked at while a case runs. `timeout_ms`: of one case.
+    VerifyClient(std::function<bool()> stop, double timeout_ms)
+        : guard_(""), stop_(std::move(stop)), timeout_ms_(timeout_ms) {}
+
+    Verified run(VerifyPart part);
+
+private:
+    // Cases of one process. False: it is to go on behind `part.first`.
+    bool run_process(VerifyPart& part, Verified& verified);
+
+    compare::ArmGuard guard_;
+    std::function<bool()> stop_;
+    double timeout_ms_;
+};
+
+}  // namespace switchyard::cli

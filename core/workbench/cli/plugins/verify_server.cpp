@@ -1,0 +1,112 @@
+// switchyard-run verify: the cases of one component, as verify_case.h says. Not for people.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ext/stdio_filebuf.h>
+
+#include <CLI/CLI.hpp>
+
+#include <switchyard/conformance/verify.h>
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/limits.h"
+#include "core/kernel/base/next_line.h"
+#include "core/kernel/machine/host_info.h"
+#include "core/kernel/machine/libtorch_cuda.h"
+#include "core/kernel/runtime/plugin_library.h"
+#include "core/workbench/cli/answer_pipe.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/plugins/verify_case.h"
+#include "core/workbench/cli/plugins/verify_options.h"
+#include "core/workbench/cli/plugins/verify_plugins.h"
+
+namespace switchyard::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class VerifyServer {
+public:
+    VerifyServer(int asked, const AnswerPipe& answers) : asked_(asked, std::ios::in), answers_(answers) {}
+
+    int run() {
+        try {
+            verify(read_verify_part(next()));
+        } catch (const std::exception& error) {
+            answers_.say({{"type", "error"}, {"text", error.what()}});
+        }
+        next();  // to end
+        return all_cases_ran;
+    }
+
+private:
+    // The next line; where there is none, nobody asks any more.
+    Json next() {
+        std::string line;
+        if (base::next_line(asked_, line, base::limits::json_bytes) != base::Line::whole)
+            std::_Exit(Exit::run_failed);
+        return base::parse_object(line, "standard input");
+    }
+
+    Json news(const conformance::Report& report) {
+        auto message = report_message(report, told_);
+        told_ = report.faults.size();
+        return message;
+    }
+
+    void verify(const VerifyPart& part) {
+        const auto host = machine::this_host(machine::Look::with_devices);
+        auto options = conformance_options(part.request);
+        if (options.device != Device::cpu) {
+            if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
+        }
+        options.first = part.first;
+        options.before_case = [this](std::int64_t number, const std::string& name,
+                                     const conformance::Report& report) {
+            answers_.say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
+            next();
+        };
+        runtime::Registry registry(find_plugins(part.request.plugin, host));
+        const GivenOptions given(part.request.given,
+                                 components_meant(registry.records(), part.request.component));
+        for (const auto& record : registry.records()) {
+            if (!part.component.starts_with(record.display_name() + "/")) continue;
+            for (const auto& component : registry.load(record)) {
+                if (component.plugin + "/" + component.manifest->id != part.component ||
+                    name(component.manifest->kind) != part.kind)
+                    continue;
+                const auto report =
+                    conformance::verify({component.plugin, component.entry, component.manifest, &host,
+                                         given.of(*component.manifest), ""},
+                                        options);
+                return answers_.say({{"type", "done"}, {"report", news(report)}});
+            }
+            if (record.failure() != nullptr) throw Failure(loader::explain(record));
+        }
+        throw Failure(part.kind + " " + part.component + " is gone");
+    }
+
+    __gnu_cxx::stdio_filebuf<char> asked_;
+    const AnswerPipe& answers_;
+    std::size_t told_ = 0;  // faults
+};
+
+int serve() {
+    const AnswerPipe answers;
+    // What is printed can be seen in a file.
+    const int printed = ::memfd_create("printed", MFD_CLOEXEC);
+    if (printed >= 0) ::dup2(printed, STDOUT_FILENO);
+    // A descriptor of its own, which a component that closes the standard input leaves.
+    const int asked = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100);
+    return !answers || asked < 0 ? Exit::run_failed : VerifyServer(asked, answers).run();
+}
+
+}  // namespace
+
+Command verify_process_command() {
+    return {"verify", "the cases of one component", {"switchyard plugins verify"}, [](CLI::App&) -> Action {
+                return serve;
+            }};
+}
+
+}  // namespace switchyard::cli

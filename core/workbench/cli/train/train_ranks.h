@@ -1,0 +1,40 @@
+// `switchyard train` as one of several ranks: which one the environment says. The first rank speaks, plans
+// and writes for all; where one of them cannot go on, all end (core/workbench/distributed/together.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/kernel/config/config.h"
+#include "core/workbench/cli/job/job.h"
+#include "core/workbench/distributed/environment.h"
+#include "core/workbench/distributed/group.h"
+#include "core/workbench/train/run_facts.h"
+
+namespace switchyard::cli {
+
+class TrainRanks {
+public:
+    explicit TrainRanks(std::unique_ptr<distributed::Group> group) : group_(std::move(group)) {}
+
+    bool is_first() const { return group_->rank() == 0; }
+    std::int64_t count() const { return group_->world_size(); }
+    distributed::Group& group() { return *group_; }
+
+    // What the first rank says, `said` there; on the others it does not matter.
+    std::string from_first(const std::string& what, const std::string& said);
+    // Throws Failure where ranks differ in anything that decides on the numbers of the run.
+    void check_alike(const train::RunFacts& facts, const std::string& plan_text);
+    // When all are done. The first rank leaves last.
+    void leave();
+
+private:
+    std::unique_ptr<distributed::Group> group_;
+};
+
+// Runs a training, as a rank where the environment makes this process one; nullptr: it is not. Returns the
+// exit code.
+int as_rank(const JobOptions& job, const std::function<int(TrainRanks*)>& train);
+
+}  // namespace switchyard::cli

@@ -196,4 +196,16 @@ OperationCase drawn_case(KindTraits<Kind::activation>, Draw& draw, const Facts& 
     return make_case(spec, facts, options);
 }
 
+OperationCase requested_case(const ActivationRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options) {
+    ActivationSpec spec;
+    request_hidden(spec, asked, asked.rows, asked.width, draw);
+    spec.activation = asked.activation;
+    spec.bias = asked.input_bias;
+    spec.dropout = asked.dropout;
+    auto one = make_case(spec, facts, options);
+    one.request = std::make_shared<ActivationRequest>(asked);
+    return one;
+}
+
 }  // namespace switchyard::conformance

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <switchyard/conformance/attention_case.h>
+#include <switchyard/conformance/cases.h>
 
 namespace switchyard::conformance {
 namespace {
@@ -180,6 +181,72 @@ AttentionSpec draw_attention(Draw& draw, const std::vector<DType>& dtypes) {
     limit_work(spec);
     spec.detail = detail_of(spec);
     return spec;
+}
+
+namespace {
+
+// So many scores that a case takes a second or two of the oracle's time.
+constexpr std::int64_t most_scores_of_all = 12000000, most_scores_of_one = 1000000;
+
+void request_lengths(AttentionSpec& spec, const AttentionRequest& asked, RequestDraw& draw) {
+    const std::int64_t most = draw.largest() ? most_scores_of_all : most_scores_of_one;
+    const auto longest = static_cast<std::int64_t>(
+        std::sqrt(static_cast<double>(std::max<std::int64_t>(most / spec.heads, 1))));
+    // What comes after a cache has at least as many keys as queries; training's own has as many.
+    const bool alike = asked.q_length == asked.kv_length && asked.phase != Phase::decode;
+    const auto one_length = [&](Range range) { return draw.within(range, longest); };
+    spec.queries = one_length(asked.q_length);
+    spec.keys = alike ? spec.queries : one_length(asked.kv_length);
+    if (asked.phase == Phase::prefill || asked.phase == Phase::decode)
+        spec.keys = std::max(spec.keys, spec.queries);
+    const std::int64_t sequences =
+        draw.within(asked.batch, most / (spec.heads * spec.queries * spec.keys) + 1);
+    if (spec.layout == Layout::padded) {
+        spec.batch = sequences;
+        return;
+    }
+    spec.q_lengths.assign(1, spec.queries);
+    spec.k_lengths.assign(1, spec.keys);
+    for (std::int64_t s = 1; s < std::min<std::int64_t>(sequences, 4); ++s) {
+        spec.q_lengths.push_back(draw.size(std::min<std::int64_t>(spec.queries, fewest_keys), spec.queries));
+        spec.k_lengths.push_back(alike
+                                     ? spec.q_lengths.back()
+                                     : draw.size(std::min<std::int64_t>(spec.keys, fewest_keys), spec.keys));
+    }
+}
+
+}  // namespace
+
+OperationCase requested_case(const AttentionRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options) {
+    AttentionSpec spec;
+    spec.family = draw.family();
+    spec.dtype = asked.dtype;
+    spec.layout = asked.layout;
+    spec.phase = asked.phase;
+    spec.masks = asked.masks;
+    spec.kv_heads = draw.within(asked.kv_heads, asked.kv_heads.max);
+    spec.heads =
+        std::max(draw.within(asked.heads, asked.heads.max) / spec.kv_heads, std::int64_t{1}) * spec.kv_heads;
+    spec.head_dim = draw.within(asked.head_dim, asked.head_dim.max);
+    spec.v_head_dim = draw.within(asked.v_head_dim, asked.v_head_dim.max);
+    request_lengths(spec, asked, draw);
+    draw_numbers(spec, draw);
+    spec.dropout = asked.dropout;
+    spec.infinite_bias = false;
+    spec.magnitude = 1.0;
+    // A model may divide scores by the root of head_dim, or not at all, as T5 does.
+    spec.scale = draw.chance(0.7) ? 0.0 : 1.0 / std::sqrt(static_cast<double>(spec.head_dim));
+    spec.offsets =
+        spec.masks.has(MaskKind::key_lengths) && asked.phase != Phase::train && asked.phase != Phase::eval;
+    if (asked.paged_cache) spec.page_size = draw.one_of<std::int64_t>({16, 64});
+    spec.needs = !asked.needs_grad ? "" : asked.bias_gradient ? "qkvb" : "qkv";
+    spec.deterministic = asked.deterministic;
+    spec.threaded = draw.chance(0.5);
+    spec.detail = detail_of(spec);
+    auto one = attention_case(spec, facts, options);
+    one.request = std::make_shared<AttentionRequest>(asked);
+    return one;
 }
 
 }  // namespace switchyard::conformance

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <switchyard/conformance/values.h>
 #include <switchyard/interfaces/dropout.h>
@@ -9,7 +10,10 @@
 namespace switchyard::conformance {
 
 Draw::Draw(Kind kind, std::int64_t number, int attempt, std::uint64_t seed)
-    : family_("drawn/" + std::to_string(number)),
+    : Draw(kind, "drawn/" + std::to_string(number), attempt, seed) {}
+
+Draw::Draw(Kind kind, std::string family, int attempt, std::uint64_t seed)
+    : family_(std::move(family)),
       seed_(seed_of(std::string(name(kind)) + "/" + family_ + "/" + std::to_string(attempt), seed)),
       special_(1.0 - static_cast<double>(attempt) / (attempts - 1)) {}
 
@@ -31,5 +35,16 @@ std::int64_t Draw::size(std::int64_t low, std::int64_t high) {
 bool Draw::chance(double p) { return fraction() < p; }
 
 bool Draw::special(double p) { return fraction() < p * special_; }
+
+RequestDraw::RequestDraw(Kind kind, std::int64_t request, std::int64_t number, std::uint64_t seed)
+    : Draw(kind, "asked/" + std::to_string(request) + "/" + std::to_string(number), 0, seed),
+      number_(number) {}
+
+std::int64_t RequestDraw::within(Range range, std::int64_t most) {
+    const std::int64_t low = std::max<std::int64_t>(range.min, 1);
+    const std::int64_t high = std::max(low, std::min(range.max, most));
+    if (number_ < 2) return number_ == 0 ? low : high;
+    return size(low, high);
+}
 
 }  // namespace switchyard::conformance

@@ -51,6 +51,21 @@ void draw_hidden(HiddenSpec& spec, Draw& draw, const std::vector<DType>& dtypes)
     spec.wide_parameters = draw.chance(0.5);
 }
 
+void request_hidden(HiddenSpec& spec, const Request& asked, Range rows, Range width, RequestDraw& draw) {
+    constexpr std::int64_t most_values = 400000;
+    spec.family = draw.family();
+    spec.dtype = asked.dtype;
+    spec.layout = asked.layout;
+    spec.needs = asked.needs_grad;
+    spec.deterministic = asked.deterministic;
+    spec.width = draw.within(width, most_values);
+    spec.batch = 1;
+    spec.seq = draw.within(rows, most_values / spec.width);
+    if (draw.largest() && spec.seq % 2 == 0) spec.batch = 2, spec.seq /= 2;
+    spec.first_document = draw.between(0, 1000);
+    spec.threaded = draw.chance(0.5);
+}
+
 void fill_request(Request& request, const HiddenSpec& spec, const VerifyOptions& options) {
     request.dtype = spec.dtype;
     request.device = options.device;

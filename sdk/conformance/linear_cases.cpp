@@ -361,4 +361,33 @@ OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& fact
     return make_case(spec, facts, options);
 }
 
+OperationCase requested_case(const LinearRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options) {
+    constexpr std::int64_t most_products = 100000000, most_values = 1000000;
+    LinearSpec spec;
+    spec.family = draw.family();
+    spec.dtype = asked.output_dtype;
+    if (asked.weight_format == WeightFormat::scaled) {
+        spec.form = draw.one_of(std::vector<OperandForm>(std::begin(scaled_forms), std::end(scaled_forms)));
+        spec.form.request_scaled = true;
+    }
+    if (asked.weight_format == WeightFormat::quantized)
+        spec.form = {.name = "quantized",
+                     .quantization = {asked.weight_bits, asked.weight_group, asked.zero_points},
+                     .input = asked.input_quantization};
+    spec.in = asked.in;
+    spec.out = asked.out;
+    spec.rows = draw.within(
+        asked.rows, std::min(most_products / (spec.in * spec.out), most_values / (spec.in + spec.out)) + 1);
+    spec.bias = asked.bias;
+    spec.tf32 = asked.tf32;
+    spec.needs = asked.needs_grad;
+    spec.deterministic = asked.deterministic;
+    spec.prepared = asked.weight_format == WeightFormat::dense && draw.chance(0.5);
+    spec.threads = draw.chance(0.5) ? 2 : 1;
+    auto one = make_case(spec, facts, options);
+    one.request = std::make_shared<LinearRequest>(asked);
+    return one;
+}
+
 }  // namespace switchyard::conformance

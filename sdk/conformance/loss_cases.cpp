@@ -370,4 +370,34 @@ OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
     return make_case(spec, facts, options);
 }
 
+OperationCase requested_case(const LossRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options) {
+    constexpr std::int64_t most_values = 1000000, most_products = 100000000;
+    LossSpec spec;
+    spec.family = draw.family();
+    spec.dtype = asked.dtype;
+    spec.params.loss = asked.loss;
+    spec.classes = draw.within(asked.classes, most_products);
+    if (asked.projection) spec.width = draw.within(asked.width, most_products);
+    const std::int64_t of_a_row = spec.classes + spec.width,
+                       products = spec.classes * std::max<std::int64_t>(spec.width, 1);
+    spec.rows = draw.within(asked.rows, std::min(most_values / of_a_row, most_products / products) + 1);
+    spec.bias = asked.projection_bias;
+    spec.params.reduction = asked.per_row      ? Reduction::none
+                            : draw.chance(0.5) ? Reduction::mean
+                                               : Reduction::sum;
+    if (spec.params.reduction == Reduction::sum && draw.chance(0.5))
+        spec.params.divisor = static_cast<double>(draw.size(1, 500));
+    spec.params.label_smoothing = asked.label_smoothing;
+    spec.params.z_loss = asked.z_loss;
+    spec.params.may_overwrite_logits = asked.may_overwrite_logits;
+    spec.ignored = draw.chance(0.3) ? 0 : 1;
+    spec.needs = asked.needs_grad;
+    spec.deterministic = asked.deterministic;
+    spec.threaded = draw.chance(0.5);
+    auto one = make_case(spec, facts, options);
+    one.request = std::make_shared<LossRequest>(asked);
+    return one;
+}
+
 }  // namespace switchyard::conformance

@@ -263,4 +263,19 @@ OperationCase drawn_case(KindTraits<Kind::normalization>, Draw& draw, const Fact
     return make_case(spec, facts, options);
 }
 
+OperationCase requested_case(const NormalizationRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options) {
+    NormSpec spec;
+    request_hidden(spec, asked, asked.rows, asked.width, draw);
+    spec.norm = asked.norm;
+    spec.bias = asked.input_bias;
+    spec.residual = asked.residual;
+    spec.beta = asked.affine_bias;
+    spec.dropout = asked.dropout;
+    spec.wide_parameters = asked.parameter_dtype == DType::float32;
+    auto one = make_case(spec, facts, options);
+    one.request = std::make_shared<NormalizationRequest>(asked);
+    return one;
+}
+
 }  // namespace switchyard::conformance

@@ -131,6 +131,7 @@ public:
 
     template <class Traits>
     void run(Traits kind) {
+        if (!options_.requests.empty()) return run_asked(kind);
         auto cases = listed_cases(kind, facts_, options_);
         if constexpr (has_twins<decltype(cases)>) {
             if (options_.device != Device::cpu) {
@@ -154,6 +155,35 @@ public:
     }
 
 private:
+    template <class Traits>
+    void run_asked(Traits kind) {
+        Turn turn(options_, report_);
+        for (std::size_t at = 0; at < options_.requests.size(); ++at) {
+            const auto& asked = kind.request(*options_.requests[at]);
+            const auto cases = asked_cases(kind, asked, static_cast<std::int64_t>(at));
+            run_cases(cases, component_, facts_, options_, turn, report_);
+        }
+    }
+
+    template <class Traits>
+    auto asked_cases(Traits kind, const typename Traits::Request& asked, std::int64_t at) {
+        if constexpr (requires { is_alike(asked, asked); }) {
+            auto cases = listed_cases(kind, facts_, options_);
+            std::erase_if(cases,
+                          [&](const auto& one) { return !is_alike(kind.request(*one.request), asked); });
+            return cases;
+        } else {
+            std::vector<OperationCase> cases;
+            for (std::int64_t number = 0; number < options_.asked; ++number) {
+                RequestDraw draw(kind.kind, at, number, drawing_.seed), again = draw;
+                cases.push_back(requested_case(asked, draw, facts_, drawing_));
+                if (options_.device != Device::cpu)
+                    add_twin(cases.back(), requested_case(asked, again, facts_, drawing_on_cpu_));
+            }
+            return cases;
+        }
+    }
+
     // Operations that run on another device are set against the same on the CPU.
     template <class Cases>
     static constexpr bool has_twins = std::is_same_v<Cases, std::vector<OperationCase>>;

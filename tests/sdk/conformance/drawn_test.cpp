@@ -13,6 +13,7 @@
 using namespace switchyard;
 using conformance::Report;
 using conformance::VerifyOptions;
+using test::names_of;
 
 namespace {
 
@@ -22,14 +23,6 @@ VerifyOptions drawing(std::int64_t count, std::uint64_t seed = 1) {
     options.drawn = count;
     options.drawn_seed = seed;
     return options;
-}
-
-std::vector<std::string> names_of(const test::LocalComponent& sample, VerifyOptions options,
-                                  const std::string& mutation = "") {
-    std::vector<std::string> names;
-    options.on_case = [&](const std::string& name) { names.push_back(name); };
-    conformance::verify(test::under_test(sample, mutation), options);
-    return names;
 }
 
 }  // namespace

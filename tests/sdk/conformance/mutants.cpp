@@ -13,6 +13,14 @@ std::string codes_of(const conformance::Report& report) {
     return text;
 }
 
+std::vector<std::string> names_of(const LocalComponent& sample, conformance::VerifyOptions options,
+                                  const std::string& mutation) {
+    std::vector<std::string> names;
+    options.on_case = [&](const std::string& name) { names.push_back(name); };
+    conformance::verify(under_test(sample, mutation), options);
+    return names;
+}
+
 void check_caught(const LocalComponent& component, const std::vector<Mutant>& mutants) {
     for (const Mutant& mutant : mutants) {
         // The first fault is the right one of nearly all; some have another one or a few before it.

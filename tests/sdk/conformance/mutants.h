@@ -18,6 +18,10 @@ struct Mutant {
 // "12 cases: wrong_output (where: detail) ..."
 std::string codes_of(const conformance::Report& report);
 
+// The cases that ran.
+std::vector<std::string> names_of(const LocalComponent& sample, conformance::VerifyOptions options,
+                                  const std::string& mutation = "");
+
 // One check for each mutant.
 void check_caught(const LocalComponent& component, const std::vector<Mutant>& mutants);
 

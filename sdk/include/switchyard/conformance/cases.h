@@ -35,6 +35,19 @@ OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
 OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& facts,
                          const VerifyOptions& options);
 
+// One case of a request: the component is made for all of its ranges, as in a run, and called on sizes within
+// them.
+OperationCase requested_case(const AttentionRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options);
+OperationCase requested_case(const NormalizationRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options);
+OperationCase requested_case(const ActivationRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options);
+OperationCase requested_case(const LossRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options);
+OperationCase requested_case(const LinearRequest& asked, RequestDraw& draw, const Facts& facts,
+                             const VerifyOptions& options);
+
 // Kinds whose calls are no map from tensors to tensors find their faults themselves.
 std::vector<FreeCase> listed_cases(KindTraits<Kind::optimizer>, const Facts& facts,
                                    const VerifyOptions& options);
@@ -49,6 +62,11 @@ FreeCase drawn_case(KindTraits<Kind::precision>, Draw& draw, const Facts& facts,
                     const VerifyOptions& options);
 FreeCase drawn_case(KindTraits<Kind::data_loader>, Draw& draw, const Facts& facts,
                     const VerifyOptions& options);
+
+// Whether a listed case of this request is of what is asked for.
+bool is_alike(const OptimizerRequest& listed, const OptimizerRequest& asked);
+bool is_alike(const PrecisionRequest& listed, const PrecisionRequest& asked);
+bool is_alike(const DataLoaderRequest& listed, const DataLoaderRequest& asked);
 
 // "f32", "bf16", ...: how dtypes stand in names of cases.
 const char* short_name(DType dtype);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <switchyard/interfaces/kinds.h>
+#include <switchyard/interfaces/range.h>
 
 namespace switchyard::conformance {
 
@@ -42,6 +43,9 @@ public:
         return one_of(std::vector<T>(all));
     }
 
+protected:
+    Draw(Kind kind, std::string family, int attempt, std::uint64_t seed);
+
 private:
     double fraction();  // 0 <= fraction < 1
 
@@ -49,6 +53,21 @@ private:
     std::uint64_t seed_;
     std::uint32_t next_ = 0;
     double special_;
+};
+
+// Choices for a case of a given request (VerifyOptions::requests): of each of its dimensions the first case
+// takes the smallest size, the second the largest, others any between.
+class RequestDraw : public Draw {
+public:
+    // Case `number` of request `request`: "asked/2/0".
+    RequestDraw(Kind kind, std::int64_t request, std::int64_t number, std::uint64_t seed);
+
+    bool largest() const { return number_ == 1; }
+    // Within the range, but no more than `most`, which limits what a case takes.
+    std::int64_t within(Range range, std::int64_t most);
+
+private:
+    std::int64_t number_;
 };
 
 }  // namespace switchyard::conformance

@@ -34,6 +34,9 @@ struct HiddenSpec {
 // What both kinds have, by chance, and its detail.
 void draw_hidden(HiddenSpec& spec, Draw& draw, const std::vector<DType>& dtypes);
 
+// Of a request: its dtype and layout, sizes within its ranges.
+void request_hidden(HiddenSpec& spec, const Request& asked, Range rows, Range width, RequestDraw& draw);
+
 // "layout/family/f32/B2S5/W64...".
 std::string name_of(const HiddenSpec& spec);
 

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@
 #include <switchyard/interfaces/host_info.h>
 #include <switchyard/interfaces/options.h>
 #include <switchyard/interfaces/plugin_abi.h>
+#include <switchyard/interfaces/request.h>
 #include <switchyard/interfaces/types.h>
 
 namespace switchyard::conformance {
@@ -54,6 +56,11 @@ struct VerifyOptions {
     std::int64_t long_run = 0;
     Device device = Device::cpu;
     std::vector<DType> dtypes = {DType::float32, DType::bfloat16, DType::float16, DType::float64};
+    // Not empty: instead of listed and drawn cases there are `asked` of each of these requests of the
+    // component's kind, as a run has them. Of optimizers, policies and data loaders, whose requests have few
+    // sizes, the listed cases that are alike run.
+    std::vector<std::shared_ptr<const Request>> requests;
+    std::int64_t asked = 12;
     std::string filter;               // only cases whose name contains it
     std::int64_t max_faults = 0;      // stop there; 0: never
     bool nan_in_key_padding = false;  // NaN also past key_lengths, where the contract promises finite values

@@ -36,7 +36,7 @@ struct Candidate {
     std::string version;  // of the plugin
     ComponentManifest manifest;
     std::string library_path;
-    std::string content_hash;  // of the library; what a lock file holds
+    std::string content_hash;  // of the library; what a saved plan holds
     bool usable = true;
     Reason obstacle{};  // if not usable: the gate that it failed
     Supports supports;  // if usable; never throws

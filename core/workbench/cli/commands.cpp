@@ -15,7 +15,7 @@ std::vector<Command> all_commands() {
          {"switchyard plan configs/demo.toml",
           "switchyard plan configs/demo.toml --set attention.backend=naive --verbose",
           "switchyard plan configs/llama-decode.toml --host h100 --json plan.json",
-          "switchyard plan configs/demo.toml --lock plan.lock"}},
+          "switchyard plan configs/demo.toml --save plan-saved.json"}},
         {"tune",
          "time the components that auto chooses from on this machine, and save the times",
          {"switchyard tune configs/auto-gpt.toml",
@@ -39,7 +39,8 @@ std::vector<Command> all_commands() {
          "show where the time and the memory of a training step go, and what would help most",
          {"switchyard profile configs/demo.toml",
           "switchyard profile configs/demo.toml --set attention.backend=flash --html profile.html",
-          "switchyard profile configs/demo.toml --wait 1 --warmup 1 --active 3 --repeat 2 --trace trace.json"}},
+          "switchyard profile configs/demo.toml --wait 1 --warmup 1 --active 3 --repeat 2 --trace "
+          "trace.json"}},
         {"train",
          "train a model and write a run folder",
          {"switchyard train configs/demo.toml --run runs/first",
@@ -141,7 +142,8 @@ std::vector<Command> all_commands() {
         {"bench ranks",
          "time sums over the processes that share a training, and say what network they make",
          {"switchyard launch -n 2 bench ranks",
-          "torchrun --no-python --nnodes 2 --nproc-per-node 1 --rdzv-endpoint node1:29400 -- switchyard bench "
+          "torchrun --no-python --nnodes 2 --nproc-per-node 1 --rdzv-endpoint node1:29400 -- switchyard "
+          "bench "
           "ranks --set distributed.interface=eth0"}},
         {"compare",
          "compare training runs: speed, memory, loss, and what differs",
@@ -172,9 +174,7 @@ std::vector<Command> all_commands() {
         {"plugins install",
          "copy a plugin to where your runs find it",
          {"switchyard plugins install build/libfast_norm.so"}},
-        {"plugins remove",
-         "take away a plugin that was installed",
-         {"switchyard plugins remove fast_norm"}},
+        {"plugins remove", "take away a plugin that was installed", {"switchyard plugins remove fast_norm"}},
         {"plugins verify",
          "run a plugin's components against the reference",
          {"switchyard plugins verify", "switchyard plugins verify ./libmine.so --json verify.json",

@@ -1,4 +1,5 @@
-// What a saved plan holds and what it refuses. To add a case: change one thing between what is saved and the plan.
+// What a saved plan holds and what it refuses. To add a case: change one thing between what is saved and the
+// plan.
 #include "fakes.h"
 
 #include "core/kernel/resolver/saved_plan.h"

@@ -123,6 +123,9 @@ int plan(const PlanCommand& options) {
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
     if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
+    if (const auto names = plan.unverified(); !names.empty())
+        std::cout << "\nunverified: " << joined(names)
+                  << "; `switchyard plugins verify` runs a plugin against the reference\n";
     if (is_unmeasured(plan))
         std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
     if (!options.save.empty()) std::cout << "\nsaved in " << options.save << '\n';
@@ -135,6 +138,7 @@ int plan(const PlanCommand& options) {
 Action setup_plan(CLI::App& command) {
     const auto options = std::make_shared<PlanCommand>();
     add_job_options(command, options->job);
+    add_locked(command, options->job);
     command
         .add_option("--host", options->host,
                     "plan for a described host (a name, or the path of a TOML file) instead of this machine")

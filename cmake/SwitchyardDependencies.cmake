@@ -37,6 +37,7 @@ switchyard_system_library(boost_dll HEADER boost/dll/shared_library.hpp LIBRARIE
   PACKAGE "libboost-dev and libboost-filesystem-dev")
 target_link_libraries(switchyard::boost_dll INTERFACE ${CMAKE_DL_LIBS})
 switchyard_system_library(xxhash HEADER xxhash.h LIBRARIES xxhash PACKAGE libxxhash-dev)
+switchyard_system_library(sodium HEADER sodium.h LIBRARIES sodium PACKAGE libsodium-dev)
 switchyard_system_library(utf8proc HEADER utf8proc.h LIBRARIES utf8proc PACKAGE libutf8proc-dev)
 switchyard_system_library(pcre2 HEADER pcre2.h LIBRARIES pcre2-8 PACKAGE libpcre2-dev)
 switchyard_system_library(sentencepiece HEADER sentencepiece_processor.h LIBRARIES sentencepiece sentencepiece_train PACKAGE libsentencepiece-dev)

@@ -17,7 +17,7 @@
 #       In plugins/NAME, and outside this tree: see sdk/cmake/SwitchyardPlugin.cmake.
 #
 # DEPS are targets of ours (switchyard_...) or imported ones: switchyard::libtorch, tomlplusplus, json, cli11,
-# boost_dll, xxhash, highway, spdlog (all switchyard::). Published headers are <switchyard/FOLDER/file.h>, in core/include
+# boost_dll, xxhash, sodium, highway, spdlog (all switchyard::). Published headers are <switchyard/FOLDER/file.h>, in core/include
 # and sdk/include; all others are "core/kernel/FOLDER/file.h", the path from the root.
 
 # LibTorch is found by its absolute path, in the build tree and once installed, and nothing else is searched.

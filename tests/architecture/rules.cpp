@@ -42,6 +42,7 @@ const std::map<std::string, Names> may_use = {
     {"config", for_config},
     {"machine", for_machine},
     {"loader", for_loader},
+    {"trust", for_resolver},
     {"resolver", for_resolver},
     {"runtime", for_runtime},
     {"probe", for_model},
@@ -60,7 +61,7 @@ const std::map<std::string, Names> may_use = {
     {"compare", for_compare},
     {"profile", with(for_train, {"train", "bench", "report"})},
     {"report", {"base", "score"}},
-    {"cli", with(for_compare, {"compare", "profile", "quantize", "scale", "sdk", "conformance"})},
+    {"cli", with(for_compare, {"compare", "profile", "quantize", "scale", "trust", "sdk", "conformance"})},
 };
 
 // What only some files may have: the pattern, where it is allowed, why.
@@ -83,6 +84,8 @@ const std::vector<Confined>& confined_headers() {
         {std::regex("torch/csrc/distributed/.*"),
          std::regex("core/workbench/distributed/(c10d|nccl_group)\\.cpp"),
          "c10d's headers cost 10 s in every source; use core/workbench/distributed/group.h"},
+        {std::regex("sodium.*"), std::regex("core/kernel/trust/ed25519\\.cpp"),
+         "what is signed is signed in one place; use core/kernel/trust/ed25519.h"},
         {std::regex("catch2/.*"), std::regex("tests/.*"), "only tests use Catch2"},
     };
     return list;

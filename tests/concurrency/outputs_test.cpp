@@ -21,7 +21,7 @@ namespace {
 
 // Commands whose output is the same each time, but for its name.
 const Words schema{"config", "schema", "--json"};
-const Words lock_file{"plan", "configs/demo.toml", "--lock"};
+const Words saved_plan{"plan", "configs/demo.toml", "--save"};
 const Words markdown{"config", "schema", "--markdown"};
 
 Words to(Words words, const std::string& name) {
@@ -40,7 +40,7 @@ std::string output_of(const Words& words) {
 TEST_CASE("outputs go into a FIFO, and it stays one") {
     const auto fifo = temporary_dir("outputs") / "fifo";
     REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
-    for (const auto& words : {schema, lock_file, markdown}) {
+    for (const auto& words : {schema, saved_plan, markdown}) {
         INFO(words.back());
         const auto expected = output_of(words);
         std::string got;

@@ -1,8 +1,8 @@
 // What one process of ours wrote and another reads, so that a file may have been damaged or a plugin have
-// written into it: the probe's report and its transcript, a lock file, times that `auto` chooses by.
+// written into it: the probe's report and its transcript, a saved plan, times that `auto` chooses by.
 #include "core/kernel/loader/probe/probe_runner.h"
-#include "core/kernel/resolver/lock.h"
 #include "core/kernel/resolver/measured.h"
+#include "core/kernel/resolver/saved_plan.h"
 
 #include "fuzz.h"
 
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto text = text_of(data, size);
     check_probe(text);
     check_measurement(std::string(text));
-    const auto compared = resolver::compare_with_lock(resolver::Plan{}, std::string(text));
+    const auto compared = resolver::compare_with_saved(resolver::Plan{}, std::string(text));
     if (!compared.error.empty()) require_message(compared.error);
     return 0;
 }

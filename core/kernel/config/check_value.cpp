@@ -55,7 +55,7 @@ bool is_backend_name(std::string_view text) {
 std::optional<Value> check_scalar(const ValueSpec& spec, const Node& node, std::string& hint) {
     const ValueType type = spec.type;
     const ValueLimits& limits = spec.limits;
-    const bool choice = type == ValueType::string && !limits.choices.empty();
+    const bool choice = (type == ValueType::string || type == ValueType::backend) && !limits.choices.empty();
     const auto* integer = std::get_if<std::int64_t>(&node.scalar);
     const auto* number = std::get_if<double>(&node.scalar);
     const auto* text = std::get_if<std::string>(&node.scalar);
@@ -72,7 +72,8 @@ std::optional<Value> check_scalar(const ValueSpec& spec, const Node& node, std::
         return static_cast<double>(*integer);
     if (type == ValueType::number && number != nullptr && in_range(limits, *number)) return *number;
     if (text == nullptr || (type < ValueType::string && limits.choices.empty())) return std::nullopt;
-    if (type == ValueType::backend && is_backend_name(*text)) return *text;
+    if (type == ValueType::backend && !choice && is_backend_name(*text)) return *text;
+    if (type == ValueType::backend && choice && std::ranges::count(limits.choices, *text) > 0) return *text;
     if (type == ValueType::string && (!choice || std::ranges::count(limits.choices, *text) > 0)) return *text;
     const std::string near = suggest(*text, limits.choices);
     hint = did_you_mean(near.empty() ? "" : toml_string(near));
@@ -118,7 +119,9 @@ std::string_view type_name(const ValueSpec& spec) {
     constexpr std::string_view texts[] = {"boolean",         "integer",         "number",        "string",
                                           "list of strings", "list of numbers", "string or list"};
     if (!spec.limits.choices.empty() && spec.type != ValueType::integer)
-        return spec.type == ValueType::string ? "one of" : "list of names";
+        return spec.type == ValueType::string    ? "one of"
+               : spec.type == ValueType::backend ? "name or list of names"
+                                                 : "list of names";
     return texts[static_cast<std::size_t>(spec.type)];
 }
 
@@ -128,15 +131,21 @@ std::string short_text(const ValueSpec& spec) {
         return "list of " + std::to_string(limits.length) + " numbers" + range_text(limits);
     if (spec.type == ValueType::integer) return integer_text(limits, false);
     if (limits.choices.empty()) return std::string(type_name(spec)) + range_text(limits);
-    return (spec.type == ValueType::string ? "one of " : "list of ") + choices_text(limits, false);
+    return (spec.type == ValueType::string    ? "one of "
+            : spec.type == ValueType::backend ? "one or a list of "
+                                              : "list of ") +
+           choices_text(limits, false);
 }
 
 std::string expected_text(const ValueSpec& spec) {
     if (spec.type == ValueType::boolean) return "true or false";
-    if (spec.type == ValueType::backend) return "[plugin/]component[@variant], a list of them, or \"auto\"";
+    if (spec.type == ValueType::backend && spec.limits.choices.empty())
+        return "[plugin/]component[@variant], a list of them, or \"auto\"";
     if (spec.type == ValueType::integer) return "an " + integer_text(spec.limits, true);
     if (!spec.limits.choices.empty())
-        return (spec.type == ValueType::string ? "one of " : "a list of some of ") +
+        return (spec.type == ValueType::string    ? "one of "
+                : spec.type == ValueType::backend ? "one or a list of "
+                                                  : "a list of some of ") +
                choices_text(spec.limits, true);
     return "a " + short_text(spec);
 }

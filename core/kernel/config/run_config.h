@@ -25,6 +25,10 @@ enum class AutoChoice : std::uint8_t { measured, priority };
 // processors, or all.
 enum class KeepTimes : std::uint8_t { undisturbed, always };
 
+// What may be demanded of plugins: that somebody whom the user trusts signed them, that a run of conformance
+// passed, that they are those of the lock.
+enum class Demand : std::uint8_t { signature, conformance, lock };
+
 // How long a thread of LibTorch's that has no work spins before it sleeps.
 enum class Spin : std::uint8_t { never, brief, lengthy };
 
@@ -47,7 +51,13 @@ struct RuntimeConfig {
 
 struct PluginsConfig {
     std::vector<std::string> paths;  // folders or libraries; absolute, or relative to the working directory
-    std::vector<std::string> disabled;  // names of plugins that are not to be used
+    std::vector<std::string> disabled;      // names of plugins that are not to be used
+    std::vector<Demand> require;            // of plugins that are used
+    std::vector<std::string> trusted_keys;  // files of public keys, beside the user's own
+    std::string lock;                       // file; empty: plugins.lock beside the configuration
+    bool requires_of(Demand demand) const {
+        return std::find(require.begin(), require.end(), demand) != require.end();
+    }
     bool operator==(const PluginsConfig&) const = default;
 };
 
@@ -84,6 +94,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> names<config::AutoChoice>{"measured", "priority"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::KeepTimes>{"undisturbed", "always"};
+template <>
+inline constexpr std::array<std::string_view, 3> names<config::Demand>{"signed", "conformant", "locked"};
 template <>
 inline constexpr std::array<std::string_view, 3> names<config::Spin>{"never", "short", "long"};
 }  // namespace switchyard

@@ -53,13 +53,30 @@ Section runtime_section() {
 }
 
 Section plugins_section() {
-    Rows<&Config::plugins> rows{{"plugins", "Where to search for plugins.", {}}};
+    Rows<&Config::plugins> rows{
+        {"plugins", "Where to search for plugins, and what is demanded of them.", {}}};
     using P = PluginsConfig;
     rows.add<&P::paths>("paths",
                         "folders and libraries to search for plugins; relative to the file that names them",
                         {}, {.also = "path search_path", .path = true});
     rows.add<&P::disabled>("disabled", "names of plugins that must not be used", {},
                            {.also = "disable exclude"});
+    rows.add<&P::require>(
+            "require",
+            "plugins are used only if they are signed by a trusted key, conformant (a run of `switchyard "
+            "plugins "
+            "verify` passed here, or one that is signed), locked (those of the lock); those that come with "
+            "Switchyard count as signed and conformant",
+            {}, {.also = "requires demand trust"})
+        .type = ValueType::backend;  // a name may stand alone
+    rows.add<&P::trusted_keys>("trusted_keys",
+                               "files of public keys that are trusted beside those in "
+                               "~/.config/switchyard/trusted-keys",
+                               {}, {.also = "keys public_keys", .path = true});
+    rows.add<&P::lock>("lock",
+                       "file of `switchyard plugins lock`, for require = \"locked\" and --locked; empty: "
+                       "plugins.lock beside the configuration",
+                       {}, {.also = "lock_file lockfile", .path = true});
     return rows.section;
 }
 

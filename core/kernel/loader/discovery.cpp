@@ -91,7 +91,8 @@ private:
         const bool good = pass(path_gate(path)) && manifest_gate(record, image, pass) &&
                           pass(disabled_gate(*record.manifest)) && pass(duplicate_gate(record)) &&
                           pass(fingerprint_gate(*record.manifest)) && pass(architecture_gate(image)) &&
-                          pass(cpu_gate(*record.manifest));
+                          pass(cpu_gate(*record.manifest)) &&
+                          (!options_.judge || pass(options_.judge(record)));
         if (good) look_up(record);
         records_.push_back(std::move(record));
     }

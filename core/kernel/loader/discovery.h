@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,15 @@
 
 namespace switchyard::loader {
 
+// Gate::trust: says whether a plugin that passed the gates before may be used, before any of its code runs,
+// and fills in PluginRecord::trust.
+using Judge = std::function<GateOutcome(PluginRecord&)>;
+
 struct DiscoveryOptions {
     SearchPath path = standard_search_path();
     std::vector<std::string> disabled;  // plugins.disabled
-    bool run_probes = true;             // false: neither run nor looked up; records end at Gate::cpu_features
+    Judge judge;                        // empty: nobody is asked, and no record has that gate
+    bool run_probes = true;             // false: neither run nor looked up; records end before Gate::probe
     bool ignore_cache = false;          // probe again, whatever is known
     std::optional<std::string> cache_folder;      // nullopt: the usual place; empty: no cache
     std::string probe_program;                    // empty: the one that belongs to this program

@@ -26,6 +26,12 @@ std::string PluginRecord::component_failure(Kind kind, std::string_view id) cons
     return component != nullptr && component->failure ? to_string(*component->failure) : std::string{};
 }
 
+const ComponentTrust* PluginRecord::trust_of(Kind kind, std::string_view id) const {
+    const auto found = std::find_if(trust.begin(), trust.end(),
+                                    [&](const auto& one) { return one.kind == kind && one.id == id; });
+    return found == trust.end() ? nullptr : &*found;
+}
+
 std::string PluginRecord::display_name() const {
     return manifest ? manifest->name : std::filesystem::path(path).filename().string();
 }

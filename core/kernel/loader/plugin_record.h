@@ -15,7 +15,8 @@
 namespace switchyard::loader {
 
 // In the order in which they are passed. Up to `probe` they are discovery's and nothing of the plugin runs in
-// this process; the last three are the Registry's, when a component is first asked for.
+// this process; the last three are the Registry's, when a component is first asked for. `trust` is there only
+// where somebody judges it (DiscoveryOptions::judge).
 enum class Gate : std::uint8_t {
     path,
     manifest,
@@ -24,6 +25,7 @@ enum class Gate : std::uint8_t {
     fingerprint,
     architecture,
     cpu_features,
+    trust,
     probe,
     load,
     descriptor,
@@ -43,13 +45,30 @@ GateOutcome passed(Gate gate);
 GateOutcome refused(Gate gate, std::string reason, std::string expected = {}, std::string got = {},
                     std::string hint = {});
 
+// What is known of a component from runs of conformance.
+enum class Verification : std::uint8_t {
+    unknown,     // nobody looked
+    own,         // it comes with this program
+    passed,      // of this content, for this version of the host
+    unverified,  // it did not run, or found faults
+};
+
+// What Gate::trust says of one component, where it passed the plugin.
+struct ComponentTrust {
+    Kind kind = Kind::attention;
+    std::string id;
+    Verification verification = Verification::unknown;
+    std::optional<GateOutcome> refusal;  // why it must not be used, although other components may
+};
+
 struct PluginRecord {
     std::string path;    // of the library, absolute
     std::string origin;  // the entry of the search path: "SWITCHYARD_PLUGIN_PATH", "plugins.paths", ...
-    std::optional<Manifest> manifest;  // there if Gate::manifest was passed
-    std::vector<GateOutcome> gates;    // in order; ends with the first that was not passed
-    std::optional<ProbeReport> probe;  // there if the probe ran or its result was known
-    std::string content_hash;          // of the library; there if the gates before the probe were passed
+    std::optional<Manifest> manifest;   // there if Gate::manifest was passed
+    std::vector<GateOutcome> gates;     // in order; ends with the first that was not passed
+    std::optional<ProbeReport> probe;   // there if the probe ran or its result was known
+    std::string content_hash;           // of the library; there if the gates before the probe were passed
+    std::vector<ComponentTrust> trust;  // of each component, where Gate::trust was passed
 
     // Every gate so far was passed, and there was one.
     bool usable() const;
@@ -58,6 +77,9 @@ struct PluginRecord {
     // Why this component must not be used although the plugin may (it threw when it was probed); empty:
     // nothing is known against it.
     std::string component_failure(Kind kind, std::string_view id) const;
+
+    // nullptr where nobody judged it.
+    const ComponentTrust* trust_of(Kind kind, std::string_view id) const;
 
     // The plugin's name, or the file's if the manifest could not be read.
     std::string display_name() const;
@@ -71,7 +93,10 @@ std::string explain(const PluginRecord& record);
 
 namespace switchyard {
 template <>
-inline constexpr std::array<std::string_view, 11> names<loader::Gate>{
-    "path",         "manifest", "disabled", "duplicate",  "fingerprint", "architecture",
-    "cpu_features", "probe",    "load",     "descriptor", "init"};
+inline constexpr std::array<std::string_view, 12> names<loader::Gate>{
+    "path",         "manifest", "disabled", "duplicate", "fingerprint", "architecture",
+    "cpu_features", "trust",    "probe",    "load",      "descriptor",  "init"};
+template <>
+inline constexpr std::array<std::string_view, 4> names<loader::Verification>{"unknown", "own", "passed",
+                                                                             "unverified"};
 }  // namespace switchyard

@@ -43,4 +43,12 @@ std::string standard_cache_folder() {
     return home.empty() ? home : home + "/.cache/switchyard";
 }
 
+std::string standard_settings_folder() {
+    // A relative path there is to be ignored (XDG Base Directory Specification).
+    if (const std::string folder = variable("XDG_CONFIG_HOME"); folder.starts_with('/'))
+        return folder + "/switchyard";
+    const std::string home = variable("HOME");
+    return home.starts_with('/') ? home + "/.config/switchyard" : std::string{};
+}
+
 }  // namespace switchyard::machine

@@ -1,5 +1,5 @@
-// Finding what belongs to this program, and its user's cache. The build tree and the installed tree have the
-// same folders: bin, lib, libexec, share.
+// Finding what belongs to this program, its user's cache and settings. The build tree and the installed tree
+// have the same folders: bin, lib, libexec, share.
 #pragma once
 
 #include <string>
@@ -19,5 +19,9 @@ std::string installed_path(const std::string& relative);
 
 // $SWITCHYARD_CACHE, $XDG_CACHE_HOME/switchyard or ~/.cache/switchyard; empty: none of them is set.
 std::string standard_cache_folder();
+
+// $XDG_CONFIG_HOME/switchyard or ~/.config/switchyard: what a user set for all jobs; empty: none of them is
+// set.
+std::string standard_settings_folder();
 
 }  // namespace switchyard::machine

@@ -28,6 +28,16 @@ std::vector<std::string> single_slots(std::string_view slot) {
     }
 }
 
+std::vector<std::string> Plan::unverified() const {
+    std::vector<std::string> names;
+    for (const auto& row : rows) {
+        if (!row.chosen || row.chosen->verification != loader::Verification::unverified) continue;
+        auto name = row.chosen->plugin + "/" + row.chosen->component;
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    }
+    return names;
+}
+
 const PlanRow* Plan::find(std::string_view slot, Phase phase, const config::LayerId* layer) const {
     for (const auto& row : rows) {
         if (row.use.slot != slot || row.use.phase != phase) continue;

@@ -21,6 +21,7 @@
 #include "core/kernel/config/origin.h"
 #include "core/kernel/config/slot_config.h"
 #include "core/kernel/loader/manifest.h"
+#include "core/kernel/loader/plugin_record.h"
 #include "core/kernel/resolver/measurement.h"
 
 namespace switchyard::resolver {
@@ -36,9 +37,10 @@ struct Candidate {
     std::string version;  // of the plugin
     ComponentManifest manifest;
     std::string library_path;
-    std::string content_hash;  // of the library; what a lock file holds
+    std::string content_hash;  // of the library; what a saved plan holds
     bool usable = true;
     Reason obstacle{};  // if not usable: the gate that it failed
+    loader::Verification verification = loader::Verification::unknown;
     Supports supports;  // if usable; never throws
 
     // "plugin/component", as it can be written in the configuration.
@@ -80,6 +82,7 @@ struct Chosen {
     Composed composed;
     Accuracy accuracy = Accuracy::exact;
     double accuracy_bound = 0.0;
+    loader::Verification verification = loader::Verification::unknown;
 };
 
 struct CandidateOutcome {
@@ -125,6 +128,8 @@ struct Plan {
         }
         return true;
     }
+    // Full names, once each, of what was chosen although no run of conformance passed for it.
+    std::vector<std::string> unverified() const;
     // The row for one layer, or (layer == nullptr) for what stands for no layer; nullptr if the model has no
     // such use.
     const PlanRow* find(std::string_view slot, Phase phase, const config::LayerId* layer = nullptr) const;

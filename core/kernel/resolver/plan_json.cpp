@@ -43,6 +43,7 @@ Json json_of(Kind kind, const Chosen& chosen) {
             {"composed", chosen.composed},
             {"accuracy", std::string(name(chosen.accuracy))},
             {"accuracy_bound", chosen.accuracy_bound},
+            {"verification", std::string(name(chosen.verification))},
             {"request", json_of(kind, *chosen.request)}};
 }
 

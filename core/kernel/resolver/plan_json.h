@@ -9,7 +9,7 @@ namespace switchyard::resolver {
 
 nlohmann::ordered_json to_json(const Plan& plan);
 
-// What a component was given, as JSON: also in lock files.
+// What a component was given, as JSON: also in saved plans.
 nlohmann::ordered_json to_json(const Options& options);
 
 }  // namespace switchyard::resolver

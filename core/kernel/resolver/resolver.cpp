@@ -194,7 +194,8 @@ private:
                              answer.request,
                              answer.composed,
                              candidate.manifest.accuracy,
-                             candidate.manifest.accuracy_bound};
+                             candidate.manifest.accuracy_bound,
+                             candidate.verification};
     }
 
     const Answer* answer_of(const Candidate& candidate) const {

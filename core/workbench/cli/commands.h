@@ -28,11 +28,15 @@ Action setup_plugins_doctor(CLI::App& command);
 Action setup_plugins_new(CLI::App& command);
 Action setup_plugins_install(CLI::App& command);
 Action setup_plugins_remove(CLI::App& command);
+Action setup_plugins_new_key(CLI::App& command);
+Action setup_plugins_sign(CLI::App& command);
+Action setup_plugins_verify_signature(CLI::App& command);
 
 // With LibTorch.
 Action setup_plan(CLI::App& command);
 Action setup_tune(CLI::App& command);
 Action setup_plugins_verify(CLI::App& command);
+Action setup_plugins_lock(CLI::App& command);
 Action setup_bench(CLI::App& command);
 Action setup_bench_ranks(CLI::App& command);
 Action setup_config_check(CLI::App& command);

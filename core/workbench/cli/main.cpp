@@ -45,6 +45,9 @@ int main(int argc, char** argv) {
     attach(commands, "plugins new", cli::setup_plugins_new);
     attach(commands, "plugins install", cli::setup_plugins_install);
     attach(commands, "plugins remove", cli::setup_plugins_remove);
+    attach(commands, "plugins new-key", cli::setup_plugins_new_key);
+    attach(commands, "plugins sign", cli::setup_plugins_sign);
+    attach(commands, "plugins verify-signature", cli::setup_plugins_verify_signature);
     attach(commands, "config show", cli::setup_config_show);
     attach(commands, "config schema", cli::setup_config_schema);
     attach(commands, "data list", cli::setup_data_list);

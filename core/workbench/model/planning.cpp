@@ -158,9 +158,14 @@ std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
             candidate.library_path = record.path;
             candidate.content_hash = hash;
             const auto fault = record.component_failure(component.kind, component.id);
-            candidate.usable = failure == nullptr && fault.empty();
+            const auto* const trust = record.trust_of(component.kind, component.id);
+            const bool trusted = trust == nullptr || !trust->refusal;
+            candidate.usable = failure == nullptr && fault.empty() && trusted;
+            if (trust != nullptr) candidate.verification = trust->verification;
             if (failure != nullptr)
                 candidate.obstacle = obstacle_of(*failure);
+            else if (!trusted)
+                candidate.obstacle = obstacle_of(*trust->refusal);
             else if (!fault.empty())
                 candidate.obstacle = obstacle_of(fault);
             candidate.supports = [&registry, plugin = candidate.plugin, kind = component.kind,

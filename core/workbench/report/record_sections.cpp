@@ -77,6 +77,20 @@ std::string changes_table(const RunRecord& run) {
     return "<p>The run was resumed with changes to the job that it started with:</p>\n" + table.html();
 }
 
+// Quietly: it is no fault.
+std::string unverified_line(const RunRecord& run) {
+    std::vector<std::string> names;
+    for (const auto& row : run.plan) {
+        if (row.unverified && std::find(names.begin(), names.end(), row.component) == names.end())
+            names.push_back(row.component);
+    }
+    if (names.empty()) return "";
+    std::string text;
+    for (std::size_t i = 0; i < names.size() && i < shown_plan_rows; ++i) base::add_item(text, names[i]);
+    return "<p class=\"muted\">Unverified, as no run of <code>switchyard plugins verify</code> had passed: " +
+           brief(text) + "</p>\n";
+}
+
 }  // namespace
 
 std::string plan_section(const RunRecord& run) {
@@ -112,7 +126,7 @@ std::string plan_section(const RunRecord& run) {
     if (run.plan.size() > shown_plan_rows)
         html += "<p class=\"muted\">" + std::to_string(run.plan.size() - shown_plan_rows) +
                 " more rows are in plan.json.</p>\n";
-    return html + "</section>\n";
+    return html + unverified_line(run) + "</section>\n";
 }
 
 std::string memory_section(const RunRecord& run) {

@@ -59,7 +59,8 @@ std::vector<PlanRow> plan_rows(const Json& plan) {
         std::string component = chosen.is_object() ? component_text(chosen) : "";
         if (const auto version = text_of(chosen, "version"); !version.empty()) component += " " + version;
         rows.push_back({text_of(slot, "slot"), text_of(slot, "layers"), text_of(slot, "phase"), component,
-                        text_of(slot, "how"), text_of(slot, "from"), notes_of(slot), text_of(slot, "error")});
+                        text_of(slot, "how"), text_of(slot, "from"), notes_of(slot), text_of(slot, "error"),
+                        text_of(chosen, "verification") == "unverified"});
     }
     return rows;
 }

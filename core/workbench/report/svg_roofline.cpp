@@ -98,9 +98,9 @@ std::string slopes_of(const Roofline& plot, const Area& area) {
         const double from = std::max(std::pow(10.0, area.x.low), lowest / slope.rate);
         const double to = highest / slope.rate;
         svg += "<g><title>" + escape(slope.name + ": " + page_number(slope.rate / giga) + " GB/s") +
-               "</title>\n<path class=\"whisker\"" + (slope.dashed ? " stroke-dasharray=\"7 4\"" : "") + " d=\"M" +
-               px(area.at_x(from)) + " " + px(area.at_y(from * slope.rate)) + "L" + px(area.at_x(to)) + " " +
-               px(area.at_y(highest)) + "\"/>\n</g>\n";
+               "</title>\n<path class=\"whisker\"" + (slope.dashed ? " stroke-dasharray=\"7 4\"" : "") +
+               " d=\"M" + px(area.at_x(from)) + " " + px(area.at_y(from * slope.rate)) + "L" +
+               px(area.at_x(to)) + " " + px(area.at_y(highest)) + "\"/>\n</g>\n";
     }
     return svg;
 }

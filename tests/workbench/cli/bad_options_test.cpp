@@ -156,7 +156,7 @@ TEST_CASE("an empty text stands for no file, no folder and no name") {
         {{"generate", job, "--weights", ""}, "error: --weights: expected a value"},
         {{"report", "a", "--steps", ""}, "error: --steps: expected a value"},
         {{"plan", job, "--host", ""}, "error: --host: expected a value"},
-        {{"plan", job, "--locked", ""}, "error: --locked: expected a value"},
+        {{"plan", job, "--saved", ""}, "error: --saved: expected a value"},
         {{"plan", job, "--set", ""}, "error: --set: expected a value"},
         {{"tune", job, "--slot", ""}, "error: --slot: expected a value"},
         {{"compare", job, "--vary", ""}, "error: --vary: expected a value"},
@@ -226,7 +226,7 @@ TEST_CASE("an output that cannot be written is told before hours of work are los
         {{"diagnose", job, "--json", none}, told("--json")},
         {{"precision", job, "--json", none}, told("--json")},
         {{"plugins", "verify", "--json", none}, told("--json")},
-        {{"plan", job, "--lock", none}, told("--lock")},
+        {{"plan", job, "--save", none}, told("--save")},
         {{"report", "a", "--html", none}, told("--html")},
         {{"plan", job, "--json", "configs"}, "error: --json: cannot write configs: it is a directory"},
     });

@@ -282,10 +282,10 @@ TEST_CASE(
     "a backend that cannot serve is an error with place, reasons and the nearest request, and nothing is "
     "written") {
     const auto folder = temporary_dir("plan");
-    const auto json = (folder / "plan.json").string(), lock = (folder / "plan.lock").string();
+    const auto json = (folder / "plan.json").string(), saved = (folder / "plan.saved").string();
     const auto file =
         write_temporary("lamb.toml", "[optimizer]\nbackend = \"torch\"\nalgorithm = \"lamb\"\n");
-    const auto outcome = run({"plan", file, "--json", json, "--lock", lock});
+    const auto outcome = run({"plan", file, "--json", json, "--save", saved});
     CHECK(outcome.code == 2);
     CHECK(outcome.out.empty());
     CHECK_THAT(outcome.err, contains(file + ":2:"));
@@ -296,7 +296,7 @@ TEST_CASE(
     CHECK_THAT(outcome.err, contains("    torch/torch would serve: algorithm adamw instead of lamb\n"));
     CHECK_THAT(outcome.err, contains("    as it is, it is served by: fused/fused, naive/naive\n"));
     CHECK_FALSE(std::filesystem::exists(json));
-    CHECK_FALSE(std::filesystem::exists(lock));
+    CHECK_FALSE(std::filesystem::exists(saved));
 }
 
 TEST_CASE("names that mean nothing are all told at once") {
@@ -318,32 +318,32 @@ TEST_CASE("a rule for some layers is named as the place of what it asks for") {
     CHECK_THAT(outcome.err, contains("(attention of encoder.2 in train and eval)"));
 }
 
-TEST_CASE("a plan is locked, and a locked plan refuses what has changed") {
-    const auto lock = (temporary_dir("lock") / "plan.lock").string();
-    CHECK(run({"plan", "configs/demo.toml", "--lock", lock}).code == 0);
-    CHECK(schema_faults("lock.json", Json::parse(read(lock))) == no_faults);
-    CHECK(run({"plan", "configs/demo.toml", "--locked", lock}).code == 0);
+TEST_CASE("a plan is saved, and a saved plan refuses what has changed") {
+    const auto saved = (temporary_dir("saved") / "plan.saved").string();
+    CHECK(run({"plan", "configs/demo.toml", "--save", saved}).code == 0);
+    CHECK(schema_faults("saved_plan.json", Json::parse(read(saved))) == no_faults);
+    CHECK(run({"plan", "configs/demo.toml", "--saved", saved}).code == 0);
 
     const auto changed =
-        run({"plan", "configs/demo.toml", "--locked", lock, "--set", "attention.backend=naive"});
+        run({"plan", "configs/demo.toml", "--saved", saved, "--set", "attention.backend=naive"});
     CHECK(changed.code == 2);
     CHECK(changed.out.empty());
     CHECK_THAT(
         changed.err,
-        contains(lock +
-                 ": error: the plan differs from the locked one:\n"
-                 "    attention, encoder.0-5, eval: locked torch/torch 0.1.0, now naive/naive 0.1.0\n"));
+        contains(saved +
+                 ": error: the plan differs from the saved one:\n"
+                 "    attention, encoder.0-5, eval: saved torch/torch 0.1.0, now naive/naive 0.1.0\n"));
 
-    auto other = Json::parse(read(lock));
+    auto other = Json::parse(read(saved));
     other.at("slots").at(0).at("content_hash") = "0123";
-    std::ofstream(lock) << other;
-    CHECK_THAT(run({"plan", "configs/demo.toml", "--locked", lock}).err,
-               contains("has changed: locked content hash 0123, now "));
-    std::ofstream(lock) << "nothing";
-    CHECK_THAT(run({"plan", "configs/demo.toml", "--locked", lock}).err,
-               contains("it is not a lock file of `switchyard plan --lock`"));
-    CHECK_THAT(run({"plan", "configs/demo.toml", "--locked", lock + "x"}).err,
-               contains(lock + "x: error: cannot be read"));
+    std::ofstream(saved) << other;
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--saved", saved}).err,
+               contains("has changed: saved content hash 0123, now "));
+    std::ofstream(saved) << "nothing";
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--saved", saved}).err,
+               contains("it is not a saved plan of `switchyard plan --save`"));
+    CHECK_THAT(run({"plan", "configs/demo.toml", "--saved", saved + "x"}).err,
+               contains(saved + "x: error: cannot be read"));
 }
 
 TEST_CASE("a broken plugin is named, and the others are planned with") {

@@ -42,6 +42,7 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
     for (const auto& one : base::needed_list(message, "overrides"))
         options.overrides.push_back(base::shown(one));
     options.trust = message.contains("trust") && base::needed_flag(message, "trust");
+    options.locked = message.contains("locked") && base::needed_flag(message, "locked");
     options.of_run = message.contains("of_run") && base::needed_flag(message, "of_run");
     compare::ArmServerOptions arm;
     const auto operation = parse<compare::Operation>(base::needed_text(message, "operation"));

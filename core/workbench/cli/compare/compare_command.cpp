@@ -427,6 +427,7 @@ void add_timing_options(CLI::App& command, CompareOptions& options) {
 Action setup_compare(CLI::App& command) {
     const auto options = std::make_shared<CompareOptions>();
     add_job_options(command, options->arms.job);
+    add_locked(command, options->arms.job);
     add_arm_options(command, *options);
     add_timing_options(command, *options);
     add_ladder_options(command, *options);

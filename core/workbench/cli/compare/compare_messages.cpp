@@ -119,6 +119,7 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
     }
     message["config"] = options_.job.config;
     message["trust"] = options_.job.trust;
+    message["locked"] = options_.job.locked;
     message["overrides"] = overrides;
     message["ranks"] = arm.ranks;
     message["cycle"] = cycle(what);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/kernel/base/input_error.h"
 #include "core/kernel/loader/search_path.h"
+#include "core/kernel/trust/key_file.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/output.h"
 
@@ -61,6 +63,25 @@ void refuse_foreign_plugins(const config::Config& config) {
     throw Failure(config.where("plugins.paths") + ": error: plugins.paths: the plugins of " + joined(places) +
                   " are code, and this configuration came with a run\n--trust lets them run, if you trust "
                   "whoever made the run; a folder in SWITCHYARD_PLUGIN_PATH is always trusted");
+}
+
+void refuse_foreign_keys(const config::Config& config) {
+    if (!comes_from_file(config, "plugins.trusted_keys")) return;
+    const auto own = trust::trusted_keys({});
+    auto files = config.plugins.trusted_keys;
+    std::erase_if(files, [&](const std::string& file) {
+        try {
+            return own.find(trust::fingerprint(trust::read_public_key(file))) != nullptr;
+        } catch (const base::InputError&) {
+            return false;
+        }
+    });
+    if (files.empty()) return;
+    throw Failure(config.where("plugins.trusted_keys") + ": error: plugins.trusted_keys: who trusts " +
+                  joined(files) +
+                  " lets its owner vouch for code, and this configuration came with a run\n"
+                  "--trust trusts them, if you trust whoever made the run; keys in " +
+                  trust::trusted_key_folder() + " are always trusted");
 }
 
 void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms) {

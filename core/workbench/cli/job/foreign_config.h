@@ -19,6 +19,10 @@ bool is_foreign(const JobOptions& options, const std::vector<std::string>& files
 // settings name too: SWITCHYARD_PLUGIN_PATH, and where Switchyard keeps its plugins.
 void refuse_foreign_plugins(const config::Config& config);
 
+// Throws Failure unless plugins.trusted_keys was given on the command line or names only keys that the user
+// trusts anyway.
+void refuse_foreign_keys(const config::Config& config);
+
 // Throws Failure if there is any: they name programs and, by what they set, plugins.
 void refuse_foreign_arms(const std::vector<config::ArmConfig>& arms);
 

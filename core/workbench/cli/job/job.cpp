@@ -11,6 +11,7 @@
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/foreign_config.h"
+#include "core/workbench/cli/job/plugin_demands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/model/weights/huggingface_config.h"
 
@@ -46,6 +47,13 @@ void add_overrides(CLI::App& command, JobOptions& options, const std::string& he
                      "run the plugins and programs that the configuration names, even if it came with a run");
 }
 
+void add_locked(CLI::App& command, JobOptions& options) {
+    command.add_flag(
+        "--locked", options.locked,
+        "only with plugins as they are in the lock that `switchyard plugins lock` wrote: plugins.lock, "
+        "or plugins.lock beside CONFIG");
+}
+
 std::vector<std::string> preset_dirs() {
     std::vector<std::string> dirs;
     const auto ours = machine::belonging_path("share/switchyard/configs/presets");
@@ -75,10 +83,16 @@ config::OptionSchemas schemas_of(const std::vector<loader::PluginRecord>& record
 Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryOptions discovery) {
     // Which options there are is known to the plugins, and which plugins there are to the configuration.
     const auto first = load(options, nullptr);
+    trust::Demands demands;
     if (first.config) {
-        if (discovery.run_probes && is_foreign(options, first.files)) refuse_foreign_plugins(*first.config);
+        if (discovery.run_probes && is_foreign(options, first.files)) {
+            refuse_foreign_plugins(*first.config);
+            refuse_foreign_keys(*first.config);
+        }
         discovery.path = loader::standard_search_path(first.config->plugins.paths);
         discovery.disabled = first.config->plugins.disabled;
+        demands = demands_of(*first.config, options.config, options.locked);
+        discovery.judge = [&](loader::PluginRecord& record) { return trust::judge(demands, record); };
     }
     Job job;
     job.records = loader::discover(discovery, host);
@@ -90,6 +104,9 @@ Job load_job(const JobOptions& options, const HostInfo& host, loader::DiscoveryO
         throw Failure(text);
     }
     job.config = std::move(*result.config);
+    if (options.locked) refuse_other_plugins(*demands.lock, job.records);
+    // What a run writes down names the lock wherever its record lies.
+    if (job.config.plugins.requires_of(config::Demand::lock)) job.config.plugins.lock = demands.lock->file;
     if (job.config.batch.fit && !options.fits_batch && discovery.run_probes)
         throw Failure(
             config::told_at(job.config, "batch.size") +

@@ -24,8 +24,11 @@ struct JobOptions {
     bool trust = false;       // what the configuration names may run although it came with a run
     bool of_run = false;      // it did, wherever its files lie
     bool fits_batch = false;  // batch.size = "fit" is understood: the size will be looked for
+    bool locked = false;      // --locked
 };
 void add_job_options(CLI::App& command, JobOptions& options);
+// --locked: only plugins as they are in the lock.
+void add_locked(CLI::App& command, JobOptions& options);
 // Without CONFIG; `help` says what is set.
 void add_overrides(CLI::App& command, JobOptions& options, const std::string& help);
 

@@ -8,9 +8,9 @@
 #include "core/kernel/base/printable.h"
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/machine/host_info.h"
-#include "core/kernel/resolver/lock.h"
 #include "core/kernel/resolver/measured.h"
 #include "core/kernel/resolver/plan_json.h"
+#include "core/kernel/resolver/saved_plan.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/job/job.h"
@@ -30,8 +30,8 @@ namespace {
 struct PlanCommand {
     JobOptions job;
     std::string host;
-    std::string lock;
-    std::string locked;
+    std::string save;
+    std::string saved;
     RanksOptions ranks;
     JsonOption json;
     bool verbose = false;
@@ -75,15 +75,15 @@ void need_device(const Job& job, const HostInfo& host) {
                   ")");
 }
 
-void check_lock(const resolver::Plan& plan, const std::string& path) {
+void check_saved(const resolver::Plan& plan, const std::string& path) {
     const auto text = base::read_text(path, base::limits::json_bytes);
     if (!text) throw Failure(path + ": error: cannot be read: no such file");
-    const auto comparison = compare_with_lock(plan, *text);
+    const auto comparison = compare_with_saved(plan, *text);
     if (!comparison.error.empty()) throw Failure(path + ": error: " + comparison.error);
     if (comparison.differences.empty()) return;
-    throw Failure(path + ": error: the plan differs from the locked one:\n    " +
-                  joined(comparison.differences, "\n    ") + "\nwith --lock " + path +
-                  " instead of --locked the current plan is locked");
+    throw Failure(path + ": error: the plan differs from the saved one:\n    " +
+                  joined(comparison.differences, "\n    ") + "\nwith --save " + path +
+                  " instead of --saved the current plan is saved");
 }
 
 // Is there a slot that could be measured, and is not?
@@ -109,13 +109,13 @@ int plan(const PlanCommand& options) {
         model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
     note_layout(plan, layout);
     if (!plan.ok()) throw Failure(plan_problems(plan) + refused);
-    if (!options.locked.empty()) check_lock(plan, options.locked);
+    if (!options.saved.empty()) check_saved(plan, options.saved);
     std::optional<scale::ScalePlan> scaled;
     if (options.ranks.asked()) scaled = plan_ranks(options.ranks, job.config, plan, host, described.rates);
     auto json = resolver::to_json(plan);
     if (scaled) json["ranks"] = scale::to_json(*scaled);
     write_json(options.json, json);
-    if (!options.lock.empty()) write_file(options.lock, resolver::lock_text(plan));
+    if (!options.save.empty()) write_file(options.save, resolver::saved_plan_text(plan));
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
               << plan_text(plan, options.verbose) << refused;
@@ -123,10 +123,13 @@ int plan(const PlanCommand& options) {
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));
     if (!tokenizer.empty()) std::cout << "\ntokenizer: " << base::printable(tokenizer) << '\n';
+    if (const auto names = plan.unverified(); !names.empty())
+        std::cout << "\nunverified: " << joined(names)
+                  << "; `switchyard plugins verify` runs a plugin against the reference\n";
     if (is_unmeasured(plan))
         std::cout << "\n`switchyard tune " << options.job.config << "` measures what auto chooses from\n";
-    if (!options.lock.empty()) std::cout << "\nlocked in " << options.lock << '\n';
-    if (!options.locked.empty()) std::cout << "\nthe same as locked in " << options.locked << '\n';
+    if (!options.save.empty()) std::cout << "\nsaved in " << options.save << '\n';
+    if (!options.saved.empty()) std::cout << "\nthe same as saved in " << options.saved << '\n';
     return Exit::fine;
 }
 
@@ -135,6 +138,7 @@ int plan(const PlanCommand& options) {
 Action setup_plan(CLI::App& command) {
     const auto options = std::make_shared<PlanCommand>();
     add_job_options(command, options->job);
+    add_locked(command, options->job);
     command
         .add_option("--host", options->host,
                     "plan for a described host (a name, or the path of a TOML file) instead of this machine")
@@ -142,12 +146,12 @@ Action setup_plan(CLI::App& command) {
     command.add_flag("-v,--verbose", options->verbose, "also show requests, options and libraries");
     add_ranks_options(command, options->ranks);
     add_json(command, options->json);
-    command.add_option("--lock", options->lock, "write what was chosen to this file")
+    command.add_option("--save", options->save, "write what was chosen to this file")
         ->check(output_file())
         ->type_name("FILE");
     command
-        .add_option("--locked", options->locked,
-                    "fail if the choice differs from this file, which --lock wrote")
+        .add_option("--saved", options->saved,
+                    "fail if the choice differs from this file, which --save wrote")
         ->type_name("FILE");
     return [options] { return plan(*options); };
 }

@@ -37,6 +37,11 @@ std::vector<resolver::Candidate> candidates_of(const std::vector<loader::PluginR
             candidate.manifest = component;
             candidate.usable = record.failure() == nullptr;
             if (!candidate.usable) candidate.obstacle.got = loader::explain(record);
+            const auto* const trust = record.trust_of(component.kind, component.id);
+            if (candidate.usable && trust != nullptr && trust->refusal) {
+                candidate.usable = false;
+                candidate.obstacle.got = trust->refusal->reason + "; " + trust->refusal->hint;
+            }
             list.push_back(std::move(candidate));
         }
     }

@@ -10,6 +10,7 @@
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
+#include "core/workbench/cli/job/plugin_demands.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plugins/plugins_text.h"
 
@@ -83,7 +84,8 @@ void print_component(const loader::ComponentProbe& component) {
     }
 }
 
-void print_plugin(const loader::PluginRecord& record, std::set<std::string>& warnings) {
+void print_plugin(const loader::PluginRecord& record, const trust::Demands& demands,
+                  std::set<std::string>& warnings) {
     std::cout << '\n'
               << paint(Color::bold, base::printable(record.display_name()))
               << (record.manifest ? " " + record.manifest->version : "") << ": "
@@ -102,8 +104,28 @@ void print_plugin(const loader::PluginRecord& record, std::set<std::string>& war
         if (!gate.hint.empty() && warnings.insert(gate.hint).second)
             std::cout << "  " << paint(Color::yellow, "warning: " + gate.hint) << '\n';
     }
+    std::cout << paint(Color::dim, "  trust: " + trust::standing_of(demands, record)) << '\n';
+    for (const auto& component : record.trust) {
+        if (component.refusal)
+            std::cout << "  " << name(component.kind) << ' ' << component.id << ": "
+                      << paint(Color::red, "not usable: " + component.refusal->reason) << "\n    "
+                      << paint(Color::yellow, "what to do: " + component.refusal->hint) << '\n';
+    }
     if (!record.probe) return;
     for (const auto& component : record.probe->components) print_component(component);
+}
+
+// Those that a configuration names, judged by what it demands; without one those of the search path.
+std::vector<loader::PluginRecord> records_for(const JobOptions& options, const HostInfo& host,
+                                              trust::Demands& demands, loader::DiscoveryOptions& discovery) {
+    if (!options.config.empty()) {
+        auto job = load_job(options, host, discovery);
+        discovery.path = loader::standard_search_path(job.config.plugins.paths);
+        demands = demands_of(job.config, options.config, false);
+        return std::move(job.records);
+    }
+    if (!options.overrides.empty()) throw Failure("--set: is for a configuration; expected CONFIG before it");
+    return loader::discover(discovery, host);
 }
 
 Json json_of(const std::vector<loader::SearchFinding>& findings) {
@@ -123,17 +145,22 @@ Json json_of(const std::vector<loader::SearchFinding>& findings) {
 Action setup_plugins_doctor(CLI::App& command) {
     struct Options {
         JsonOption json;
+        JobOptions job;
         bool fresh = false;
     };
     const auto options = std::make_shared<Options>();
     command.add_flag("--fresh", options->fresh,
                      "probe all plugins again instead of using remembered results");
+    add_job_options(command, options->job);
+    command.get_option("CONFIG")->required(false)->description(
+        "TOML file whose [plugins] they are held against: its places and what it requires");
     add_json(command, options->json);
     return [options]() -> int {
         loader::DiscoveryOptions discovery;
         discovery.ignore_cache = options->fresh;
         const auto host = machine::this_host(machine::Look::with_devices);
-        const auto records = loader::discover(discovery, host);
+        auto demands = no_demands();
+        const auto records = records_for(options->job, host, demands, discovery);
         const auto faults = static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_fault));
         Json list = Json::array();
         for (const auto& record : records) list.push_back(full_json(record));
@@ -144,7 +171,7 @@ Action setup_plugins_doctor(CLI::App& command) {
             print_host(host);
             print_places(discovery.path);
             std::set<std::string> warnings;  // told once: those of one folder may be the folder's
-            for (const auto& record : records) print_plugin(record, warnings);
+            for (const auto& record : records) print_plugin(record, demands, warnings);
             const auto found =
                 records.empty() ? "no plugins were found" : counted(records.size(), "plugin") + " found";
             std::cout << '\n'

@@ -12,6 +12,9 @@
 #include "core/kernel/config/suggest.h"
 #include "core/kernel/loader/discovery.h"
 #include "core/kernel/machine/host_info.h"
+#include "core/kernel/trust/conformance_record.h"
+#include "core/kernel/trust/plugin_content.h"
+#include "core/kernel/trust/plugin_signature.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/output.h"
 
@@ -34,8 +37,11 @@ std::vector<loader::PluginRecord> records_in(const std::string& place) {
 }
 
 // The kernels for CUDA devices lie beside the library.
-fs::path cuda_part(const fs::path& library) {
-    return library.parent_path() / (library.stem().string() + "_cuda.so");
+fs::path cuda_part(const fs::path& library) { return trust::cuda_part_of(library.string()); }
+
+// Its signature and its record of conformance.
+std::vector<fs::path> signed_files_of(const fs::path& library) {
+    return {trust::signature_file_of(library.string()), trust::shipped_record_of(library.string())};
 }
 
 // All of it or nothing: what is there under that name is replaced at once, and a run that has it open goes
@@ -49,6 +55,17 @@ void put_into(const fs::path& folder, const fs::path& from) {
     std::error_code ignored;
     fs::remove(fresh, ignored);
     throw Failure("cannot write " + target.string() + ": " + error.message(), Exit::run_failed);
+}
+
+// What proves a library lies beside it. An older one of another library would only be wrong.
+void put_signature_into(const fs::path& folder, const fs::path& library) {
+    for (const auto& file : signed_files_of(library)) {
+        std::error_code ignored;
+        if (fs::exists(file, ignored))
+            put_into(folder, file);
+        else
+            fs::remove(folder / file.filename(), ignored);
+    }
 }
 
 int install(const std::string& place) {
@@ -72,6 +89,7 @@ int install(const std::string& place) {
         const auto cuda = cuda_part(record.path);
         if (std::error_code ignored; fs::exists(cuda, ignored)) put_into(folder, cuda);
         put_into(folder, record.path);
+        put_signature_into(folder, record.path);
         std::cout << record.manifest->name << " " << record.manifest->version << ": installed in " << folder
                   << "; `switchyard plugins verify " << record.manifest->name << "` proves it\n";
     }
@@ -84,7 +102,9 @@ int remove(const std::string& plugin) {
     for (const auto& record : records_in(folder)) {
         if (record.gates.front().passed || fs::exists(record.path)) names.push_back(record.display_name());
         if (record.display_name() != plugin || !fs::exists(record.path)) continue;
-        for (const auto& file : {fs::path(record.path), cuda_part(record.path)}) {
+        auto files = signed_files_of(record.path);
+        files.insert(files.end(), {record.path, cuda_part(record.path)});
+        for (const auto& file : files) {
             std::error_code error;
             fs::remove(file, error);
             if (error)

@@ -59,6 +59,9 @@ bool is_fault(const loader::PluginRecord& record) {
     const auto* failure = record.failure();
     if (failure != nullptr)
         return failure->gate != loader::Gate::disabled && failure->gate != loader::Gate::duplicate;
+    const bool refused = std::any_of(record.trust.begin(), record.trust.end(),
+                                     [](const auto& one) { return one.refusal.has_value(); });
+    if (refused) return true;
     if (!record.probe) return false;
     const auto& components = record.probe->components;
     return std::any_of(components.begin(), components.end(),
@@ -81,7 +84,9 @@ Json summary_json(const loader::PluginRecord& record) {
     Json components = Json::array();
     if (record.manifest) {
         for (const auto& c : record.manifest->components) {
-            const auto fault = record.component_failure(c.kind, c.id);
+            auto fault = record.component_failure(c.kind, c.id);
+            const auto* const trust = record.trust_of(c.kind, c.id);
+            if (fault.empty() && trust != nullptr && trust->refusal) fault = trust->refusal->reason;
             components.push_back({{"kind", std::string(name(c.kind))},
                                   {"id", c.id},
                                   {"usable", failure == nullptr && fault.empty()},

@@ -22,6 +22,7 @@
 #include "core/workbench/cli/plugins/verify_client.h"
 #include "core/workbench/cli/plugins/verify_options.h"
 #include "core/workbench/cli/plugins/verify_plugins.h"
+#include "core/workbench/cli/plugins/verify_record.h"
 #include "core/workbench/train/stop_signal.h"
 
 namespace switchyard::cli {
@@ -34,6 +35,7 @@ struct VerifyCommand {
     std::optional<std::uint64_t> seed;  // of the drawn cases; none: a new one in each run
     std::int64_t shown = 10;
     double timeout = 300.0;  // seconds
+    std::string report;
     JsonOption json;
 };
 
@@ -106,6 +108,7 @@ public:
     int run() {
         const auto records = find_plugins(request_.plugin, host_);
         given_.emplace(request_.given, components_meant(records, request_.component));
+        record_.emplace(request_, command_.report, records);
         stop_.note();
         for (const auto& record : records) {
             if (!stop_) verify(record);
@@ -149,9 +152,13 @@ private:
         if (const auto* failure = record.failure())
             return refuse(record.display_name(), loader::explain(record), *failure);
         if (!record.manifest) return;
+        record_->begin(record);
         for (const auto& component : record.manifest->components) {
             if (is_meant(component, request_.component) && !stop_) verify(record, component);
         }
+        if (stop_) return;
+        const auto told = record_->end(record);
+        if (prints() && !told.empty()) std::cout << told << '\n';
     }
 
     void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {
@@ -179,6 +186,7 @@ private:
         }
         if (verified.stopped) return;
         faults_ = faults_ || !report.faults.empty();
+        record_->add(component, report);
         const auto repeat = [&](const conformance::Fault& fault) {
             const std::string plugin = request_.plugin.empty() ? record.display_name() : request_.plugin;
             return repetition(request_, plugin, std::string(name(kind)) + "/" + component.id, fault);
@@ -245,6 +253,7 @@ private:
     HostInfo host_;
     VerifyClient client_;
     std::optional<GivenOptions> given_;
+    std::optional<VerifyRecord> record_;
     Json components_ = Json::array();
     Json refused_ = Json::array();
     bool faults_ = false;
@@ -293,6 +302,12 @@ Action setup_plugins_verify(CLI::App& command) {
     command.add_option("--show", options->shown, "most faults of a component that are shown (10)")
         ->check(whole_number(0, 1000000))
         ->type_name("N");
+    command
+        .add_option(
+            "--report", options->report,
+            "record of conformance, to ship beside the library: content, components, cases, outcome, seed")
+        ->check(output_file())
+        ->type_name("FILE");
     add_json(command, options->json);
     return [options] { return Verification(*options).run(); };
 }

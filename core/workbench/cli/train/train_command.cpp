@@ -425,6 +425,7 @@ void read_resume(const CLI::Option& given, TrainOptions& options) {
 Action setup_train(CLI::App& command) {
     const auto options = std::make_shared<TrainOptions>();
     add_job_options(command, options->job);
+    add_locked(command, options->job);
     command.add_option("--run", options->begin.folder, "folder for all files of the run")
         ->type_name("DIR")
         ->capture_default_str();

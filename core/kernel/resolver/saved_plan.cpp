@@ -1,4 +1,4 @@
-#include "core/kernel/resolver/lock.h"
+#include "core/kernel/resolver/saved_plan.h"
 
 #include <map>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int lock_version = 1;
+constexpr int format_version = 1;
 
 struct Entry {
     std::string choice;  // "torch/torch@flash 1.0.0"
@@ -23,7 +23,7 @@ struct Entry {
 };
 using Entries = std::map<std::string, Entry>;  // by "attention, encoder.0-5, train"
 
-Json locked_slot(const PlanRow& row) {
+Json saved_slot(const PlanRow& row) {
     const auto& chosen = *row.chosen;
     return {{"slot", row.use.slot},
             {"layers", row.use.layers},
@@ -37,18 +37,18 @@ Json locked_slot(const PlanRow& row) {
             {"composed", chosen.composed}};
 }
 
-Json lock_json(const Plan& plan) {
+Json saved_json(const Plan& plan) {
     Json slots = Json::array();
     for (const auto& row : plan.rows) {
-        if (row.chosen) slots.push_back(locked_slot(row));
+        if (row.chosen) slots.push_back(saved_slot(row));
     }
-    return {{"switchyard_lock", lock_version}, {"host", plan.host.name}, {"slots", slots}};
+    return {{"switchyard_plan", format_version}, {"host", plan.host.name}, {"slots", slots}};
 }
 
 // Throws InputError where a key is missing or of another type.
-Entries entries_of(const Json& lock) {
+Entries entries_of(const Json& saved) {
     Entries entries;
-    for (const auto& slot : base::needed_list(lock, "slots")) {
+    for (const auto& slot : base::needed_list(saved, "slots")) {
         const auto text = [&](const char* key) { return base::needed_text(slot, key); };
         const auto variant = text("variant");
         Entry entry{text("plugin") + "/" + text("component") + (variant.empty() ? "" : "@" + variant) + " " +
@@ -60,52 +60,51 @@ Entries entries_of(const Json& lock) {
     return entries;
 }
 
-std::string difference(const Entry& locked, const Entry& now) {
-    if (locked.choice != now.choice) return "locked " + locked.choice + ", now " + now.choice;
-    if (locked.hash != now.hash) {
-        return "the library of " + now.choice + " has changed: locked content hash " + locked.hash +
-               ", now " + now.hash;
+std::string difference(const Entry& saved, const Entry& now) {
+    if (saved.choice != now.choice) return "saved " + saved.choice + ", now " + now.choice;
+    if (saved.hash != now.hash) {
+        return "the library of " + now.choice + " has changed: saved content hash " + saved.hash + ", now " +
+               now.hash;
     }
-    if (locked.options != now.options)
-        return "options of " + now.choice + ": locked " + locked.options + ", now " + now.options;
-    if (locked.composed != now.composed) {
-        return "parts composed around " + now.choice + ": locked " + locked.composed + ", now " +
-               now.composed;
+    if (saved.options != now.options)
+        return "options of " + now.choice + ": saved " + saved.options + ", now " + now.options;
+    if (saved.composed != now.composed) {
+        return "parts composed around " + now.choice + ": saved " + saved.composed + ", now " + now.composed;
     }
     return "";
 }
 
-std::vector<std::string> differences(const Entries& locked, const Entries& now) {
+std::vector<std::string> differences(const Entries& saved, const Entries& now) {
     std::vector<std::string> list;
-    for (const auto& [place, entry] : locked) {
+    for (const auto& [place, entry] : saved) {
         const auto found = now.find(place);
-        const auto text = found == now.end() ? "locked " + entry.choice + ", not in the plan now"
+        const auto text = found == now.end() ? "saved " + entry.choice + ", not in the plan now"
                                              : difference(entry, found->second);
         if (!text.empty()) list.push_back(place + ": " + text);
     }
     for (const auto& [place, entry] : now) {
-        if (!locked.contains(place)) list.push_back(place + ": not locked, now " + entry.choice);
+        if (!saved.contains(place)) list.push_back(place + ": not saved, now " + entry.choice);
     }
     return list;
 }
 
 }  // namespace
 
-std::string lock_text(const Plan& plan) { return lock_json(plan).dump(2) + "\n"; }
+std::string saved_plan_text(const Plan& plan) { return saved_json(plan).dump(2) + "\n"; }
 
-LockComparison compare_with_lock(const Plan& plan, const std::string& text) {
+SavedComparison compare_with_saved(const Plan& plan, const std::string& text) {
     try {
-        const auto lock = base::parse_json(text);
-        if (!lock.fault.empty()) throw base::InputError(lock.fault);
-        const auto version = base::needed_integer(lock.value, "switchyard_lock");
-        if (version != lock_version) {
-            return {"it is a lock file of version " + std::to_string(version) +
-                        ", this program reads version " + std::to_string(lock_version),
+        const auto saved = base::parse_json(text);
+        if (!saved.fault.empty()) throw base::InputError(saved.fault);
+        const auto version = base::needed_integer(saved.value, "switchyard_plan");
+        if (version != format_version) {
+            return {"it is a saved plan of version " + std::to_string(version) +
+                        ", this program reads version " + std::to_string(format_version),
                     {}};
         }
-        return {"", differences(entries_of(lock.value), entries_of(lock_json(plan)))};
+        return {"", differences(entries_of(saved.value), entries_of(saved_json(plan)))};
     } catch (const base::InputError& problem) {
-        return {std::string("it is not a lock file of `switchyard plan --lock`: ") + problem.what(), {}};
+        return {std::string("it is not a saved plan of `switchyard plan --save`: ") + problem.what(), {}};
     }
 }
 

@@ -1,0 +1,149 @@
+#include "core/kernel/trust/conformance_record.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/kernel/base/atomic_file.h"
+#include "core/kernel/base/input_error.h"
+#include "core/kernel/base/json_text.h"
+#include "core/kernel/base/printable.h"
+#include "core/kernel/base/read_text.h"
+#include "core/kernel/trust/ed25519.h"
+#include "core/kernel/trust/own_plugin.h"
+
+namespace switchyard::trust {
+
+namespace fs = std::filesystem;
+using base::InputError;
+using base::Json;
+
+namespace {
+
+constexpr int record_format = 1;
+
+bool is_same(const ComponentOutcome& a, Kind kind, std::string_view id, Device device) {
+    return a.kind == kind && a.id == id && a.device == device;
+}
+
+Json json_of(const ComponentOutcome& one) {
+    return {{"kind", std::string(name(one.kind))},
+            {"id", one.id},
+            {"device", std::string(name(one.device))},
+            {"outcome", one.passed ? "passed" : "failed"},
+            {"cases", one.cases},
+            {"drawn", one.drawn},
+            {"failed", one.failed},
+            {"seed", one.seed},
+            {"fault", one.fault}};
+}
+
+template <class Enum>
+Enum needed_name(const Json& json, const char* key) {
+    const auto text = base::needed_text(json, key);
+    if (const auto value = parse<Enum>(text)) return *value;
+    throw InputError("\"" + std::string(key) + "\" is \"" + base::quoted(text) +
+                     "\", which is none that is known");
+}
+
+ComponentOutcome outcome_of(const Json& json) {
+    ComponentOutcome one;
+    one.kind = needed_name<Kind>(json, "kind");
+    one.id = base::needed_text(json, "id");
+    one.device = needed_name<Device>(json, "device");
+    const auto outcome = base::needed_text(json, "outcome");
+    if (outcome != "passed" && outcome != "failed")
+        throw InputError("\"outcome\" is \"" + base::quoted(outcome) + "\"; expected passed or failed");
+    one.cases = base::needed_integer(json, "cases");
+    one.drawn = base::needed_integer(json, "drawn");
+    one.failed = base::needed_integer(json, "failed");
+    one.seed = static_cast<std::uint64_t>(base::needed_integer(json, "seed"));
+    one.fault = base::needed_text(json, "fault");
+    one.passed = outcome == "passed" && one.cases > 0 && one.failed == 0;
+    return one;
+}
+
+}  // namespace
+
+const ComponentOutcome* ConformanceRecord::find(Kind kind, std::string_view id, Device device) const {
+    const auto found = std::find_if(components.begin(), components.end(),
+                                    [&](const auto& one) { return is_same(one, kind, id, device); });
+    return found == components.end() ? nullptr : &*found;
+}
+
+std::string to_json_text(const ConformanceRecord& record) {
+    Json components = Json::array();
+    for (const auto& one : record.components) components.push_back(json_of(one));
+    const Json json = {{"switchyard_conformance", record_format},
+                       {"name", record.name},
+                       {"version", record.version},
+                       {"sha256", record.content.library},
+                       {"cuda_sha256", record.content.cuda},
+                       {"host", record.host},
+                       {"components", components}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+ConformanceRecord read_record(const std::string& text, const std::string& file) {
+    const auto json = base::parse_object(text, file);
+    try {
+        if (const auto version = base::needed_integer(json, "switchyard_conformance");
+            version != record_format)
+            throw InputError("\"switchyard_conformance\" is " + std::to_string(version) +
+                             ", this program reads records of form " + std::to_string(record_format));
+        ConformanceRecord record;
+        record.name = base::needed_text(json, "name");
+        record.version = base::needed_text(json, "version");
+        record.content.library = base::needed_text(json, "sha256");
+        record.content.cuda = base::needed_text(json, "cuda_sha256");
+        record.host = base::needed_text(json, "host");
+        for (const auto& one : base::needed_list(json, "components"))
+            record.components.push_back(outcome_of(one));
+        return record;
+    } catch (const InputError& problem) {
+        throw InputError(base::printable(file) +
+                         ": error: it is no record of `switchyard plugins verify`: " + problem.what());
+    }
+}
+
+void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome) {
+    const auto known = std::find_if(record.components.begin(), record.components.end(), [&](const auto& one) {
+        return is_same(one, outcome.kind, outcome.id, outcome.device);
+    });
+    if (known == record.components.end()) {
+        record.components.push_back(outcome);
+        return;
+    }
+    const bool refutes = known->seed == outcome.seed && outcome.drawn >= known->drawn;
+    if (known->passed || !outcome.passed || refutes) *known = outcome;
+}
+
+std::string shipped_record_of(const std::string& library) { return library + ".conformance.json"; }
+
+std::string RecordCache::file_of(const PluginContent& content, const std::string& host) const {
+    return cache_ + "/conformance/" + sha256_of(to_text(content) + "\n" + host) + ".json";
+}
+
+std::optional<ConformanceRecord> RecordCache::find(const PluginContent& content) const {
+    if (cache_.empty() || content.library.empty()) return std::nullopt;
+    const auto file = file_of(content, host_version());
+    const auto text = base::text_if_readable(file, base::limits::json_bytes);
+    if (text.empty()) return std::nullopt;
+    try {
+        auto record = read_record(text, file);
+        if (record.content == content && record.host == host_version()) return record;
+    } catch (const InputError&) {
+        // Verifying again writes it again.
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> RecordCache::store(const ConformanceRecord& record) const {
+    if (cache_.empty()) return "there is no folder for it: neither XDG_CACHE_HOME nor HOME is set";
+    const auto file = file_of(record.content, record.host);
+    std::error_code error;
+    fs::create_directories(fs::path(file).parent_path(), error);
+    if (error) return "cannot create " + fs::path(file).parent_path().string() + ": " + error.message();
+    return base::write_file_atomically(file, to_json_text(record));
+}
+
+}  // namespace switchyard::trust

@@ -1,0 +1,89 @@
+#include "core/workbench/cli/plugins/verify_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/kernel/base/printable.h"
+#include "core/kernel/machine/program_paths.h"
+#include "core/kernel/trust/own_plugin.h"
+#include "core/workbench/cli/command.h"
+#include "core/workbench/cli/output.h"
+#include "core/workbench/cli/plugins/verify_plugins.h"
+
+namespace switchyard::cli {
+namespace {
+
+constexpr std::size_t longest_fault = 500;
+
+// Why a run without faults does not prove a component; empty: it does.
+std::string why_no_proof(const VerifyRequest& request) {
+    if (!request.filter.empty()) return "--filter leaves cases out";
+    if (!request.dtypes.empty()) return "--dtype leaves dtypes out";
+    if (!request.given.empty()) return "--option runs other options than the default ones";
+    const auto least = VerifyRequest().drawn;
+    return request.drawn < least ? "--drawn is below " + std::to_string(least) : "";
+}
+
+std::string fault_text(const conformance::Report& report) {
+    if (report.faults.empty()) return "";
+    const auto& fault = report.faults.front();
+    return (fault.code + " in " + fault.where + ": " + fault.detail).substr(0, longest_fault);
+}
+
+}  // namespace
+
+VerifyRecord::VerifyRecord(const VerifyRequest& request, std::string report,
+                           const std::vector<loader::PluginRecord>& plugins)
+    : request_(request), report_(std::move(report)) {
+    if (report_.empty()) return;
+    if (plugins.size() != 1)
+        throw Failure("--report: is of one plugin, and there are " + std::to_string(plugins.size()) +
+                      "; expected PLUGIN, its name or the path of its library");
+    if (const auto why = why_no_proof(request_); !why.empty())
+        throw Failure("--report: " + why + "; expected a run of all that the plugin claims");
+}
+
+void VerifyRecord::begin(const loader::PluginRecord& plugin) {
+    added_ = false;
+    const auto content = trust::content_of(plugin.path);
+    if (auto known = trust::RecordCache(machine::standard_cache_folder()).find(content)) {
+        record_ = std::move(*known);
+        return;
+    }
+    record_ = {plugin.manifest->name, plugin.manifest->version, content, trust::host_version(), {}};
+}
+
+void VerifyRecord::add(const ComponentManifest& component, const conformance::Report& report) {
+    const bool passed = report.faults.empty() && report.failed == 0;
+    if (passed && (report.cases == 0 || !why_no_proof(request_).empty())) return;
+    added_ = true;
+    trust::ComponentOutcome outcome;
+    outcome.kind = component.kind;
+    outcome.id = component.id;
+    outcome.device = conformance_options(request_).device;
+    outcome.passed = passed;
+    outcome.cases = report.cases;
+    outcome.drawn = request_.drawn;
+    outcome.failed = passed ? 0 : std::max<std::int64_t>(report.failed, 1);
+    outcome.seed = request_.seed;
+    outcome.fault = fault_text(report);
+    add_outcome(record_, outcome);
+}
+
+std::string VerifyRecord::end(const loader::PluginRecord& plugin) {
+    if (!added_ && report_.empty()) return "";
+    if (trust::content_of(plugin.path) != record_.content)
+        return "the library was changed while it was verified: nothing is remembered of it";
+    std::string told;
+    if (!report_.empty()) {
+        write_file(report_, to_json_text(record_));
+        told = "the record of it is in " + report_ + "; beside the library, as " +
+               trust::shipped_record_of(plugin.path) + ", `switchyard plugins sign` signs it too";
+    }
+    if (record_.content.library.empty() || !added_) return told;
+    const auto error = trust::RecordCache(machine::standard_cache_folder()).store(record_);
+    if (error) told += (told.empty() ? "" : "\n") + std::string("not remembered: ") + *error;
+    return told;
+}
+
+}  // namespace switchyard::cli

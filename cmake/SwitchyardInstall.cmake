@@ -5,11 +5,12 @@ install(DIRECTORY core/include/switchyard sdk/include/switchyard DESTINATION inc
 install(DIRECTORY configs DESTINATION share/switchyard)
 # For `switchyard plugins new`.
 install(DIRECTORY sdk/template DESTINATION share/switchyard)
-install(FILES LICENSE DESTINATION share/doc/switchyard)
 # For `switchyard data fetch`.
 install(FILES cmake/wheels.txt DESTINATION share/switchyard)
 install(PROGRAMS cmake/bring_wheels DESTINATION libexec/switchyard)
-install(DIRECTORY docs/ DESTINATION share/doc/switchyard OPTIONAL)
+install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
+  set(DESTINATION \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/SwitchyardInstalledDocs.cmake\")")
 # The build tree shows configurations where the installed tree has them, relative to the program.
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/switchyard")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}/configs" "${PROJECT_BINARY_DIR}/share/switchyard/configs" SYMBOLIC)

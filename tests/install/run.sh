@@ -73,6 +73,19 @@ example_is_explained() {
     expect_text "$TMPDIR/info" "$(example_folder)"
 }
 
+# Links of installed documents to files: each is there.
+links_lead_somewhere() {
+    local document link broken=
+    while read -r document; do
+        while read -r link; do
+            [[ $link == *:* || -e $(dirname "$document")/${link%%#*} ]] || broken+="$document: $link"$'\n'
+        done < <(grep -ohE '\]\([^)# ][^) ]*\)' "$document" | sed -E 's/^\]\(//; s/\)$//')
+    done < <(find "$prefix/share/doc/switchyard" -name '*.md')
+    [[ -e $prefix/share/doc/switchyard/README.md && -e $prefix/share/doc/switchyard/examples/plugin/CMakeLists.txt ]] ||
+        fail "README.md or the examples are not there"
+    [[ -z $broken ]] || fail "links to nothing:"$'\n'"$broken"
+}
+
 # A project of each kind as `plugins new` writes it, built together.
 new_plugins_build() {
     local kind list=$TMPDIR/own/CMakeLists.txt
@@ -139,6 +152,7 @@ END
 check "the program, its plugins and the package are installed" installs
 check "each installed header compiles without the source tree" headers_stand_alone
 check "no installed file names the build tree" mentions_no_build_tree
+check "links of installed documents lead to what is there" links_lead_somewhere
 check "a plugin outside the tree builds against what is installed" example_builds
 check "it exports one symbol" example_exports_one_symbol
 check "the installed program finds it by SWITCHYARD_PLUGIN_PATH" example_is_found

@@ -59,10 +59,36 @@ front_program_is_free_of_libtorch() {
     bare "$build/bin/switchyard" --version
 }
 
+# By another path to the same libraries, so that it shows which one was taken.
+libtorch_of_another_place_is_taken() {
+    rm -rf "$TMPDIR/elsewhere" "$TMPDIR"/ld.*
+    mkdir "$TMPDIR/elsewhere"
+    ln -s "$libtorch/lib" "$TMPDIR/elsewhere/lib"
+    bare SWITCHYARD_LIBTORCH="$TMPDIR/elsewhere" LD_DEBUG=libs LD_DEBUG_OUTPUT="$TMPDIR/ld" \
+        "$build/bin/switchyard" config check "$SWITCHYARD_TEST_SOURCE_DIR/configs/presets/mini-gpt.toml" >"$TMPDIR/check" 2>&1 ||
+        fail "switchyard config check gives $?: $(cat "$TMPDIR/check")"
+    grep -qF "calling init: $TMPDIR/elsewhere/lib/libtorch_cpu.so" "$TMPDIR"/ld.* ||
+        fail "taken was: $(grep -h 'calling init: .*libtorch_cpu.so' "$TMPDIR"/ld.*)"
+}
+
+missing_libtorch_is_told() {
+    local command status
+    for command in "plan $SWITCHYARD_TEST_SOURCE_DIR/configs/demo.toml" "plugins list" "plugins doctor"; do
+        status=0
+        # shellcheck disable=SC2086
+        bare SWITCHYARD_LIBTORCH="$TMPDIR/nothing" "$build/bin/switchyard" $command >"$TMPDIR/out" 2>&1 || status=$?
+        [[ $status == 1 ]] || fail "$command gives $status: $(cat "$TMPDIR/out")"
+        expect_text "$TMPDIR/out" "SWITCHYARD_LIBTORCH=$TMPDIR/nothing: has no lib/libtorch_cpu.so"
+        expect_text "$TMPDIR/out" "pip install torch=="
+    done
+}
+
 [[ -n $(built) ]] || { check "something is built" false; finish; }
 check "the run path of programs and plugins names LibTorch's folder alone" only_libtorch_in_runpath
 check "Arrow is linked by what reads Parquet alone, and found by its path" only_arrow_in_parquet
 check "programs and plugins load nothing from a CUDA toolkit" nothing_from_a_toolkit
 check "the program plans in an empty environment" plans_without_environment
+check "a LibTorch in another place is taken when it is named" libtorch_of_another_place_is_taken
+check "where LibTorch is missing is told, and what to do" missing_libtorch_is_told
 check "bin/switchyard does not link LibTorch" front_program_is_free_of_libtorch
 finish

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "core/kernel/base/terminal.h"
+#include "core/kernel/machine/libtorch_place.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/need_libtorch.h"
 #include "core/workbench/cli/program.h"
 #include "core/workbench/cli/spin.h"
 
@@ -25,6 +27,7 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
                                machine::program_path() + ": build or install it again",
                            cli::Exit::run_failed);
     }
+    cli::need_libtorch();
     std::vector<char*> words{const_cast<char*>("switchyard")};
     for (const auto& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -37,6 +40,7 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
     base::guard_terminal();
+    machine::lead_to(machine::find_libtorch(machine::standard_libtorch_search()));
     auto commands = cli::all_commands();
     attach(commands, "compare self-test", cli::setup_self_test);
     attach(commands, "plugins list", cli::setup_plugins_list);

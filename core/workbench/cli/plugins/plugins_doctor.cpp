@@ -11,6 +11,7 @@
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
 #include "core/workbench/cli/job/plugin_demands.h"
+#include "core/workbench/cli/need_libtorch.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plugins/plugins_text.h"
 
@@ -156,6 +157,7 @@ Action setup_plugins_doctor(CLI::App& command) {
         "TOML file whose [plugins] they are held against: its places and what it requires");
     add_json(command, options->json);
     return [options]() -> int {
+        need_libtorch();
         loader::DiscoveryOptions discovery;
         discovery.ignore_cache = options->fresh;
         const auto host = machine::this_host(machine::Look::with_devices);

@@ -11,6 +11,7 @@
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
+#include "core/workbench/cli/need_libtorch.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plugins/plugins_text.h"
 
@@ -85,6 +86,7 @@ Action setup_plugins_info(CLI::App& command) {
         ->type_name("");
     add_json(command, options->json);
     return [options] {
+        need_libtorch();
         loader::DiscoveryOptions discovery;
         const bool path = options->plugin.find('/') != std::string::npos;
         if (std::error_code ignored; path && !std::filesystem::exists(options->plugin, ignored))

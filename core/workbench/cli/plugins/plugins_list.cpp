@@ -8,6 +8,7 @@
 #include "core/kernel/machine/host_info.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/job/job.h"
+#include "core/workbench/cli/need_libtorch.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plugins/plugins_text.h"
 
@@ -43,6 +44,7 @@ Action setup_plugins_list(CLI::App& command) {
     const auto json = std::make_shared<JsonOption>();
     add_json(command, *json);
     return [json] {
+        need_libtorch();
         const loader::DiscoveryOptions options;
         const auto records = loader::discover(options, machine::this_host(machine::Look::cpu_only));
         auto list = nlohmann::ordered_json::array();

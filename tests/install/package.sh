@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# `cpack` makes a .tar.gz and a .deb, and what is unpacked of them anywhere plans, trains and answers with its own plugins,
+# with a LibTorch that is named. To add a case: write a function, and a `check` line at the end.
+source "$(dirname "$0")/../support/script.sh"
+cpack=$1 libtorch=$2
+build=$SWITCHYARD_TEST_BUILD_DIR
+packages=$TMPDIR/packages
+unset SWITCHYARD_DEPS SWITCHYARD_PLUGIN_PATH CMAKE_PREFIX_PATH
+rm -rf "$packages" "$TMPDIR/root" "$TMPDIR/unpacked"  # of a run before
+
+both_are_made() {
+    "$cpack" --config "$build/CPackConfig.cmake" -B "$packages" >"$TMPDIR/cpack.log" 2>&1 || fail "$(cat "$TMPDIR/cpack.log")"
+    archive=("$packages"/switchyard-*.tar.gz) deb=("$packages"/switchyard_*.deb)
+    [[ -s ${archive[0]} && -s ${deb[0]} ]] || fail "$(ls "$packages") $(cat "$TMPDIR/cpack.log")"
+    mkdir "$TMPDIR/unpacked" "$TMPDIR/root"
+    tar -xzf "${archive[0]}" -C "$TMPDIR/unpacked" --strip-components=1
+    dpkg-deb -x "${deb[0]}" "$TMPDIR/root"
+    dpkg-deb -f "${deb[0]}" >"$TMPDIR/control"
+}
+
+deb_names_what_it_needs() {
+    local package
+    expect_text "$TMPDIR/control" "Package: switchyard"
+    for package in libc6 libstdc++6 libsodium23 libboost-filesystem; do expect_text "$TMPDIR/control" "$package"; done
+    if grep -qi torch <<<"$(grep Depends "$TMPDIR/control")"; then fail "$(cat "$TMPDIR/control")"; fi
+}
+
+# PREFIX: where a package was unpacked.
+is_used() {
+    local prefix=$1 run="$TMPDIR/run" program
+    program=(env -i PATH=/usr/bin:/bin "HOME=$TMPDIR/home" "TMPDIR=$TMPDIR" "SWITCHYARD_LIBTORCH=$libtorch" "$prefix/bin/switchyard")
+    rm -rf "$run" "$TMPDIR/home" "$TMPDIR/films.toml" && mkdir "$TMPDIR/home"
+    "${program[@]}" plugins list >"$TMPDIR/out" 2>&1 || fail "plugins list gives $?: $(cat "$TMPDIR/out")"
+    expect_text "$TMPDIR/out" "$prefix/lib/switchyard/plugins/libflash.so"
+    if grep -qF "$build/lib/" "$TMPDIR/out"; then fail "names the build tree: $(cat "$TMPDIR/out")"; fi
+    printf 'text\tlabel\n%s' "$(for i in 1 2 3 4 5 6 7 8; do printf 'good film\tgood\nbad film\tbad\n'; done)" >"$TMPDIR/films.tsv"
+    "${program[@]}" init "$TMPDIR/films.tsv" --out "$TMPDIR/films.toml" >"$TMPDIR/out" 2>&1 || fail "init gives $?: $(cat "$TMPDIR/out")"
+    "${program[@]}" plan "$TMPDIR/films.toml" --set runtime.auto=priority >"$TMPDIR/out" 2>&1 || fail "plan gives $?: $(cat "$TMPDIR/out")"
+    expect_text "$TMPDIR/out" "flash"
+    "${program[@]}" plugins verify flash --component attention --drawn 3 --filter /drawn/ >"$TMPDIR/out" 2>&1 ||
+        fail "verify gives $?: $(cat "$TMPDIR/out")"
+    [[ -e $prefix/lib/cmake/Switchyard/SwitchyardConfig.cmake && -e $prefix/include/switchyard/interfaces/attention.h ]] ||
+        fail "the SDK is not there"
+    [[ -e $prefix/share/doc/switchyard/README.md && -e $prefix/share/doc/switchyard/examples/plugin ]] || fail "README or examples are not there"
+}
+
+command -v dpkg-deb >/dev/null || { skip "packages are made and used" "there is no dpkg"; finish; }
+check "cpack makes a .tar.gz and a .deb" both_are_made
+check "the .deb names the packages that it needs" deb_names_what_it_needs
+check "the .tar.gz is used where it was unpacked" is_used "$TMPDIR/unpacked"
+check "the .deb is used" is_used "$TMPDIR/root/usr"
+finish

@@ -194,9 +194,11 @@ void request_lengths(AttentionSpec& spec, const AttentionRequest& asked, Request
         std::sqrt(static_cast<double>(std::max<std::int64_t>(most / spec.heads, 1))));
     // What comes after a cache has at least as many keys as queries; training's own has as many.
     const bool alike = asked.q_length == asked.kv_length && asked.phase != Phase::decode;
-    const auto one_length = [&](Range range) { return draw.within(range, longest); };
-    spec.queries = one_length(asked.q_length);
-    spec.keys = alike ? spec.queries : one_length(asked.kv_length);
+    const auto enough = [](Range range) {
+        return Range(std::max(range.min, std::min(range.max, fewest_keys)), range.max);
+    };
+    spec.queries = draw.within(alike ? enough(asked.q_length) : asked.q_length, longest);
+    spec.keys = alike ? spec.queries : draw.within(enough(asked.kv_length), longest);
     if (asked.phase == Phase::prefill || asked.phase == Phase::decode)
         spec.keys = std::max(spec.keys, spec.queries);
     const std::int64_t sequences =

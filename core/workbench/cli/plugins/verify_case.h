@@ -31,6 +31,11 @@ struct VerifyRequest {
     std::string device = "cpu";
     std::uint64_t seed = 1;  // of the drawn cases
     std::int64_t drawn = 50;
+    // --config, --set and --trust: what the plan of this configuration runs, and `drawn` cases of each of its
+    // requests (verify_job.h); without: all that components claim.
+    std::string config;
+    std::vector<std::string> overrides;
+    bool trust = false;
 };
 
 // One component of these, from that case on.
@@ -39,6 +44,7 @@ struct VerifyPart {
     std::string component;  // "flash/flash"
     std::string kind;
     std::int64_t first = 0;
+    std::size_t planned = 0;  // with --config: which of its parts
 };
 
 nlohmann::ordered_json to_json(const VerifyPart& part);

@@ -95,11 +95,14 @@ bool VerifyClient::run_process(VerifyPart& part, Verified& verified) {
     const auto fault = [&](const char* code, const std::string& text) {
         ++counted.cases;
         ++counted.failed;
+        if (number >= 0) verified.ran.push_back(name);
         counted.faults.push_back({code, name, with_tail(text, *process), drawn_number(name)});
         add_report(verified.report, counted);
     };
     while (exchange.end == Exchange::End::answered) {
+        const auto before = counted.cases;
         const auto answer = read_answer(exchange, counted);
+        if (number >= 0 && counted.cases > before) verified.ran.push_back(name);
         if (exchange.end != Exchange::End::answered) break;
         if (answer.type == Answer::Type::error) {
             verified.refused = answer.text;

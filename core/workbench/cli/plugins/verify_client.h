@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/workbench/cli/plugins/verify_case.h"
 #include "core/workbench/compare/arms/arm_guard.h"
@@ -12,7 +13,8 @@ namespace switchyard::cli {
 
 struct Verified {
     conformance::Report report;
-    std::string refused;  // why no case could be run
+    std::vector<std::string> ran;  // the names of its cases; of drawn ones "drawn/7"
+    std::string refused;           // why no case could be run
     bool stopped = false;
 };
 

@@ -1,26 +1,24 @@
 // switchyard plugins verify: components against the reference, by the suite that a plugin's author runs too,
 // each in a process of its own.
 #include <algorithm>
-#include <cctype>
-#include <functional>
+#include <chrono>
 #include <iostream>
 #include <optional>
 #include <random>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "core/kernel/base/json_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/machine/libtorch_cuda.h"
-#include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/plugins/verify_client.h"
+#include "core/workbench/cli/plugins/verify_job.h"
 #include "core/workbench/cli/plugins/verify_options.h"
+#include "core/workbench/cli/plugins/verify_output.h"
 #include "core/workbench/cli/plugins/verify_plugins.h"
 #include "core/workbench/cli/plugins/verify_record.h"
 #include "core/workbench/train/stop_signal.h"
@@ -30,62 +28,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::int64_t cases_of_a_request = 12;
+
 struct VerifyCommand {
     VerifyRequest request;
     std::optional<std::uint64_t> seed;  // of the drawn cases; none: a new one in each run
     std::int64_t shown = 10;
     double timeout = 300.0;  // seconds
-    std::string report;
+    std::optional<std::int64_t> drawn;
+    std::string report, junit;
     JsonOption json;
 };
-
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-    const auto plain = [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("-_./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
-    };
-    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
-
-// The command that runs the case of a fault again: a drawn one alone, a listed one with those whose names
-// contain its own.
-std::string repetition(const VerifyRequest& request, const std::string& plugin, const std::string& component,
-                       const conformance::Fault& fault) {
-    std::string text = "switchyard plugins verify " + quoted(plugin) + " --component " + quoted(component);
-    for (const auto& dtype : request.dtypes) text += " --dtype " + dtype;
-    for (const auto& option : request.given) text += " --option " + quoted(option);
-    if (request.device != "cpu") text += " --device " + request.device;
-    const bool is_case = fault.where.find('/') != std::string::npos;
-    if (fault.drawn < 0) return text + " --drawn 0" + (is_case ? " --filter " + quoted(fault.where) : "");
-    return text + " --seed " + std::to_string(request.seed) + " --drawn " + std::to_string(fault.drawn + 1) +
-           " --filter /drawn/" + std::to_string(fault.drawn) + "/";
-}
-
-Json json_of(const conformance::Report& report, Kind kind, const Options& options,
-             const std::function<std::string(const conformance::Fault&)>& repeat) {
-    Json faults = Json::array();
-    for (const auto& fault : report.faults) {
-        faults.push_back({{"code", fault.code},
-                          {"case", fault.where},
-                          {"detail", fault.detail},
-                          {"repeat", repeat(fault)}});
-    }
-    return {{"component", report.component},
-            {"kind", std::string(name(kind))},
-            {"options", resolver::to_json(options)},
-            {"cases", report.cases},
-            {"drawn", report.drawn},
-            {"failed", report.failed},
-            {"skipped", report.skipped},
-            {"skip_reasons", report.skip_reasons},
-            {"worst_ratio", base::number_or_null(report.worst_ratio)},
-            {"worst_case", report.worst_case},
-            {"faults", faults}};
-}
 
 class Verification {
 public:
@@ -95,34 +48,24 @@ public:
           host_(machine::this_host(machine::Look::with_devices)),
           client_([this] { return static_cast<bool>(stop_); }, command.timeout * 1e3) {
         request_.seed = command.seed ? *command.seed : std::random_device()();
-        const auto device = conformance_options(request_).device;
-        if (device == Device::cpu) return;
-        if (host_.first(device) == nullptr) {
-            throw Failure("--device " + request_.device +
-                          ": this machine has none; `switchyard plugins doctor` lists what it has");
-        }
-        if (const auto error = machine::load_libtorch_cuda(); !error.empty())
-            throw Failure("--device " + request_.device + ": " + error);
+        if (command.drawn)
+            request_.drawn = *command.drawn;
+        else if (!request_.config.empty())
+            request_.drawn = cases_of_a_request;
     }
 
     int run() {
-        const auto records = find_plugins(request_.plugin, host_);
-        given_.emplace(request_.given, components_meant(records, request_.component));
-        record_.emplace(request_, command_.report, records);
-        stop_.note();
-        for (const auto& record : records) {
-            if (!stop_) verify(record);
-        }
-        if (components_.empty() && refused_.empty() && !stop_) {
-            throw Failure("no component " + base::quoted(request_.component) + " in " +
-                          (request_.plugin.empty() ? "any plugin" : request_.plugin));
-        }
+        if (request_.config.empty())
+            verify_claims();
+        else
+            verify_job();
         const int stopped = stop_ ? stop_.exit_code() : 0;
         const auto [status, text, code] = verdict();
         write_json(command_.json, {{"status", status},
                                    {"seed", request_.seed},
                                    {"components", components_},
                                    {"refused", refused_}});
+        if (!command_.junit.empty()) write_junit();
         if (prints()) {
             if (request_.drawn > 0)
                 std::cout << "\nseed of the random cases: " << request_.seed << " (--seed repeats them)\n";
@@ -148,6 +91,53 @@ private:
 
     bool prints() const { return !command_.json.on_stdout(); }
 
+    void look_for_device() const {
+        const auto device = conformance_options(request_).device;
+        if (device == Device::cpu) return;
+        if (host_.first(device) == nullptr) {
+            throw Failure("--device " + request_.device +
+                          ": this machine has none; `switchyard plugins doctor` lists what it has");
+        }
+        if (const auto error = machine::load_libtorch_cuda(); !error.empty())
+            throw Failure("--device " + request_.device + ": " + error);
+    }
+
+    // All that the components of the plugins claim.
+    void verify_claims() {
+        look_for_device();
+        const auto records = find_plugins(request_.plugin, host_);
+        given_.emplace(request_.given, components_meant(records, request_.component));
+        record_.emplace(request_, command_.report, records);
+        stop_.note();
+        for (const auto& record : records) {
+            if (!stop_) verify(record);
+        }
+        if (components_.empty() && refused_.empty() && !stop_) {
+            throw Failure("no component " + base::quoted(request_.component) + " in " +
+                          (request_.plugin.empty() ? "any plugin" : request_.plugin));
+        }
+    }
+
+    // What the plan of a configuration runs.
+    void verify_job() {
+        const auto job = plan_to_verify(request_);
+        request_.device = std::string(name(job->config.run.device));
+        look_for_device();
+        const auto parts = planned_parts(job->plan, request_);
+        if (parts.empty())
+            throw Failure(request_.config + ": nothing of its plan is of " +
+                          (request_.plugin.empty() ? "" : "plugin " + request_.plugin + " ") +
+                          (request_.component.empty() ? "" : "component " + request_.component) +
+                          "; `switchyard plan " + request_.config + "` shows what it chose");
+        stop_.note();
+        for (std::size_t i = 0; i < parts.size() && !stop_; ++i) {
+            const auto& part = parts[i];
+            VerifiedComponent found{{}, part.kind, part.id, part.plugin, part.options, "", part.uses};
+            found.verified = client_.run({request_, part.name(), std::string(name(part.kind)), 0, i});
+            take(found, part.plugin);
+        }
+    }
+
     void verify(const loader::PluginRecord& record) {
         if (const auto* failure = record.failure())
             return refuse(record.display_name(), loader::explain(record), *failure);
@@ -162,37 +152,50 @@ private:
     }
 
     void refuse(const std::string& plugin, const std::string& text, const loader::GateOutcome& gate) {
-        if (gate.gate == loader::Gate::disabled || gate.gate == loader::Gate::duplicate) return;
+        if (gate.gate != loader::Gate::disabled && gate.gate != loader::Gate::duplicate) refuse(plugin, text);
+    }
+
+    void refuse(const std::string& plugin, const std::string& text) {
         refused_.push_back({{"plugin", plugin}, {"reason", text}});
+        junit_.push_back({plugin, "can be used", report::JUnitCase::Outcome::error, "refused", text});
         if (prints()) std::cout << paint(Color::red, text) << '\n';
     }
 
     void verify(const loader::PluginRecord& record, const ComponentManifest& component) {
-        const auto kind = component.kind;
-        Verified verified;
-        auto& report = verified.report;
+        VerifiedComponent found{{},
+                                component.kind,
+                                component.id,
+                                request_.plugin,
+                                given_->of(component),
+                                given_->given_to(component),
+                                {}};
+        if (found.plugin.empty()) found.plugin = record.display_name();
+        auto& report = found.verified.report;
         report.component = record.display_name() + "/" + component.id;
-        const auto known = record.component_failure(kind, component.id);
+        const auto known = record.component_failure(component.kind, component.id);
         if (!known.empty()) {
             report.failed = 1;
             report.faults.push_back({"accepted_then_threw", "probe", known});
         } else {
-            verified = client_.run({request_of(record), report.component, std::string(name(kind)), 0});
+            found.verified =
+                client_.run({request_of(record), report.component, std::string(name(component.kind)), 0, 0});
         }
-        if (!verified.refused.empty() && report.faults.empty()) {
-            refused_.push_back({{"plugin", record.display_name()}, {"reason", verified.refused}});
-            if (prints()) std::cout << paint(Color::red, verified.refused) << '\n';
-            return;
+        if (take(found, record.display_name())) record_->add(component, found.verified.report);
+    }
+
+    // False: nothing was found out.
+    bool take(const VerifiedComponent& found, const std::string& plugin) {
+        const auto& verified = found.verified;
+        if (!verified.refused.empty() && verified.report.faults.empty()) {
+            refuse(plugin, verified.refused);
+            return false;
         }
-        if (verified.stopped) return;
-        faults_ = faults_ || !report.faults.empty();
-        record_->add(component, report);
-        const auto repeat = [&](const conformance::Fault& fault) {
-            const std::string plugin = request_.plugin.empty() ? record.display_name() : request_.plugin;
-            return repetition(request_, plugin, std::string(name(kind)) + "/" + component.id, fault);
-        };
-        components_.push_back(json_of(report, kind, given_->of(component), repeat));
-        if (prints()) print(report, kind, given_->given_to(component), repeat);
+        if (verified.stopped) return false;
+        faults_ = faults_ || !verified.report.faults.empty();
+        components_.push_back(to_json(request_, found));
+        add_junit_cases(request_, found, junit_);
+        if (prints()) print(request_, found, command_.shown);
+        return true;
     }
 
     // Of its plugin alone, so that a component's process looks at no other; but an option may be of another
@@ -203,48 +206,9 @@ private:
         return request;
     }
 
-    std::string why_nothing_ran(const conformance::Report& report) const {
-        if (report.skipped > 0) {
-            const auto most =
-                std::max_element(report.skip_reasons.begin(), report.skip_reasons.end(),
-                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-            return "none of " + counted(static_cast<std::size_t>(report.skipped), "case") +
-                   " is served: nothing is known" +
-                   (most == report.skip_reasons.end() ? "" : " (most often " + most->first + ")");
-        }
-        if (!request_.filter.empty()) return "no case has \"" + request_.filter + "\" in its name";
-        return "no cases for this kind: nothing is known";
-    }
-
-    void print(const conformance::Report& report, Kind kind, const std::string& given,
-               const std::function<std::string(const conformance::Fault&)>& repeat) const {
-        std::cout << paint(Color::bold, std::string(name(kind)) + " " + report.component)
-                  << (given.empty() ? "" : " with " + given) << ": ";
-        if (report.cases == 0 && report.faults.empty()) {
-            std::cout << paint(Color::yellow, why_nothing_ran(report)) << '\n';
-            return;
-        }
-        std::cout << report.cases << " cases"
-                  << (report.drawn > 0 ? " (" + std::to_string(report.drawn) + " drawn), " : ", ")
-                  << paint(report.failed == 0 ? Color::green : Color::red,
-                           std::to_string(report.failed) + " failed")
-                  << ", " << report.skipped << " not served";
-        if (report.worst_ratio > 0)
-            std::cout << "; closest to its allowance: " << report.worst_ratio << " of it in "
-                      << report.worst_case;
-        std::cout << '\n';
-        std::int64_t left = command_.shown;
-        bool first = true;  // a listed case is found by its name: how is told once
-        for (const auto& fault : report.faults) {
-            if (left-- == 0) break;
-            std::cout << "    " << paint(Color::red, fault.code) << " in " << fault.where << ": "
-                      << fault.detail << '\n';
-            if (fault.drawn >= 0 || first) std::cout << "        repeat it: " << repeat(fault) << '\n';
-            first = first && fault.drawn >= 0;
-        }
-        const auto more = static_cast<std::int64_t>(report.faults.size()) - command_.shown;
-        if (more > 0) std::cout << "    and " << more << " more: --json has them all\n";
-        std::cout.flush();
+    void write_junit() const {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
+        write_file(command_.junit, report::junit_xml("switchyard plugins verify", junit_, took.count()));
     }
 
     const VerifyCommand& command_;
@@ -256,8 +220,30 @@ private:
     std::optional<VerifyRecord> record_;
     Json components_ = Json::array();
     Json refused_ = Json::array();
+    std::vector<report::JUnitCase> junit_;
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     bool faults_ = false;
 };
+
+void refuse_mixed(const VerifyCommand& options) {
+    const auto& request = options.request;
+    if (request.config.empty()) {
+        if (!request.overrides.empty() || request.trust)
+            throw Failure(std::string(request.trust ? "--trust" : "--set") +
+                          ": is of a configuration; expected --config CONFIG beside it");
+        return;
+    }
+    const auto refuse = [](const char* option, const char* instead) {
+        throw Failure(std::string(option) + ": the configuration says that; " + instead);
+    };
+    if (!request.dtypes.empty()) refuse("--dtype", "expected --set precision.backend=...");
+    if (!request.given.empty()) refuse("--option", "expected --set KIND.options.ID.NAME=VALUE");
+    if (request.device != "cpu") refuse("--device", "expected --set run.device=...");
+    if (!options.report.empty())
+        throw Failure(
+            "--report: --config runs the cases of one job; expected a run of all that the plugin "
+            "claims");
+}
 
 }  // namespace
 
@@ -271,6 +257,21 @@ Action setup_plugins_verify(CLI::App& command) {
         .add_option("--component", options->request.component,
                     "only a kind, or one component of it: attention, precision/bf16")
         ->type_name("KIND[/ID]");
+    command
+        .add_option("--config", options->request.config,
+                    "only what the plan of this configuration runs: its components with its options, at its "
+                    "sizes, masks and dtypes")
+        ->type_name("CONFIG");
+    command
+        .add_option("--set", options->request.overrides,
+                    "with --config: a value of the configuration, as in --set attention.backend=mine; may be "
+                    "repeated")
+        ->type_name("KEY=VALUE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all();
+    command.add_flag("--trust", options->request.trust,
+                     "with --config: run the plugins that it names, even if it came with a run");
     command.add_option("--filter", options->request.filter, "only cases whose name contains this")
         ->type_name("TEXT");
     command.add_option("--dtype", options->request.dtypes, "only this dtype; may be repeated")
@@ -287,9 +288,12 @@ Action setup_plugins_verify(CLI::App& command) {
         ->take_all();
     command.add_option("--device", options->request.device, "device to run on: cpu or cuda")
         ->type_name("DEVICE");
-    add_number(command, "--drawn", options->request.drawn,
-               "random cases to draw, besides the listed ones, from what a component serves (50)", "N",
-               whole_number(0, 1000000));
+    command
+        .add_option("--drawn", options->drawn,
+                    "random cases to draw, besides the listed ones, from what a component serves (50); with "
+                    "--config: cases of each request (12)")
+        ->check(whole_number(0, 1000000))
+        ->type_name("N");
     command
         .add_option(
             "--seed", options->seed,
@@ -308,8 +312,14 @@ Action setup_plugins_verify(CLI::App& command) {
             "record of conformance, to ship beside the library: content, components, cases, outcome, seed")
         ->check(output_file())
         ->type_name("FILE");
+    command.add_option("--junit", options->junit, "the same as JUnit's XML, a test case for each case")
+        ->check(output_file())
+        ->type_name("FILE");
     add_json(command, options->json);
-    return [options] { return Verification(*options).run(); };
+    return [options] {
+        refuse_mixed(*options);
+        return Verification(*options).run();
+    };
 }
 
 }  // namespace switchyard::cli

@@ -17,6 +17,7 @@
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/plugins/verify_case.h"
+#include "core/workbench/cli/plugins/verify_job.h"
 #include "core/workbench/cli/plugins/verify_options.h"
 #include "core/workbench/cli/plugins/verify_plugins.h"
 
@@ -66,6 +67,7 @@ private:
             answers_.say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
             next();
         };
+        if (!part.request.config.empty()) return verify_planned(part, options, host);
         runtime::Registry registry(find_plugins(part.request.plugin, host));
         const GivenOptions given(part.request.given,
                                  components_meant(registry.records(), part.request.component));
@@ -84,6 +86,22 @@ private:
             if (record.failure() != nullptr) throw Failure(loader::explain(record));
         }
         throw Failure(part.kind + " " + part.component + " is gone");
+    }
+
+    void verify_planned(const VerifyPart& part, conformance::VerifyOptions& options, const HostInfo& host) {
+        const auto job = plan_to_verify(part.request);
+        auto parts = planned_parts(job->plan, part.request);
+        if (part.planned >= parts.size() || parts[part.planned].name() != part.component)
+            throw Failure(part.request.config + ": the plan became another one meanwhile; run it again");
+        const auto& planned = parts[part.planned];
+        const auto component = job->registry->find(planned.kind, planned.plugin, planned.id);
+        if (!component) throw Failure(part.kind + " " + part.component + " is gone");
+        options.requests = planned.requests;
+        options.asked = part.request.drawn;
+        const auto report = conformance::verify(
+            {planned.plugin, component->entry, component->manifest, &host, planned.options, planned.variant},
+            options);
+        answers_.say({{"type", "done"}, {"report", news(report)}});
     }
 
     __gnu_cxx::stdio_filebuf<char> asked_;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/base/printable.h"
 #include "core/workbench/bench/bench_report.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
 #include "core/workbench/report/html_text.h"
+#include "core/workbench/report/junit.h"
 
 namespace switchyard::compare {
 namespace {
@@ -53,12 +53,6 @@ std::string command_value(const std::string& text, bool property) {
     return result;
 }
 
-std::string seconds_text(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", seconds);
-    return text;
-}
-
 std::string row_of(const Comparison& comparison, std::size_t at) {
     const auto& arm = comparison.arms[at];
     const auto* const pair = comparison.pair_with(at);
@@ -97,29 +91,16 @@ std::string gate_text(const GateResult& result) {
 }
 
 std::string junit_xml(const GateResult& result, double seconds) {
-    const auto count = [&](bool failed) {
-        return std::to_string(
-            std::count_if(result.findings.begin(), result.findings.end(), [failed](const GateFinding& one) {
-                return one.outcome != GateOutcome::fine && (one.outcome == GateOutcome::failed) == failed;
-            }));
-    };
-    std::string xml =
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"switchyard "
-        "compare\" tests=\"" +
-        std::to_string(result.findings.size()) + "\" failures=\"" + count(false) + "\" errors=\"" +
-        count(true) + "\" skipped=\"0\" time=\"" + seconds_text(seconds) + "\">\n";
+    using Outcome = report::JUnitCase::Outcome;
+    std::vector<report::JUnitCase> cases;
     for (const auto& finding : result.findings) {
-        xml += "    <testcase classname=\"" + report::escape(finding.arm) + "\" name=\"" +
-               report::escape(finding.rule) + "\"";
-        if (finding.outcome == GateOutcome::fine) {
-            xml += "/>\n";
-            continue;
-        }
-        const std::string tag = finding.outcome == GateOutcome::failed ? "error" : "failure";
-        xml += ">\n      <" + tag + " type=\"" + std::string(name(finding.outcome)) + "\" message=\"" +
-               report::escape(finding.text) + "\"/>\n    </testcase>\n";
+        const auto outcome = finding.outcome == GateOutcome::fine     ? Outcome::passed
+                             : finding.outcome == GateOutcome::failed ? Outcome::error
+                                                                      : Outcome::failed;
+        cases.push_back(
+            {finding.arm, finding.rule, outcome, std::string(name(finding.outcome)), finding.text});
     }
-    return xml + "  </testsuite>\n</testsuites>\n";
+    return report::junit_xml("switchyard compare", cases, seconds);
 }
 
 std::string markdown(const Comparison& comparison, const GateResult& result, const std::string& title,
@@ -144,7 +125,7 @@ std::string markdown(const Comparison& comparison, const GateResult& result, con
     text += (list.empty() ? "" : "\n" + list) + "\n" + std::to_string(comparison.blocks) + " blocks in " +
             std::to_string(comparison.rounds) +
             (comparison.rounds == 1 ? " round" : " rounds of new processes") + ", " +
-            seconds_text(comparison.elapsed_ms / 1e3) + " s";
+            base::fixed(comparison.elapsed_ms / 1e3, 1) + " s";
     return text + (command.empty() ? "" : "\n\n    " + plain(command)) + "\n";
 }
 

@@ -45,6 +45,14 @@ Enum needed_name(const Json& json, const char* key) {
                      "\", which is none that is known");
 }
 
+std::int64_t needed_count(const Json& json, const char* key) {
+    const auto count = base::needed_integer(json, key);
+    if (count < 0)
+        throw InputError("\"" + std::string(key) + "\" is " + std::to_string(count) +
+                         "; expected no less than 0");
+    return count;
+}
+
 ComponentOutcome outcome_of(const Json& json) {
     ComponentOutcome one;
     one.kind = needed_name<Kind>(json, "kind");
@@ -53,10 +61,10 @@ ComponentOutcome outcome_of(const Json& json) {
     const auto outcome = base::needed_text(json, "outcome");
     if (outcome != "passed" && outcome != "failed")
         throw InputError("\"outcome\" is \"" + base::quoted(outcome) + "\"; expected passed or failed");
-    one.cases = base::needed_integer(json, "cases");
-    one.drawn = base::needed_integer(json, "drawn");
-    one.failed = base::needed_integer(json, "failed");
-    one.seed = static_cast<std::uint64_t>(base::needed_integer(json, "seed"));
+    one.cases = needed_count(json, "cases");
+    one.drawn = needed_count(json, "drawn");
+    one.failed = needed_count(json, "failed");
+    one.seed = static_cast<std::uint64_t>(needed_count(json, "seed"));
     one.fault = base::needed_text(json, "fault");
     one.passed = outcome == "passed" && one.cases > 0 && one.failed == 0;
     return one;

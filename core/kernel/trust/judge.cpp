@@ -89,19 +89,21 @@ bool demanded(const Demands& demands, config::Demand demand) {
 
 GateOutcome not_conformant(const PluginRecord& record, const ComponentManifest& component,
                            const ComponentOutcome* outcome, const std::string& why_not, Device device) {
-    const auto command = "`switchyard plugins verify " + base::shell_word(record.path) +
-                         (device == Device::cpu ? "" : " --device " + std::string(name(device))) + "` ";
-    if (outcome != nullptr)
-        return loader::refused(
-            Gate::trust,
-            "plugins.require: `switchyard plugins verify` found a fault in it: " + outcome->fault,
-            "a run without faults", "seed " + std::to_string(outcome->seed),
-            "after a change of the library " + command + "proves it again");
+    const auto command = [&](const std::string& more) {
+        return "`switchyard plugins verify " + base::shell_word(record.path) +
+               (device == Device::cpu ? "" : " --device " + std::string(name(device))) + more + "` ";
+    };
+    if (outcome != nullptr) {
+        const auto seed = std::to_string(outcome->seed);
+        return loader::refused(Gate::trust,
+                               "`switchyard plugins verify` found a fault in it: " + outcome->fault,
+                               "conformant (plugins.require)", {}, command(" --seed " + seed) + "repeats it");
+    }
     return loader::refused(Gate::trust,
-                           "plugins.require: no run of conformance is known for " +
-                               std::string(name(component.kind)) + " " + component.id + " on " +
-                               std::string(name(device)) + (why_not.empty() ? "" : "; " + why_not),
-                           "conformant", "unverified", command + "runs it");
+                           "no run of conformance is known for " + std::string(name(component.kind)) + " " +
+                               component.id + " on " + std::string(name(device)) +
+                               (why_not.empty() ? "" : "; " + why_not),
+                           "conformant (plugins.require)", "unverified", command("") + "runs it");
 }
 
 loader::ComponentTrust trust_in(const Demands& demands, const PluginRecord& record, Judgement& judgement,
@@ -124,8 +126,9 @@ GateOutcome judge(const Demands& demands, PluginRecord& record) {
     if (demanded(demands, config::Demand::signature) && !judgement.own()) {
         const auto& check = judgement.signature();
         if (!check.good)
-            return loader::refused(Gate::trust, "plugins.require: " + check.reason,
-                                   check.expected.empty() ? "signed" : check.expected, check.got, check.hint);
+            return loader::refused(Gate::trust, check.reason,
+                                   check.expected.empty() ? "signed (plugins.require)" : check.expected,
+                                   check.got, check.hint);
     }
     if (demanded(demands, config::Demand::lock) && demands.lock != nullptr) {
         if (auto differs = difference(*demands.lock, record)) return *differs;

@@ -26,7 +26,7 @@ TEST_CASE("every key reaches its member") {
     const Config config = good(R"(
 run = {seed = 7, device = "cuda", deterministic = true, phases = ["train", "decode"]}
 runtime = {allocator = "malloc", threads = 3}
-plugins = {paths = ["/a"], disabled = ["b"]}
+plugins = {paths = ["/a"], disabled = ["b"], require = ["signed", "locked"], trusted_keys = ["/k.pub"], lock = "/l"}
 batch = {size = 2, min_length = 3, max_length = 40, layout = "packed"}
 [model]
 type = "gpt"
@@ -89,7 +89,8 @@ end_seconds = 2.5
 )");
     CHECK(config.run == RunConfig{7, Device::cuda, true, {Phase::train, Phase::decode}});
     CHECK(config.runtime == RuntimeConfig{Allocator::malloc, 3, AutoChoice::measured});
-    CHECK(config.plugins == PluginsConfig{{"/a"}, {"b"}});
+    CHECK(config.plugins ==
+          PluginsConfig{{"/a"}, {"b"}, {Demand::signature, Demand::lock}, {"/k.pub"}, "/l"});
     CHECK(config.batch == BatchConfig{2, 3, 40, Layout::packed});
     const ModelConfig model{ModelType::gpt,
                             2,

@@ -141,6 +141,14 @@ TEST_CASE("a value of the wrong type says what came") {
           "run.toml:1:17: error: plugins.paths: got the string \"plugins\"; expected a list of strings\n");
     CHECK(errors("plugins.paths = [\"a\", 3]") ==
           "run.toml:1:23: error: plugins.paths[1]: got the integer 3; expected a string\n");
+    CHECK(errors("plugins.require = \"singed\"") ==
+          "run.toml:1:19: error: plugins.require: got the string \"singed\"; expected one or a list of "
+          "\"signed\", "
+          "\"conformant\", \"locked\"; did you mean \"signed\"?\n");
+    CHECK(errors("plugins.require = [\"locked\", true]") ==
+          "run.toml:1:30: error: plugins.require[1]: got the boolean true; expected one or a list of "
+          "\"signed\", "
+          "\"conformant\", \"locked\"\n");
     CHECK(errors("run.phases = []") ==
           "run.toml:1:14: error: run.phases: got an empty list; expected a list of some of \"train\", "
           "\"eval\", "

@@ -185,6 +185,26 @@ TEST_CASE("a missing library and a version that is too new are told before anyth
     CHECK(record.failure()->hint == "rebuild it on this system, or on an older one");
 }
 
+TEST_CASE("what a judge refuses is not probed, and what it is not asked of was refused before") {
+    std::vector<std::string> asked;
+    bool allows = false;
+    auto options = only({good_plugin(), bad_plugin("needs_cpu")});
+    options.judge = [&](PluginRecord& record) {
+        asked.push_back(record.manifest->name);
+        return allows ? passed(Gate::trust) : refused(Gate::trust, "is not signed", "signed", {}, "sign it");
+    };
+    const auto found = [&] { return discover(options, machine::this_host(machine::Look::cpu_only)); };
+    const auto records = found();
+    CHECK(asked == std::vector<std::string>{"test_good"});
+    CHECK(explain(records[0]) ==
+          good_plugin() + ": refused at gate trust: is not signed; expected signed; sign it");
+    CHECK_FALSE(records[0].probe.has_value());
+    allows = true;
+    const auto allowed = found();
+    CHECK(allowed[0].usable());
+    CHECK(allowed[0].probe.has_value());
+}
+
 TEST_CASE("of two plugins of one name the first in search order counts, and both paths are named") {
     const std::string folder = temporary_dir("judge");
     const std::string copy = folder + "/libcopy.so";

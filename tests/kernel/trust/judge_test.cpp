@@ -68,7 +68,7 @@ TEST_CASE("signed: refused without a signature of a trusted key, and nothing of 
     const auto bad = judged(plugin, demanding({Demand::signature}));
     CHECK_FALSE(bad.gate.passed);
     CHECK(bad.gate.gate == loader::Gate::trust);
-    CHECK(bad.gate.reason == "plugins.require: it is not signed");
+    CHECK(bad.gate.reason == "it is not signed");
     CHECK(bad.record.trust.empty());
     sign(plugin, key_of('b'));
     CHECK_THAT(judged(plugin, demanding({Demand::signature})).gate.reason,
@@ -85,8 +85,7 @@ TEST_CASE("conformant: each component for itself, by a record of this content") 
     CHECK(before.gate.passed);  // the plugin; its components are not
     const auto& refused = before.of(Kind::activation, "rough");
     REQUIRE(refused.refusal.has_value());
-    CHECK(refused.refusal->reason ==
-          "plugins.require: no run of conformance is known for activation rough on cpu");
+    CHECK(refused.refusal->reason == "no run of conformance is known for activation rough on cpu");
     CHECK_THAT(refused.refusal->hint,
                contains("`switchyard plugins verify " + plugin.library() + "` runs it"));
 

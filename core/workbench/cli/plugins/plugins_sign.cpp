@@ -1,5 +1,6 @@
 // switchyard plugins new-key FILE, switchyard plugins sign FILE|FOLDER --key FILE and
 // switchyard plugins verify-signature FILE|FOLDER
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ std::string title_of(const loader::PluginRecord& record) {
 }
 
 int new_key(const std::string& file, const std::string& comment) {
+    std::error_code ignored;  // writing the file says what is wrong
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
     const auto key = trust::write_new_key(file, comment);
     const auto name = base::printable(file);
     std::cout << name << ": the secret key, which only you can read: keep it, and give it to nobody\n"

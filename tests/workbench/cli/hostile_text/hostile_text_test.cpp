@@ -103,12 +103,14 @@ public:
              std::map<std::string, std::string>{{"good/libtest_good.so", "liba" + steering_name + ".so"},
                                                 {"bad/libtest_steers_terminal.so", "libb.so"}})
             fs::copy_file(build_dir() / "tests/support/plugins" / from, fs::path(job_.file("plugins")) / to);
+        good_plugin = job_.file("plugins/liba" + steering_name + ".so");
+        key = job_.file("key" + steering_name);
         plugin = job_.write("plugins/libc" + steering_name + ".so", "no library");
         options.environment["SWITCHYARD_PLUGIN_PATH"] = job_.file("plugins");
     }
 
     std::string config, arms, folder_of_run, folder_of_model, folder_of_class, folder_of_runs, not_there,
-        plugin, texts;
+        plugin, good_plugin, key, texts;
     RunOptions options;
 
 private:
@@ -246,11 +248,26 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
         {"plugins list", {{"plugins", "list"}}},
         {"plugins info",
          {{"plugins", "info", a.plugin}, {"plugins", "info", "test_good"}, {"plugins", "info", steering}}},
-        {"plugins doctor", {{"plugins", "doctor"}}},
+        {"plugins doctor", {{"plugins", "doctor"}, {"plugins", "doctor", a.config}}},
         {"plugins new",
          {{"plugins", "new", steering, "--kind", "loss"}, {"plugins", "new", "x", "--kind", steering}}},
         {"plugins install", {{"plugins", "install", a.plugin}, {"plugins", "install", a.not_there}}},
         {"plugins remove", {{"plugins", "remove", steering}}},
+        {"plugins new-key",
+         {{"plugins", "new-key", a.key, "--comment", steering}, {"plugins", "new-key", a.key}}},
+        {"plugins sign",
+         {{"plugins", "sign", a.good_plugin, "--key", a.key},
+          {"plugins", "sign", a.plugin, "--key", a.config},
+          {"plugins", "sign", a.not_there, "--key", a.not_there}}},
+        {"plugins verify-signature",
+         {{"plugins", "verify-signature", a.good_plugin},
+          {"plugins", "verify-signature", a.good_plugin, "--key", a.key + ".pub"},
+          {"plugins", "verify-signature", a.folder_of_runs},
+          {"plugins", "verify-signature", a.plugin, "--key", a.not_there}}},
+        {"plugins lock",
+         {{"plugins", "lock", a.config, "--output", a.key + ".lock"},
+          {"plan", a.config, "--locked"},
+          {"plugins", "lock", a.not_there}}},
         {"plugins verify", {{"plugins", "verify", a.plugin}, {"plugins", "verify", a.not_there}}},
         {"config show", {{"config", "show", a.config, "--origin"}, {"config", "show", a.not_there}}},
         {"config schema", {{"config", "schema", steering}, {"config", "schema"}}},

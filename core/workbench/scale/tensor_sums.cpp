@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/kernel/config/mesh_checks.h"
+#include "core/workbench/model/pipeline_stage.h"
 
 namespace switchyard::scale {
 
@@ -10,10 +11,12 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
     TensorSums sums;
     if (config.mesh.tensor == 1) return sums;
     const auto& model = config.model;
+    const model::PipelineStage stage(config);
     for (const auto stack : {config::Stack::encoder, config::Stack::decoder}) {
-        if (!model.has(stack)) continue;
+        if (!stage.has(stack)) continue;
         const bool cross = stack == config::Stack::decoder && model.has_cross_attention();
-        sums.forward += model.layers_of(stack) * (cross ? 3 : 2);
+        const auto [begin, end] = stage.layers(stack);
+        sums.forward += (end - begin) * (cross ? 3 : 2);
         sums.backward += cross ? 1 : 0;  // of what all layers read of the encoder
     }
     sums.backward += sums.forward;
@@ -23,8 +26,9 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
         sums.backward += sums.forward / config.train.recompute_every;
     sums.bytes = tokens * static_cast<double>(model.hidden_size) * value_bytes;
     if (!config::cuts_words(config)) return sums;
-    sums.forward += model.has(config::Stack::encoder) && model.has(config::Stack::decoder) ? 2 : 1;
-    if (!config.task.predicts_tokens()) return sums;
+    for (const auto stack : {config::Stack::encoder, config::Stack::decoder})
+        if (stage.begins(stack)) ++sums.forward;
+    if (!config.task.predicts_tokens() || !stage.is_last()) return sums;
     sums.backward += 1;
     sums.logits_bytes = tokens * static_cast<double>(model.vocab_size) * value_bytes;
     return sums;

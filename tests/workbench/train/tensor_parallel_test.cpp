@@ -71,8 +71,8 @@ TEST_CASE("what is not finite in one rank's part is known to all, and no rank st
         if (group.rank() == 1)
             job.session.parameters().find(name)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
         const auto before = values_of(job.session.parameters());
-        const train::OptimizerParts parts(job.session.model_parts()->ranks(), job.config,
-                                          job.session.optimizer(), groups, job.session.parameters());
+        const train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(),
+                                          groups, job.session.parameters());
         StepParams clipped;
         clipped.max_grad_norm = 1.0;
         const auto result = parts.step(groups, clipped);

@@ -161,7 +161,7 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     const auto sums = tensor_sums(config, settings.multiplied_in);
     const Collectives neighbours{settings.rates.network, settings.trees};
     add_sums(costs, sums, accumulated, all_reduce_ms(sums.bytes, plan.tensor_ranks, neighbours),
-             sums.logits_bytes > 0.0 ? all_gather_ms(sums.logits_bytes, plan.tensor_ranks, neighbours) : 0.0);
+             sums.loss_bytes > 0.0 ? all_gather_ms(sums.loss_bytes, plan.tensor_ranks, neighbours) : 0.0);
 
     add_pipeline(plan, costs, config);
     const auto bytes =
@@ -197,11 +197,11 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     plan.sent_bytes += static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
                        (2.0 * wire_share + (divided ? 1.0 : 0.0));
     const auto in_layers = sums.all(accumulated), other_parts = plan.tensor_ranks - 1;
-    const auto gathers = sums.logits_bytes > 0.0 ? accumulated : 0;
+    const auto gathers = sums.loss_bytes > 0.0 ? accumulated : 0;
     plan.messages += other_parts * (2 * in_layers + gathers);
-    plan.sent_bytes += static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
-                       (2.0 * sums.bytes * static_cast<double>(in_layers) +
-                        sums.logits_bytes * static_cast<double>(gathers));
+    plan.sent_bytes +=
+        static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
+        (2.0 * sums.bytes * static_cast<double>(in_layers) + sums.loss_bytes * static_cast<double>(gathers));
     return plan;
 }
 

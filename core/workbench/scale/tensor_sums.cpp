@@ -7,6 +7,12 @@
 
 namespace switchyard::scale {
 
+namespace {
+
+constexpr double numbers_of_row = 3.0;  // of each part of the words, in float32 (model/lm_head.h)
+
+}  // namespace
+
 TensorSums tensor_sums(const config::Config& config, DType computed_in) {
     TensorSums sums;
     if (config.mesh.tensor == 1) return sums;
@@ -30,15 +36,15 @@ TensorSums tensor_sums(const config::Config& config, DType computed_in) {
         if (stage.begins(stack)) ++sums.forward;
     if (!config.task.predicts_tokens() || !stage.is_last()) return sums;
     sums.backward += 1;
-    sums.logits_bytes = tokens * static_cast<double>(model.vocab_size) * value_bytes;
+    sums.loss_bytes = tokens * numbers_of_row * 4.0 * static_cast<double>(config.mesh.tensor);
     return sums;
 }
 
 void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double sum_ms,
-              double logits_ms) {
+              double loss_ms) {
     const double last = sum_ms * static_cast<double>(sums.backward);
     costs.waits_ms =
-        sum_ms * static_cast<double>(sums.all(accumulated)) + logits_ms * static_cast<double>(accumulated);
+        sum_ms * static_cast<double>(sums.all(accumulated)) + loss_ms * static_cast<double>(accumulated);
     costs.forward_ms += costs.waits_ms - last;
     const double backward = std::accumulate(costs.backward_ms.begin(), costs.backward_ms.end(), 0.0);
     for (auto& one : costs.backward_ms) one += backward > 0.0 ? last * one / backward : 0.0;

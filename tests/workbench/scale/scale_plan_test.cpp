@@ -87,15 +87,15 @@ TEST_CASE("parts of layers take their part of the memory, and what blocks make i
     CHECK(parts.steps[0].ranks == 2);
     CHECK(parts.asked().ranks == 4);
     // Two blocks in each of two layers, and words or what the head reads, forward and backward: half of
-    // 8 x 32 x 64 numbers, twice, at 1 GB/s; and once half of 8 x 32 x 256 logits.
-    const double bytes = 8 * 32 * 64 * 4, logits = 8 * 32 * 256 * 4;
-    const double waits = 10 * 2 * (0.01 + bytes / 2e6) + 0.01 + logits / 2e6;
+    // 8 x 32 x 64 numbers, twice, at 1 GB/s; and once half of three of two parts for each token.
+    const double bytes = 8 * 32 * 64 * 4, found = 8 * 32 * 3 * 2 * 4;
+    const double waits = 10 * 2 * (0.01 + bytes / 2e6) + 0.01 + found / 2e6;
     CHECK(parts.asked().waits_ms == Approx(waits));
     CHECK(parts.steps[0].step_ms == Approx(30.0 + waits));
     CHECK(parts.steps[0].efficiency == Approx(30.0 / (30.0 + waits)));
     const auto buckets = static_cast<std::int64_t>(parts.asked().buckets.size());
     CHECK(parts.messages == 2 * buckets + 2 * 10 + 1);
-    CHECK(parts.sent_bytes == Approx(4.0 * (values - cut / 2) + 10 * bytes + logits / 2));
+    CHECK(parts.sent_bytes == Approx(4.0 * (values - cut / 2) + 10 * bytes + found / 2));
     CHECK_THROWS_WITH(plan_scale(job("[distributed]\nmesh = { tensor = 2 }\n"), settings_of(3)),
                       contains("distributed.mesh.tensor") && contains("and there are 3 ranks"));
 }

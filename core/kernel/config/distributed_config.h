@@ -29,6 +29,11 @@ enum class Compression : std::uint8_t { none, bfloat16 };
 // parameters and gradients as well ("ZeRO-3").
 enum class Sharding : std::uint8_t { none, optimizer, full };
 
+// In which order the stages of a pipeline run forward and backward of a step's micro-batches
+// (core/workbench/model/pipeline_schedule.h): each backward as soon as it can be (Narayanan et al. 2021,
+// arXiv:2104.04473), or all of them after all forwards (Huang et al. 2019, "GPipe", arXiv:1811.06965).
+enum class PipelineSchedule : std::uint8_t { one_forward_one_backward, gpipe };
+
 // Ranks as a grid: `data` times as many as share the layers of one model share its batches. Within the layers
 // `tensor` ranks have a part of each (Shoeybi et al. 2019, arXiv:1909.08053), `pipeline` a range of them.
 struct MeshConfig {
@@ -54,7 +59,9 @@ struct DistributedConfig {
     double bucket_mb = 25.0;  // of gradients that are summed up at once
     Compression compression = Compression::none;
     Sharding shard = Sharding::none;
+    PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
     LayerPart part;
+    LayerPart stage;  // which range of the layers, likewise
     bool operator==(const DistributedConfig&) const = default;
 };
 
@@ -67,6 +74,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> names<config::LrScaling>{"none", "linear", "sqrt"};
 template <>
 inline constexpr std::array<std::string_view, 2> names<config::Compression>{"none", "bfloat16"};
+template <>
+inline constexpr std::array<std::string_view, 2> names<config::PipelineSchedule>{"1f1b", "gpipe"};
 template <>
 inline constexpr std::array<std::string_view, 3> names<config::Sharding>{"none", "optimizer", "full"};
 }  // namespace switchyard

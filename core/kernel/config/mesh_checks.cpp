@@ -8,6 +8,7 @@ namespace switchyard::config {
 namespace {
 
 const std::string tensor_key = "distributed.mesh.tensor";
+const std::string pipeline_key = "distributed.mesh.pipeline";
 
 void check_division(const Config& config, std::vector<Mistake>& mistakes) {
     const auto parts = config.mesh.tensor;
@@ -24,29 +25,52 @@ void check_division(const Config& config, std::vector<Mistake>& mistakes) {
     divides(model.intermediate_size, "model.intermediate_size", "values of a feed-forward");
 }
 
+// What neither parts of layers nor ranges of them go with.
+void check_of_both(const Config& config, const std::string& key, std::vector<Mistake>& mistakes) {
+    const auto refuse = [&](bool bad, const std::string& other, const std::string& message,
+                            const std::string& expected) {
+        if (bad) mistakes.push_back({{other, key}, message, expected + ", or " + key + " = 1"});
+    };
+    const auto have =
+        key == tensor_key ? "layers of which ranks have parts" : "layers that ranks have ranges of";
+    const auto models =
+        key == tensor_key ? "models of which ranks have parts" : "models of which ranks have ranges";
+    refuse(config.distributed.shard != Sharding::none, "distributed.shard",
+           have + std::string(" are not divided once more"), "\"none\"");
+    refuse(config.lora.rank > 0, "lora.rank", have + std::string(" get no adapters"), "0");
+    refuse(config.train.eval_answers > 0, "train.eval_answers", models + std::string(" do not generate"),
+           "0");
+}
+
+void check_pipeline(const Config& config, std::vector<Mistake>& mistakes) {
+    const auto stages = config.mesh.pipeline;
+    const auto layers = config.model.layers_of(Stack::encoder) + config.model.layers_of(Stack::decoder);
+    if (stages > layers)
+        mistakes.push_back({{pipeline_key, "model.layers"},
+                            std::to_string(layers) + " layers cannot be given to " + std::to_string(stages) +
+                                " ranks, each of which needs one",
+                            "at most " + std::to_string(layers)});
+    check_of_both(config, pipeline_key, mistakes);
+    if (config.train.cuda_graph)
+        mistakes.push_back({{"train.cuda_graph", pipeline_key},
+                            "steps of several ranks are not captured",
+                            "false, or " + pipeline_key + " = 1"});
+}
+
 }  // namespace
 
 std::vector<Mistake> mesh_mistakes(const Config& config) {
     std::vector<Mistake> mistakes;
-    if (config.mesh.pipeline != 1)
-        mistakes.push_back(
-            {{"distributed.mesh.pipeline"}, "layers are not yet given to ranks by ranges", "1"});
+    if (config.mesh.pipeline > 1) check_pipeline(config, mistakes);
     if (config.mesh.tensor == 1) return mistakes;
     check_division(config, mistakes);
-    const auto refuse = [&](bool bad, const std::string& key, const std::string& message,
-                            const std::string& expected) {
-        if (bad) mistakes.push_back({{key, tensor_key}, message, expected + ", or " + tensor_key + " = 1"});
-    };
-    refuse(config.distributed.shard != Sharding::none, "distributed.shard",
-           "layers of which ranks have parts are not divided once more", "\"none\"");
-    refuse(config.lora.rank > 0, "lora.rank", "layers of which ranks have parts get no adapters", "0");
     const auto algorithm = config.optimizer.algorithm;
-    const bool of_matrices = algorithm == OptimizerKind::lamb || algorithm == OptimizerKind::muon;
-    refuse(of_matrices, "optimizer.algorithm",
-           std::string(name(algorithm)) + " steps whole matrices, of which ranks have parts here",
-           "adamw, adam, sgd or lion");
-    refuse(config.train.eval_answers > 0, "train.eval_answers",
-           "models of which ranks have parts do not generate", "0");
+    if (algorithm == OptimizerKind::lamb || algorithm == OptimizerKind::muon)
+        mistakes.push_back(
+            {{"optimizer.algorithm", tensor_key},
+             std::string(name(algorithm)) + " steps whole matrices, of which ranks have parts here",
+             "adamw, adam, sgd or lion, or " + tensor_key + " = 1"});
+    if (config.mesh.pipeline == 1) check_of_both(config, tensor_key, mistakes);
     return mistakes;
 }
 
@@ -58,8 +82,8 @@ std::string mesh_problem(const Config& config, std::int64_t ranks) {
     const auto layers = mesh.tensor * mesh.pipeline;
     if (mesh.data == 0) {
         if (ranks % layers == 0) return "";
-        return told_at(config, tensor_key) + "each " + number(layers) + " ranks have a model together" +
-               there_are + "; expected a multiple of " + number(layers) +
+        return told_at(config, mesh.tensor > 1 ? tensor_key : pipeline_key) + "each " + number(layers) +
+               " ranks have a model together" + there_are + "; expected a multiple of " + number(layers) +
                " ranks, as with `switchyard launch -n " + number(layers) + "`";
     }
     const auto all = mesh.data * layers;

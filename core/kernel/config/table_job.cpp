@@ -227,6 +227,12 @@ Section distributed_section() {
         "the others; or parameters and gradients as well (full: ZeRO-3), gathered layer by layer, each of "
         "which runs again in backward",
         {}, {.also = "fsdp zero zero_stage sharding_strategy zero_redundancy_optimizer"});
+    rows.add<&D::schedule>(
+        "schedule",
+        "order of the micro-batches in a pipeline of ranks: each backward as soon as it can be, so that "
+        "a rank keeps the activations of as many as there are ranks at most; or all of them after all "
+        "forwards",
+        {}, {.also = "pipeline_schedule"});
     return rows.section;
 }
 
@@ -244,8 +250,11 @@ Section mesh_section() {
                          "ranks that have a part of each layer, of its heads and of the width of its "
                          "feed-forward (tensor parallel); 1: layers are whole",
                          within(1, most), {.also = "tensor_parallel tp tp_size tensor_model_parallel_size"});
-    rows.add<&M::pipeline>("pipeline", "ranks that have a range of the layers; only 1 for now",
-                           within(1, most), {.also = "pipeline_parallel pp pp_size stages"});
+    rows.add<&M::pipeline>("pipeline",
+                           "ranks that have a range of the layers each, through which a step's micro-batches "
+                           "(train.grad_accumulation_steps) pass; 1: a rank has all layers",
+                           within(1, most),
+                           {.also = "pipeline_parallel pp pp_size stages pipeline_model_parallel_size"});
     return rows.section;
 }
 

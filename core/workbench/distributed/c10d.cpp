@@ -315,6 +315,12 @@ public:
         std::vector<at::Tensor> tensors{tensor};
         together([&] { group_->recv(tensors, static_cast<int>(from), 0)->wait(); });
     }
+    std::unique_ptr<Transfer> begin_send(const at::Tensor& tensor, std::int64_t to) override {
+        Works works;
+        std::vector<at::Tensor> tensors{tensor.contiguous()};
+        together([&] { works.push_back(group_->send(tensors, static_cast<int>(to), 0)); });
+        return std::make_unique<C10dTransfer>(std::move(works), [kept = tensors] {});
+    }
     std::unique_ptr<GradientSum> sum_gradients(const std::vector<SummedParameter>& parameters,
                                                const SumOptions& options) override {
         return std::make_unique<ReducerSum>(parameters, group_, options);

@@ -83,6 +83,8 @@ public:
     // What one rank sends another one receives, in the order of sending.
     virtual void send(const at::Tensor& tensor, std::int64_t to) = 0;
     virtual void receive(at::Tensor& tensor, std::int64_t from) = 0;
+    // The same, only begun: it goes on while the rank computes.
+    virtual std::unique_ptr<Transfer> begin_send(const at::Tensor& tensor, std::int64_t to) = 0;
     // Parameters are in the order in which forward uses them.
     virtual std::unique_ptr<GradientSum> sum_gradients(const std::vector<SummedParameter>& parameters,
                                                        const SumOptions& options) = 0;

@@ -61,12 +61,23 @@ void Bert::add_masked_lm(Builder& builder) {
         builder.parameter("masked_lm.bias", {model_.vocab_size}, {Initial::zeros}, builder.word_cut()));
 }
 
-at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const {
-    const auto embedded = embeddings_(context, batch.source, config::Stack::encoder);
-    context.observe("embeddings", embedded);
-    auto hidden = encoder_(context, embedded, batch.source.tokens);
+StageState Bert::run(const StageState& from, const ForwardContext& context, const Batch& batch) const {
+    auto x = from.hidden;
+    if (!x.defined()) {
+        x = embeddings_(context, batch.source, config::Stack::encoder);
+        context.observe("embeddings", x);
+    }
+    auto hidden = encoder_(context, x, batch.source.tokens);
     context.observe("encoder", hidden);
-    return hidden;
+    return {hidden, {}};
+}
+
+StageState Bert::taken_in(Phase phase, const Batch& batch) const {
+    return {encoder_.taken_in(phase, batch.source), {}};
+}
+
+at::Tensor Bert::hidden(const ForwardContext& context, const Batch& batch) const {
+    return run({}, context, batch).hidden;
 }
 
 at::Tensor Bert::pool(Phase phase, const at::Tensor& hidden, const Tokens& tokens) const {
@@ -113,8 +124,8 @@ at::Tensor Bert::logits(const ForwardContext& context, const Batch& batch) const
     return head_logits(context, hidden(context, batch), batch.source.tokens);
 }
 
-TaskResult Bert::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
-    const auto states = hidden(context, batch);
+TaskResult Bert::task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& states,
+                         const LossParams& loss) const {
     if (task_.kind == TaskKind::masked_lm) {
         auto rows = masked_lm_.rows(states, batch.labels, loss.ignore_index);
         rows.x = masked_lm_hidden(context, rows.x);

@@ -17,7 +17,10 @@ public:
     // tanh of a projection of each sequence's first token, [sequences, hidden].
     at::Tensor pool(Phase phase, const at::Tensor& hidden, const Tokens& tokens) const;
 
-    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    StageState run(const StageState& from, const ForwardContext& context, const Batch& batch) const override;
+    TaskResult task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                       const LossParams& loss) const override;
+    StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
 

@@ -11,7 +11,7 @@
 namespace switchyard::model {
 
 Builder::Builder(const config::Config& config)
-    : config_(config), left_out_(config.linear), stored_as_floats_(config.linear) {
+    : config_(config), stage_(config), left_out_(config.linear), stored_as_floats_(config.linear) {
     const auto& stored = config.quantization;
     left_out_.backend = stored.skip_backend;
     if (stored.inputs() == InputQuantization::fixed)

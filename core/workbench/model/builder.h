@@ -26,6 +26,7 @@
 #include "core/kernel/runtime/operations/operation.h"
 #include "core/workbench/model/linear.h"
 #include "core/workbench/model/parameter_cut.h"
+#include "core/workbench/model/pipeline_stage.h"
 #include "core/workbench/model/requests.h"
 #include "core/workbench/model/slot.h"
 #include "core/workbench/model/work.h"
@@ -143,6 +144,9 @@ public:
     // Of what ranks have parts of: heads, and the width of a feed-forward.
     const config::LayerPart& part() const { return config_.distributed.part; }
     ParameterCut cut(std::int64_t dim, std::int64_t blocks = 1) const { return {part(), dim, blocks}; }
+    // Layers, embeddings and head that this process has. What it has not is asked for like all else: its
+    // parameters are undefined, and it never runs.
+    const PipelineStage& stage() const { return stage_; }
     // Along the words of the vocabulary (config::cuts_words).
     ParameterCut word_cut() const;
     // Tokens of the largest batch.
@@ -172,6 +176,7 @@ private:
     bool runs(const SlotPlace& place, Phase phase) const;
 
     const config::Config& config_;
+    PipelineStage stage_;
     config::SlotConfig left_out_;          // [linear] for layers of quantization.skip
     config::SlotConfig stored_as_floats_;  // [linear] for a weight that another module stores, as floats
 };

@@ -66,6 +66,7 @@ Describer::Describer(const config::Config& config, const Dtypes& dtypes)
 
 at::Tensor Describer::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial&,
                                 const ParameterCut& cut) {
+    if (!stage().has(name)) return {};
     sizes = cut.own_sizes(std::move(sizes));
     auto& part = parts_.back().part;
     std::int64_t values = 1;
@@ -91,25 +92,40 @@ std::shared_ptr<const QuantizedWeight> Describer::quantized_weight(const std::st
 void Describer::begin_part(const std::string& name, const config::LayerId* layer, std::optional<Unit> rows) {
     std::optional<config::LayerId> id;
     if (layer != nullptr) id = *layer;
-    parts_.push_back({{}, name, id, id, rows == Unit::sequences ? config().batch.size : tokens()});
+    parts_.push_back(
+        {{}, name, id, id, rows == Unit::sequences ? config().batch.size : tokens(), runs_here(name, layer)});
+}
+
+bool Describer::runs_here(const std::string& name, const config::LayerId* layer) const {
+    if (layer != nullptr) {
+        const auto own = stage().layers(layer->stack);
+        return layer->index >= own.begin && layer->index < own.end;
+    }
+    for (const auto stack : {config::Stack::encoder, config::Stack::decoder})
+        if (name.starts_with(switchyard::name(stack)))
+            return name.ends_with("final norm") ? stage().ends(stack) : stage().has(stack);
+    return name == "embeddings" ? stage().embeds() : stage().is_last();
 }
 
 void Describer::add_costs(std::int64_t values) {
+    if (!parts_.back().runs) return;
     parts_.back().part.activation_bytes += values * value_bytes_;
 }
 
 void Describer::add_attention(Unit, std::int64_t width, std::int64_t) {
+    if (!parts_.back().runs) return;
     parts_.back().part.forward_flops += 2.0 * product_flops(tokens(), width, config().batch.max_length);
 }
 
 void Describer::note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) {
     if (place.layer && !is_low_rank(place.name + ".weight")) linear_layers_.push_back(place.name);
-    parts_.back().part.forward_flops += product_flops(parts_.back().rows, in, out);
+    if (parts_.back().runs) parts_.back().part.forward_flops += product_flops(parts_.back().rows, in, out);
 }
 
 std::vector<ModelPart> Describer::parts() const {
     std::vector<LayerPart> joined;
     for (const auto& next : parts_) {
+        if (!next.runs && next.part.parameters == 0) continue;
         const auto last = std::find_if(joined.rbegin(), joined.rend(), [&](const auto& part) {
             return next.first && part.last && part.label == next.label && follows(*next.first, *part.last) &&
                    alike(part.part, next.part);

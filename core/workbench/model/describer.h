@@ -1,5 +1,6 @@
 // The builder that only collects: what a configured model asks of its slots, and how large its parts are. No
-// tensor, no plugin.
+// tensor, no plugin. Slots are those of the whole model; parts and parameters those that this process has
+// (pipeline_stage.h).
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,9 @@ private:
         std::string label;
         std::optional<config::LayerId> first, last;
         std::int64_t rows;
+        bool runs;  // on this process
     };
+    bool runs_here(const std::string& name, const config::LayerId* layer) const;
 
     runtime::Operation operation(const SlotPlace& place, Phase phase, const MakeRequest& request) override;
     void note_linear(const LinearPlace& place, std::int64_t in, std::int64_t out) override;

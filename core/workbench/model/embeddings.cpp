@@ -21,7 +21,7 @@ Embeddings::Embeddings(Builder& builder) : model_(builder.config().model), word_
     token_table_ = builder.embedding("embeddings.word", model_.vocab_size, word_cut_);
     if (model_.positions == config::Positions::learned)
         positions_ = builder.embedding("embeddings.position", model_.max_positions);
-    if (model_.positions == config::Positions::sinusoidal) {
+    if (model_.positions == config::Positions::sinusoidal && builder.stage().embeds()) {
         positions_ = builder.constant([&] {
             return sinusoidal_table(model_.max_positions, model_.hidden_size).to(token_table_.scalar_type());
         });

@@ -13,10 +13,14 @@ at::Tensor Gpt::hidden(const ForwardContext& context, const Batch& batch) const 
     return hidden(context, batch.source);
 }
 
-at::Tensor Gpt::hidden(const ForwardContext& context, const TokenBatch& tokens) const {
-    const auto embedded = embeddings_(context, tokens, config::Stack::decoder);
-    context.observe("embeddings", embedded);
-    auto hidden = decoder_(context, embedded, tokens.tokens);
+at::Tensor Gpt::hidden(const ForwardContext& context, const TokenBatch& tokens,
+                       const at::Tensor& from) const {
+    auto x = from;
+    if (!x.defined()) {
+        x = embeddings_(context, tokens, config::Stack::decoder);
+        context.observe("embeddings", x);
+    }
+    auto hidden = decoder_(context, x, tokens.tokens);
     context.observe("decoder", hidden);
     return hidden;
 }
@@ -25,8 +29,17 @@ at::Tensor Gpt::logits(const ForwardContext& context, const Batch& batch) const 
     return head_.logits(context, hidden(context, batch));
 }
 
-TaskResult Gpt::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
-    return head_.task(context, hidden(context, batch), batch.labels, loss);
+StageState Gpt::run(const StageState& from, const ForwardContext& context, const Batch& batch) const {
+    return {hidden(context, batch.source, from.hidden), {}};
+}
+
+StageState Gpt::taken_in(Phase phase, const Batch& batch) const {
+    return {decoder_.taken_in(phase, batch.source), {}};
+}
+
+TaskResult Gpt::task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                        const LossParams& loss) const {
+    return head_.task(context, hidden, batch.labels, loss);
 }
 
 std::unique_ptr<DecodingCache> Gpt::make_cache(const CacheLimits& limits) const {

@@ -14,7 +14,10 @@ class Gpt final : public Model {
 public:
     explicit Gpt(Builder& builder);
 
-    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    StageState run(const StageState& from, const ForwardContext& context, const Batch& batch) const override;
+    TaskResult task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                       const LossParams& loss) const override;
+    StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
 
@@ -25,7 +28,8 @@ public:
                       const CachedStep& step) const override;
 
 private:
-    at::Tensor hidden(const ForwardContext& context, const TokenBatch& tokens) const;
+    at::Tensor hidden(const ForwardContext& context, const TokenBatch& tokens,
+                      const at::Tensor& from = {}) const;
 
     Embeddings embeddings_;
     Stack decoder_;

@@ -3,8 +3,11 @@
 #include <memory>
 
 #include <ATen/ops/nonzero.h>
+#include <ATen/ops/stack.h>
 
 #include <switchyard/interfaces/torch_types.h>
+#include <switchyard/reference/loss.h>
+#include <switchyard/reference/numeric.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/loss_slot.h"
 #include "core/workbench/model/tensor_ranks.h"
@@ -46,8 +49,49 @@ at::Tensor LmHead::logits(const ForwardContext& context, const at::Tensor& hidde
     return columns_of_parts(out_(context.phase, into_parts(x, context.ranks)), cut_.part, context.ranks);
 }
 
+// The component's loss of a row whose target is the first of the own words is the logarithm of the sum over
+// them less the first logit: so it is the one that computes here too.
+TaskResult LmHead::loss_of_parts(const ForwardContext& context, const LabelledRows& rows,
+                                 const LossParams& params) const {
+    const auto& op = loss_[context.phase];
+    const auto dtype = to_scalar_type(loss_.dtype(context.phase));
+    const auto input = into_parts(scaled(rows.x), context.ranks);
+    const runtime::PlaceScope place([] { return "loss"; });
+    const auto& targets = rows.targets;
+    const auto ignored = targets.eq(params.ignore_index);
+    const auto x =
+        reference::without_ignored(out_(context.phase, input).to(dtype), targets, params.ignore_index);
+    const auto own = x.size(1);
+    LossParams of_rows;
+    of_rows.reduction = Reduction::none;
+    of_rows.ignore_index = params.ignore_index;
+    const auto loss = op({x, {}, {}, targets.masked_fill(ignored.logical_not(), 0)}, of_rows).loss;
+    const auto wide = reference::wide(x);
+    const auto target = targets.sub(cut_.part.index * own);
+    const auto foreign = target.lt(0).logical_or_(target.ge(own));
+    const auto chosen = wide.gather(1, target.masked_fill(foreign, 0).unsqueeze(1)).squeeze(1);
+    const auto of_part =
+        at::stack({loss.add(wide.select(1, 0)), chosen.masked_fill(foreign, 0.0), wide.sum(1)}, 1);
+    const auto of_all = columns_of_parts(of_part, cut_.part, context.ranks).view({-1, cut_.part.parts, 3});
+    const auto lse = of_all.select(2, 0).logsumexp(1);
+    auto each = lse.sub(of_all.select(2, 1).sum(1));
+    if (params.label_smoothing > 0.0) {
+        const auto mean = of_all.select(2, 2).sum(1).div(static_cast<double>(own * cut_.part.parts));
+        each = each.mul(1.0 - params.label_smoothing).add(lse.sub(mean), params.label_smoothing);
+    }
+    if (params.z_loss > 0.0) each = each.add(lse.square(), params.z_loss);
+    TaskResult result;
+    result.targets = targets;
+    result.loss.loss = each.masked_fill(ignored, 0.0).sum();
+    if (params.divisor > 0.0) result.loss.loss = result.loss.loss.div(params.divisor);
+    result.loss.count = ignored.logical_not().sum();
+    return result;
+}
+
 TaskResult LmHead::loss(const ForwardContext& context, const LabelledRows& rows,
                         const LossParams& params) const {
+    if (!cut_.whole() && context.phase == Phase::train && params.reduction == Reduction::sum)
+        return loss_of_parts(context, rows, params);
     const auto& op = loss_[context.phase];
     const auto dtype = to_scalar_type(loss_.dtype(context.phase));
     const runtime::PlaceScope place([] { return "loss"; });

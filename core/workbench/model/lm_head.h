@@ -1,4 +1,8 @@
 // From hidden states to words, and the loss over them: the end of every language model.
+//
+// Where ranks have a part of the words each, no rank has all logits in training: each finds the logarithm of
+// the sum of exponentials of its own, and three numbers a row travel (Shoeybi et al. 2019, arXiv:1909.08053,
+// section 3). In evaluation logits are read by others, and all ranks get them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -39,6 +43,8 @@ public:
 
 private:
     at::Tensor scaled(const at::Tensor& x) const;
+    TaskResult loss_of_parts(const ForwardContext& context, const LabelledRows& rows,
+                             const LossParams& params) const;
 
     ParameterCut cut_;  // of the words
     Linear out_;        // to those that this process has

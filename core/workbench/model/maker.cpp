@@ -21,17 +21,20 @@ Maker::Maker(const config::Config& config, const BoundPlan& plan, Parameters& pa
 at::Tensor Maker::parameter(const std::string& name, std::vector<std::int64_t> sizes, const Initial& initial,
                             const ParameterCut& cut) {
     const bool drawn = initial.kind == Initial::uniform || initial.kind == Initial::normal;
+    const bool own = stage().has(name);
     if (!drawn) {
-        const auto own = cut.own_sizes(std::move(sizes));
+        if (!own) return {};
+        const auto part = cut.own_sizes(std::move(sizes));
         return parameters_.add(
-            name, initial.kind == Initial::ones ? at::ones(own, options_) : at::zeros(own, options_), cut);
+            name, initial.kind == Initial::ones ? at::ones(part, options_) : at::zeros(part, options_), cut);
     }
     auto values = at::empty(sizes, at::TensorOptions().dtype(at::kFloat));
     if (initial.kind == Initial::uniform)
         values.uniform_(-initial.deviation, initial.deviation, generator_);
     else
         values.normal_(0.0, initial.deviation, generator_);
-    // A part is drawn with all others, so that it is what it is in one process.
+    // What other ranks have is drawn with it, so that each is what it is in one process.
+    if (!own) return {};
     if (!cut.whole()) values = cut.own(values).clone(at::MemoryFormat::Contiguous);
     return parameters_.add(name, values.to(options_), cut);
 }

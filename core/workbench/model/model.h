@@ -29,13 +29,30 @@ struct TaskResult {
     at::Tensor targets;  // [rows], -100 where there is no label; of float labels [rows, classes], NaN there
 };
 
+// What is handed on from one stage of a pipeline to the next (pipeline_stage.h).
+struct StageState {
+    // Of the stack that goes on, [batch, seq, hidden] or [total, hidden]; undefined where the next begins
+    // anew.
+    at::Tensor hidden;
+    at::Tensor memory;  // the result of an encoder that is done, for the decoder that is not
+};
+
 class Model {
 public:
     virtual ~Model() = default;
 
     // The loss of the configured task. Rows without a label may be left out, from `logits` and `targets` too.
-    virtual TaskResult task(const ForwardContext& context, const Batch& batch,
-                            const LossParams& loss) const = 0;
+    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
+        return task_of(context, batch, run({}, context, batch).hidden, loss);
+    }
+    // Both halves of it: what this process has of embeddings and layers, and, where it has the last, the head
+    // and the loss of its hidden states.
+    virtual StageState run(const StageState& from, const ForwardContext& context,
+                           const Batch& batch) const = 0;
+    virtual TaskResult task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                               const LossParams& loss) const = 0;
+    // What `run` takes in of the stage before: tensors of the shapes, without values. None in the first.
+    virtual StageState taken_in(Phase phase, const Batch& batch) const = 0;
 
     // The last hidden states of the stack that the head reads: [batch, seq, hidden], or [total, hidden] of a
     // packed batch.

@@ -87,8 +87,10 @@ std::vector<ModelPart> describe(const Config& config) {
 }
 
 ModelNames describe_names(const Config& config) {
-    const auto dtypes = configured_dtypes(config);
-    Describer describer(config, dtypes);
+    auto all_stages = config;
+    all_stages.distributed.stage = {};
+    const auto dtypes = configured_dtypes(all_stages);
+    Describer describer(all_stages, dtypes);
     make_model(describer);
     return {describer.parameters(), describer.linear_layers()};
 }

@@ -21,7 +21,7 @@ std::vector<resolver::SlotUse> outline(const config::Config& config, const Dtype
 // The parts of the model: how large they are, and what a forward pass costs.
 std::vector<ModelPart> describe(const config::Config& config);
 
-// Names that a configuration goes by.
+// Names that a configuration goes by: of the whole model, whatever this process has of it.
 struct ModelNames {
     std::vector<DescribedParameter> parameters;  // [[group]], lora.trained
     std::vector<std::string> linear_layers;      // lora.targets

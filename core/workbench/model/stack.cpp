@@ -5,9 +5,11 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
 
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
+#include <switchyard/reference/numeric.h>
 #include "core/kernel/runtime/call_observer.h"
 #include "core/workbench/model/layer_parameters.h"
 #include "core/workbench/model/norm_slots.h"
@@ -32,6 +34,7 @@ Stack::Stack(Builder& builder, config::Stack which)
     : which_(which),
       model_(builder.config().model),
       part_(builder.part()),
+      range_(builder.stage().layers(which)),
       device_(builder.config().run.device),
       cache_(builder.config().cache),
       precision_(builder.precision()) {
@@ -88,9 +91,10 @@ Stack::Layer Stack::make_layer(Builder& builder, const config::LayerId& id) cons
     if (has_bias) parameters.push_back(tables_.relative_bias);
     const NormPlace place{"normalization", base, layer.model, layer.normalization, id};
     auto first = place;
-    first.slot = "normalization.first";
+    first.slot = id.index == 0 ? "normalization.first" : taking_over_slot;
     auto norm_op = wide_norm(builder, place);
-    auto first_norm_op = is_pre(layer.model) && id.index == 0 ? plain_norm(builder, first) : norm_op;
+    const bool nothing_waits = id.index == 0 || builder.stage().takes_over(id);
+    auto first_norm_op = is_pre(layer.model) && nothing_waits ? plain_norm(builder, first) : norm_op;
     return {id,
             layer.model,
             std::move(attention),
@@ -292,6 +296,36 @@ CacheShape Stack::cache_shape(const CacheLimits& limits, bool cross) const {
     return shape;
 }
 
+// As the next normalization would take in what waits.
+at::Tensor Stack::handed_on(const Call& call, Stream& stream) const {
+    const auto& layer = layers_[static_cast<std::size_t>(range_.end - 1)];
+    const auto dtype = to_scalar_type(layer.norm.dtype(call.context.phase));
+    if (!is_pre(model_)) return stream.y.to(dtype);
+    const auto wide = reference::wide_type(dtype);
+    auto x = stream.delta.x.to(wide);
+    if (stream.delta.bias.defined()) x = x.add(stream.delta.bias.to(wide));
+    x = reference::hidden_dropout(
+        x, call.context.dropout(layer.model.dropout, stream.site, which_, stream.layer), call.tokens);
+    return stream.residual.to(wide).add(x).to(dtype);
+}
+
+at::Tensor Stack::states_of(const TokenBatch& batch, at::ScalarType dtype) const {
+    auto sizes = batch.ids.sizes().vec();
+    sizes.push_back(model_.hidden_size);
+    return at::empty(sizes, at::dtype(dtype).device(batch.ids.device()));
+}
+
+at::Tensor Stack::taken_in(Phase phase, const TokenBatch& batch) const {
+    if (range_.begin == 0) return {};
+    const auto& before = layers_[static_cast<std::size_t>(range_.begin - 1)];
+    return states_of(batch, to_scalar_type(before.norm.dtype(phase)));
+}
+
+at::Tensor Stack::result(Phase phase, const TokenBatch& batch) const {
+    return states_of(batch,
+                     to_scalar_type((is_pre(model_) ? final_norm_op_ : layers_.back().norm).dtype(phase)));
+}
+
 at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                              const at::Tensor& memory, const Tokens& memory_tokens) const {
     if (!part_.whole() && context.ranks == nullptr)
@@ -301,13 +335,15 @@ at::Tensor Stack::operator()(const ForwardContext& context, const at::Tensor& em
     Stream stream;
     stream.residual = stream.y = embedded;
     stream.memory_key = stream.memory_value = into_parts(memory, context.ranks);
-    for (const auto& layer : layers_) {
+    for (auto index = range_.begin; index < range_.end; ++index) {
+        const auto& layer = layers_[static_cast<std::size_t>(index)];
         const auto held = context.layers != nullptr ? context.layers->hold(layer.id, false) : nullptr;
         if (context.recomputes(config::Recompute::layers, layer.id.index))
             run_layer_twice(call, layer, stream);
         else
             run_layer(call, layer, stream);
     }
+    if (range_.end < static_cast<std::int64_t>(layers_.size())) return handed_on(*call, stream);
     if (!is_pre(model_)) return stream.y;
     const auto y = normalize(*call, final_norm_op_, model_, final_norm_, stream);
     if (model_.type != config::ModelType::t5) return y;

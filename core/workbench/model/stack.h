@@ -7,6 +7,9 @@
 // Where ranks have a part of each layer, blocks are parts: a stack sums up what they make, and adds the last
 // projection's bias once.
 //
+// Where ranks have ranges of layers, a stack runs those of this process alone: it takes in what another has
+// made of the layers before them, and hands on the residual stream, into which what waits is taken first.
+//
 // Layers, or a part of each, may be run again in backward instead of being kept (ForwardContext::recompute);
 // the gradients are the same bits.
 #pragma once
@@ -23,14 +26,23 @@
 
 namespace switchyard::model {
 
+// Of the first layer of a stage, where its stack began in another: as the stack's own first layer has it.
+inline constexpr const char* taking_over_slot = "normalization.stage";
+
 class Stack {
 public:
     Stack(Builder& builder, config::Stack which);
 
-    // Hidden states after the last normalization. `memory` is the encoder's result for a decoder with
+    // Hidden states after the last normalization, or after this process's last layer. `embedded`: or what
+    // taken_in() says. `memory` is the encoder's result for a decoder with
     // cross-attention, else undefined.
     at::Tensor operator()(const ForwardContext& context, const at::Tensor& embedded, const Tokens& tokens,
                           const at::Tensor& memory = {}, const Tokens& memory_tokens = {}) const;
+
+    // Tensors without values: what this process's layers take in of a stage before, undefined where the
+    // stack begins here; and what the whole stack makes.
+    at::Tensor taken_in(Phase phase, const TokenBatch& batch) const;
+    at::Tensor result(Phase phase, const TokenBatch& batch) const;
 
     // What a cache of its self-attention holds, and one of its cross-attention.
     CacheShape cache_shape(const CacheLimits& limits, bool cross) const;
@@ -43,7 +55,8 @@ private:
         std::optional<AttentionBlock> cross;
         FeedForward feed_forward;
         Norm attention_norm, cross_norm, feed_forward_norm;
-        // Of all of them; `first_norm` where nothing waits yet: the first of a pre-norm stack.
+        // Of all of them; `first_norm` where nothing waits yet: the first of a pre-norm stack,
+        // here or in a stage.
         Slot<runtime::NormalizationOp> norm, first_norm;
         // All that each part, and the whole, computes with: what recomputation must know.
         std::vector<at::Tensor> attention_parameters, cross_parameters, feed_forward_parameters, parameters;
@@ -82,12 +95,15 @@ private:
     void run_layer(const SharedCall& call, const Layer& layer, Stream& stream) const;
     void run_layer_twice(const SharedCall& call, const Layer& layer, Stream& stream) const;
     runtime::Segment segment() const;
+    at::Tensor handed_on(const Call& call, Stream& stream) const;
+    at::Tensor states_of(const TokenBatch& batch, at::ScalarType dtype) const;
     // What the parts of a block make together, with its last bias unless that is kept.
     Delta together(const Call& call, const at::Tensor& x, const at::Tensor& bias, bool keep_bias) const;
 
     config::Stack which_;
     config::ModelConfig model_;
     config::LayerPart part_;
+    LayerRange range_;  // of this process
     Device device_;
     config::CacheConfig cache_;
     std::vector<Layer> layers_;

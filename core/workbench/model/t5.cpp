@@ -8,7 +8,8 @@
 namespace switchyard::model {
 
 T5::T5(Builder& builder)
-    : embeddings_(builder),
+    : stage_(builder.stage()),
+      embeddings_(builder),
       encoder_(builder, config::Stack::encoder),
       decoder_(builder, config::Stack::decoder),
       head_(builder, embeddings_.token_table()) {
@@ -16,19 +17,25 @@ T5::T5(Builder& builder)
     if (model.tie_embeddings) head_.set_scale(1.0 / std::sqrt(static_cast<double>(model.hidden_size)));
 }
 
-at::Tensor T5::encode(const ForwardContext& context, const TokenBatch& source) const {
-    const auto embedded = embeddings_(context, source, config::Stack::encoder);
-    context.observe("embeddings", embedded);
-    auto memory = encoder_(context, embedded, source.tokens);
+at::Tensor T5::encode(const ForwardContext& context, const TokenBatch& source, const at::Tensor& from) const {
+    auto x = from;
+    if (!x.defined()) {
+        x = embeddings_(context, source, config::Stack::encoder);
+        context.observe("embeddings", x);
+    }
+    auto memory = encoder_(context, x, source.tokens);
     context.observe("encoder", memory);
     return memory;
 }
 
 at::Tensor T5::decode(const ForwardContext& context, const TokenBatch& target, const at::Tensor& memory,
-                      const Tokens& source) const {
-    const auto embedded = embeddings_(context, target, config::Stack::decoder);
-    context.observe("target embeddings", embedded);
-    auto hidden = decoder_(context, embedded, target.tokens, memory, source);
+                      const Tokens& source, const at::Tensor& from) const {
+    auto x = from;
+    if (!x.defined()) {
+        x = embeddings_(context, target, config::Stack::decoder);
+        context.observe("target embeddings", x);
+    }
+    auto hidden = decoder_(context, x, target.tokens, memory, source);
     context.observe("decoder", hidden);
     return hidden;
 }
@@ -42,18 +49,36 @@ void require_target(const Batch& batch) {
 
 }  // namespace
 
-at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
+StageState T5::run(const StageState& from, const ForwardContext& context, const Batch& batch) const {
     require_target(batch);
-    const auto memory = encode(context, batch.source);
-    return decode(context, batch.target, memory, batch.source.tokens);
+    auto state = from;
+    if (stage_.has(config::Stack::encoder)) {
+        auto made = encode(context, batch.source, from.hidden);
+        if (!stage_.ends(config::Stack::encoder)) return {made, {}};
+        state = {{}, made};
+    }
+    if (!stage_.has(config::Stack::decoder)) return state;
+    return {decode(context, batch.target, state.memory, batch.source.tokens, state.hidden),
+            stage_.is_last() ? at::Tensor() : state.memory};
+}
+
+StageState T5::taken_in(Phase phase, const Batch& batch) const {
+    require_target(batch);
+    if (stage_.has(config::Stack::encoder)) return {encoder_.taken_in(phase, batch.source), {}};
+    return {decoder_.taken_in(phase, batch.target), encoder_.result(phase, batch.source)};
+}
+
+at::Tensor T5::hidden(const ForwardContext& context, const Batch& batch) const {
+    return run({}, context, batch).hidden;
 }
 
 at::Tensor T5::logits(const ForwardContext& context, const Batch& batch) const {
     return head_.logits(context, hidden(context, batch));
 }
 
-TaskResult T5::task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const {
-    return head_.task(context, hidden(context, batch), batch.labels, loss);
+TaskResult T5::task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                       const LossParams& loss) const {
+    return head_.task(context, hidden, batch.labels, loss);
 }
 
 std::unique_ptr<DecodingCache> T5::make_cache(const CacheLimits& limits) const {

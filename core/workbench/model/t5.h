@@ -20,7 +20,10 @@ public:
     explicit T5(Builder& builder);
 
     // Throw std::invalid_argument for a batch without a target.
-    TaskResult task(const ForwardContext& context, const Batch& batch, const LossParams& loss) const override;
+    StageState run(const StageState& from, const ForwardContext& context, const Batch& batch) const override;
+    TaskResult task_of(const ForwardContext& context, const Batch& batch, const at::Tensor& hidden,
+                       const LossParams& loss) const override;
+    StageState taken_in(Phase phase, const Batch& batch) const override;
     at::Tensor hidden(const ForwardContext& context, const Batch& batch) const override;
     at::Tensor logits(const ForwardContext& context, const Batch& batch) const override;
     const TokenBatch& output_side(const Batch& batch) const override { return batch.target; }
@@ -33,12 +36,14 @@ public:
                       const CachedStep& step) const override;
 
     // The two halves of hidden(): a generator runs the first once. `memory` is what encode() gave for
-    // `source`.
-    at::Tensor encode(const ForwardContext& context, const TokenBatch& source) const;
+    // `source`; `from`: what of that stack a stage before has made, undefined where it begins here.
+    at::Tensor encode(const ForwardContext& context, const TokenBatch& source,
+                      const at::Tensor& from = {}) const;
     at::Tensor decode(const ForwardContext& context, const TokenBatch& target, const at::Tensor& memory,
-                      const Tokens& source) const;
+                      const Tokens& source, const at::Tensor& from = {}) const;
 
 private:
+    PipelineStage stage_;
     Embeddings embeddings_;  // of both sides
     Stack encoder_, decoder_;
     LmHead head_;

@@ -44,6 +44,14 @@ Json step_json(const StepTimeline& step) {
 Json to_json(const ScalePlan& plan) {
     Json steps = Json::array();
     for (const auto& step : plan.steps) steps.push_back(step_json(step));
+    Json stages = Json::array();
+    for (const auto& stage : plan.stages)
+        stages.push_back({{"has", stage.has},
+                          {"parameters", stage.parameters},
+                          {"micro_batch_flops", stage.micro_batch_flops},
+                          {"kept_micro_batches", stage.kept},
+                          {"memory_bytes", memory_json(stage.memory)},
+                          {"waits_ms", base::number_or_null(stage.waits_ms)}});
     const auto& settings = plan.settings;
     return {{"ranks", settings.ranks},
             {"memory_bytes_of_rank", memory_json(plan.memory)},
@@ -53,6 +61,9 @@ Json to_json(const ScalePlan& plan) {
             {"utilization", settings.step_ms ? Json(nullptr) : Json(settings.utilization)},
             {"samples_of_rank", plan.samples},
             {"tensor_ranks", plan.tensor_ranks},
+            {"stages", stages},
+            {"micro_batches", plan.micro_batches},
+            {"bubble", base::number_or_null(plan.bubble)},
             {"messages_sent_by_rank", plan.messages},
             {"bytes_sent_by_rank", plan.sent_bytes},
             {"steps", steps}};

@@ -6,7 +6,6 @@
 
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/mesh_checks.h"
-#include "core/workbench/model/outline.h"
 #include "core/workbench/scale/divided_step.h"
 #include "core/workbench/scale/tensor_sums.h"
 
@@ -87,6 +86,43 @@ Collectives spread(const Network& network, bool trees, std::int64_t apart) {
     return {own, trees};
 }
 
+// What the slowest stage waits for the others, and sends them.
+void add_pipeline(ScalePlan& plan, StepCosts& costs, const config::Config& config) {
+    const auto stages = static_cast<std::int64_t>(plan.stages.size());
+    if (stages == 1) return;
+    const auto traffic = stage_traffic(config, plan.settings.multiplied_in);
+    const Collectives collectives{plan.settings.rates.network, plan.settings.trees};
+    const auto& link = collectives.slowest(plan.settings.ranks);
+    const auto& slowest = plan.stages[static_cast<std::size_t>(config.distributed.stage.index)];
+    const double micro_batch_ms =
+        (costs.all_ms() - costs.optimizer_ms) / static_cast<double>(plan.micro_batches);
+    PipelineCosts each;
+    each.micro_batches = plan.micro_batches;
+    each.schedule = config.distributed.schedule;
+    each.send_ms = static_cast<double>(traffic.tensors) *
+                   (link.latency_us / 1e3 + traffic.bytes / (link.gbytes_per_second * 1e6));
+    for (const auto& stage : plan.stages) {
+        const double own = micro_batch_ms * stage.micro_batch_flops / slowest.micro_batch_flops;
+        each.forward_ms.push_back(own / (1.0 + products_of_backward));
+        each.backward_ms.push_back(own - each.forward_ms.back());
+    }
+    const auto time = simulate_pipeline(each);
+    plan.bubble = time.bubble();
+    for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].waits_ms = time.waits_ms[i];
+    const double shared_ms =
+        traffic.shared_by > 1 ? all_reduce_ms(traffic.shared_bytes, traffic.shared_by, collectives) : 0.0;
+    costs.waits_ms += slowest.waits_ms + shared_ms;
+    costs.forward_ms += slowest.waits_ms + shared_ms;
+    const auto own = config.distributed.stage.index;
+    const auto neighbours = (own > 0 ? 1 : 0) + (own + 1 < stages ? 1 : 0);
+    const auto sent = neighbours * plan.micro_batches * traffic.tensors;
+    const auto others = traffic.shared_by - 1;
+    plan.messages += sent + 2 * others;
+    plan.sent_bytes +=
+        static_cast<double>(sent) * traffic.bytes +
+        2.0 * static_cast<double>(others) / static_cast<double>(traffic.shared_by) * traffic.shared_bytes;
+}
+
 std::vector<std::int64_t> numbers_of_ranks(std::int64_t asked) {
     std::vector<std::int64_t> numbers;
     for (std::int64_t ranks = 1; ranks < asked; ranks *= 2) numbers.push_back(ranks);
@@ -105,26 +141,29 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     plan.tensor_ranks = whole.mesh.tensor;
     auto config = whole;
     config.distributed.part = {0, plan.tensor_ranks};
-    const auto data_ranks = settings.ranks / plan.tensor_ranks;
-    const auto parts = model::describe(config);
-    const auto parameters = model::describe_names(config).parameters;
+    config.distributed.stage = {0, whole.mesh.pipeline};
+    const auto data_ranks = settings.ranks / (plan.tensor_ranks * whole.mesh.pipeline);
+    plan.micro_batches = config.train.grad_accumulation_steps;
+    plan.stages = stage_plans(config, settings.multiplied_in, data_ranks);
+    plan.memory =
+        std::ranges::max_element(plan.stages, {}, [](const auto& one) { return one.memory.all(); })->memory;
+    const auto slowest =
+        std::ranges::max_element(plan.stages, {}, [](const auto& one) { return one.micro_batch_flops; });
+    config.distributed.stage.index = slowest - plan.stages.begin();
+    const auto parameters = parameters_of_stage(config);
     const auto units = divided_units(config, parameters, backward_flops(config, parameters));
-    plan.memory = memory_of_rank(config, parts, settings.multiplied_in, data_ranks, units);
-    double forward = 0.0, values = 0.0;
-    for (const auto& part : parts) {
-        forward += part.forward_flops;
-        values += static_cast<double>(part.parameters);
-    }
-    plan.step_flops =
-        forward * (1.0 + products_of_backward) * static_cast<double>(config.train.grad_accumulation_steps);
+    const auto values = static_cast<double>(slowest->parameters);
+    plan.step_flops = slowest->micro_batch_flops * (1.0 + products_of_backward) *
+                      static_cast<double>(config.train.grad_accumulation_steps);
     plan.samples = config.batch.size * config.train.grad_accumulation_steps;
     auto costs = costs_of(config, settings, plan.step_flops, values, parameters);
     const auto accumulated = config.train.grad_accumulation_steps;
     const auto sums = tensor_sums(config, settings.multiplied_in);
     const Collectives neighbours{settings.rates.network, settings.trees};
     add_sums(costs, sums, accumulated, all_reduce_ms(sums.bytes, plan.tensor_ranks, neighbours),
-             sums.logits_bytes > 0.0 ? all_gather_ms(sums.logits_bytes, plan.tensor_ranks, neighbours) : 0.0);
+             sums.loss_bytes > 0.0 ? all_gather_ms(sums.loss_bytes, plan.tensor_ranks, neighbours) : 0.0);
 
+    add_pipeline(plan, costs, config);
     const auto bytes =
         static_cast<std::int64_t>(size_of(config.precision.parameter_dtype.value_or(DType::float32)));
     std::vector<std::int64_t> gradients;
@@ -151,18 +190,18 @@ ScalePlan plan_scale(const config::Config& whole, const ScaleSettings& settings)
     if (divided) costs.gathered_bytes = all_bytes;
     for (const auto ranks : numbers_of_ranks(data_ranks)) {
         plan.steps.push_back(simulate_step(costs, buckets, ranks, collectives, wire_share));
-        plan.steps.back().ranks *= plan.tensor_ranks;
+        plan.steps.back().ranks *= plan.model_ranks();
     }
     const auto others = data_ranks - 1;
-    plan.messages = others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
-    plan.sent_bytes = static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
-                      (2.0 * wire_share + (divided ? 1.0 : 0.0));
+    plan.messages += others * (2 * static_cast<std::int64_t>(buckets.size()) + (divided ? 1 : 0));
+    plan.sent_bytes += static_cast<double>(others) / static_cast<double>(data_ranks) * all_bytes *
+                       (2.0 * wire_share + (divided ? 1.0 : 0.0));
     const auto in_layers = sums.all(accumulated), other_parts = plan.tensor_ranks - 1;
-    const auto gathers = sums.logits_bytes > 0.0 ? accumulated : 0;
+    const auto gathers = sums.loss_bytes > 0.0 ? accumulated : 0;
     plan.messages += other_parts * (2 * in_layers + gathers);
-    plan.sent_bytes += static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
-                       (2.0 * sums.bytes * static_cast<double>(in_layers) +
-                        sums.logits_bytes * static_cast<double>(gathers));
+    plan.sent_bytes +=
+        static_cast<double>(other_parts) / static_cast<double>(plan.tensor_ranks) *
+        (2.0 * sums.bytes * static_cast<double>(in_layers) + sums.loss_bytes * static_cast<double>(gathers));
     return plan;
 }
 

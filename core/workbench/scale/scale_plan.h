@@ -17,6 +17,7 @@
 #include "core/kernel/config/config.h"
 #include "core/kernel/machine/machine_rates.h"
 #include "core/workbench/scale/rank_memory.h"
+#include "core/workbench/scale/stage_plan.h"
 #include "core/workbench/scale/step_timeline.h"
 
 namespace switchyard::scale {
@@ -34,15 +35,20 @@ struct ScaleSettings {
 
 struct ScalePlan {
     ScaleSettings settings;
-    RankMemory memory;
-    double step_flops = 0.0;          // of one rank
-    std::int64_t samples = 0;         // of a step of one rank, or of those that have parts of its layers
-    std::int64_t tensor_ranks = 1;    // that have a part of each layer
+    RankMemory memory;              // of the stage that needs most
+    double step_flops = 0.0;        // of one rank, of the stage that computes most
+    std::int64_t samples = 0;       // of a step of one rank, or of those that have a model together
+    std::int64_t tensor_ranks = 1;  // that have a part of each layer
+    std::vector<StagePlan> stages;  // of a pipeline; one: a rank has all layers
+    std::int64_t micro_batches = 1;
+    double bubble = 0.0;              // of the time of forward and backward, what stages wait for each other
     std::vector<StepTimeline> steps;  // by number of ranks: 1, 2, 4, ... times these; the last was asked for
     std::int64_t messages = 0;        // that a rank sends in a step
     double sent_bytes = 0.0;          // and what is in them
 
     const StepTimeline& asked() const { return steps.back(); }
+    // That have a model together.
+    std::int64_t model_ranks() const { return tensor_ranks * static_cast<std::int64_t>(stages.size()); }
 };
 
 // Throws base::InputError where a rate that is needed is not known, saying how to tell it, and where so many

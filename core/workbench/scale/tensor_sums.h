@@ -1,6 +1,6 @@
 // What ranks that have a part of each layer sum up in a step: in forward what the parts of a block make, in
-// backward the gradients of its inputs (core/workbench/model/tensor_ranks.h); and the logits that each makes
-// of its part of the words, which all get. Nothing goes on beside it.
+// backward the gradients of its inputs (core/workbench/model/tensor_ranks.h); and what each
+// finds of its part of the words, of which the loss is made (lm_head.h there). Nothing goes on beside it.
 //
 // No LibTorch here.
 #pragma once
@@ -15,7 +15,7 @@ namespace switchyard::scale {
 struct TensorSums {
     std::int64_t forward = 0, backward = 0;  // of one micro-batch
     double bytes = 0.0;                      // of each, of the largest batch
-    double logits_bytes = 0.0;               // of all words, likewise
+    double loss_bytes = 0.0;                 // of what all parts of the words give, likewise
 
     std::int64_t all(std::int64_t accumulated) const { return accumulated * (forward + backward); }
 };
@@ -23,8 +23,8 @@ struct TensorSums {
 // Nothing where layers are whole.
 TensorSums tensor_sums(const config::Config& config, DType computed_in);
 
-// Puts them where they belong; each takes `sum_ms`, handing the logits round `logits_ms`.
+// Puts them where they belong; each takes `sum_ms`, handing round what is found of words `loss_ms`.
 void add_sums(StepCosts& costs, const TensorSums& sums, std::int64_t accumulated, double sum_ms,
-              double logits_ms);
+              double loss_ms);
 
 }  // namespace switchyard::scale

@@ -4,13 +4,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <switchyard/interfaces/dropout.h>
 #include "core/kernel/base/input_error.h"
 #include "core/kernel/config/trainable.h"
+#include "core/workbench/model/outline.h"
 #include "core/workbench/train/evaluate.h"
 #include "core/workbench/train/step_parts.h"
 
@@ -33,26 +36,34 @@ distributed::SumOptions options_of(const config::Config& config) {
     return {config.distributed.bucket_mb, config.distributed.compression == config::Compression::bfloat16};
 }
 
-// Sums over all values of each parameter, of which ranks whose weights differ have others.
-at::Tensor sums_of(const model::Parameters& parameters) {
-    auto sums = at::zeros({static_cast<std::int64_t>(parameters.all().size())}, at::kDouble);
-    std::int64_t number = 0;
-    for (const auto& parameter : parameters.all())
-        sums.select(0, number++).fill_(parameter.value.detach().to(at::kDouble).abs().sum());
-    return sums;
-}
-
-// Each parameter is held against that of the first rank that has the same part of it.
-void check_parameters(const distributed::Mesh& mesh, const model::Parameters& parameters) {
-    const auto all = mesh.world().gather(sums_of(parameters));
-    for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        for (std::size_t i = 0; i < parameters.all().size(); ++i) {
-            const auto place = static_cast<std::int64_t>(i);
-            const auto parts = static_cast<std::size_t>(parameters.all()[i].cut.part.parts);
-            const auto first = rank % parts;
-            if (all[rank].select(0, place).equal(all[first].select(0, place))) continue;
-            throw base::InputError("error: ranks " + std::to_string(first) + " and " + std::to_string(rank) +
-                                   " begin with other values of " + parameters.all()[i].name +
+// Each parameter is held against that of the first rank that has the same part of it: by the sum over its
+// values, of which ranks whose weights differ have others.
+void check_parameters(const distributed::Mesh& mesh, const config::Config& config,
+                      const model::Parameters& parameters) {
+    constexpr double absent = -1.0;
+    const auto names = model::describe_names(config).parameters;
+    const auto count = static_cast<std::int64_t>(names.size());
+    // Of each parameter of the model: the sum, and in how many parts ranks have it.
+    auto own = at::full({2, count}, absent, at::kDouble);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto* const parameter = parameters.find(names[static_cast<std::size_t>(i)].name);
+        if (parameter == nullptr) continue;
+        own.select(0, 0).select(0, i).fill_(parameter->value.detach().to(at::kDouble).abs().sum());
+        own.select(0, 1).select(0, i).fill_(static_cast<double>(parameter->cut.part.parts));
+    }
+    const auto all = mesh.world().gather(own);
+    std::vector<const double*> told;
+    for (const auto& one : all) told.push_back(one.const_data_ptr<double>());
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        std::map<std::int64_t, std::size_t> first;  // rank, by part
+        for (std::size_t rank = 0; rank < told.size(); ++rank) {
+            if (told[rank][i] == absent) continue;
+            const auto parts = static_cast<std::int64_t>(told[rank][names.size() + i]);
+            const auto [found, is_first] = first.emplace(static_cast<std::int64_t>(rank) % parts, rank);
+            if (is_first || same(told[rank][i], told[found->second][i])) continue;
+            throw base::InputError("error: ranks " + std::to_string(found->second) + " and " +
+                                   std::to_string(rank) + " begin with other values of " + names[i].name +
                                    ": they must read the same weights");
         }
     }
@@ -115,7 +126,7 @@ std::vector<std::string> gather_texts(distributed::Group& group, const std::stri
 DataParallel::DataParallel(distributed::Mesh& mesh, const config::Config& config,
                            const model::Parameters& parameters)
     : mesh_(mesh), config_(config) {
-    check_parameters(mesh, parameters);
+    check_parameters(mesh, config, parameters);
     if (config.distributed.shard == config::Sharding::full || mesh.data() == nullptr) return;
     std::vector<distributed::SummedParameter> summed;
     for (const auto& parameter : parameters.all())
@@ -137,7 +148,8 @@ double DataParallel::lr_factor() const {
 
 std::uint64_t DataParallel::seed_of_step(std::int64_t step) const {
     return site_seed(static_cast<std::uint64_t>(config_.run.seed), static_cast<std::uint64_t>(step),
-                     0x80000000U + static_cast<std::uint32_t>(mesh_.data_index()));  // sites count from 0
+                     0x80000000U + static_cast<std::uint32_t>(mesh_.stage() * mesh_.data_ranks() +
+                                                              mesh_.data_index()));  // sites count from 0
 }
 
 std::optional<SharedStep> DataParallel::agree(const Own& own) {
@@ -182,11 +194,11 @@ std::optional<SharedStep> DataParallel::agree(const Own& own) {
     return step;
 }
 
-void DataParallel::backward(const at::Tensor& loss, bool last) {
-    if (!last || gradients_ == nullptr) return loss.backward();
+void DataParallel::backward(const Backward& run, bool last) {
+    if (!last || gradients_ == nullptr) return run();
     gradients_->begin();
     try {
-        loss.backward();
+        run();
     } catch (const std::exception& error) {
         if (gradients_->failed()) throw distributed::RankLost(error.what());
         throw;

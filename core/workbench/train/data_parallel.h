@@ -5,10 +5,11 @@
 // sequence has the number that it has in the whole batch, micro-batch after micro-batch and in each rank
 // after rank, so that dropout drops what one process would drop. What only fills up the last batch of an
 // epoch counts nothing. Ranks that have parts of one model (model_parts.h) have the same batches, which count
-// once.
+// once, on the rank that has their loss.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ struct SharedStep {
     std::int64_t labels = 0, samples = 0, tokens = 0;
     model::Work work;
     std::vector<std::int64_t> first_documents;  // of each of this rank's micro-batches
-    bool save_is_due = false;                   // by the clock of rank 0
+    bool save_is_due = false;                   // by the clock of one of them
 };
 
 class DataParallel {
@@ -58,7 +59,8 @@ public:
     std::optional<SharedStep> agree(const Own& own);
     // Where each rank has all parameters. Adds to the gradients; those of the step's `last` micro-batch are
     // sums over the ranks that have other batches. Throws RankLost where one of them is gone.
-    void backward(const at::Tensor& loss, bool last);
+    using Backward = std::function<void()>;
+    void backward(const Backward& run, bool last);
     // Over all batches.
     double sum(double value);
     // nullopt: no step was recorded.

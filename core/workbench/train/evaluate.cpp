@@ -52,9 +52,11 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
     std::vector<double> numbers;  // for other ranks
     Batch batch;
     if (hooks.parameters != nullptr) hooks.parameters->begin_passes(false);
-    const auto has_batch = [&] { return loader.next(batch) && !(hooks.stop && hooks.stop()); };
-    for (std::int64_t done = 0; begins_pass(hooks.parameters, has_batch()); ++done) {
-        const auto task = model.task(context, batch, loss);
+    // Ranks that need each other for a batch are not told at the same one to stop: all go on to the last.
+    const bool together = hooks.parts != nullptr || hooks.pipeline != nullptr;
+    const auto stops = [&] { return !together && hooks.stop && hooks.stop(); };
+    const auto has_batch = [&] { return loader.next(batch) && !stops(); };
+    const auto add = [&](const model::TaskResult& task) {
         sum += task.loss.loss.item<double>();
         result.labels += task.loss.count.item<std::int64_t>();
         result.samples += sample_count(batch);
@@ -65,15 +67,21 @@ EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, 
         }
         worst.add(batch, task);
         with_logits = with_logits && task.logits.defined();
-        if (with_logits && task.logits.size(0) > 0) {
-            const auto counted = task.targets.ne(loss.ignore_index);
-            hits += task.logits.argmax(1).eq(task.targets).logical_and(counted).sum().item<std::int64_t>();
-        }
+        if (!with_logits || task.logits.size(0) == 0) return;
+        const auto counted = task.targets.ne(loss.ignore_index);
+        hits += task.logits.argmax(1).eq(task.targets).logical_and(counted).sum().item<std::int64_t>();
+    };
+    for (std::int64_t done = 0; begins_pass(hooks.parameters, has_batch()); ++done) {
+        if (hooks.pipeline == nullptr)
+            add(model.task(context, batch, loss));
+        else if (const auto task = hooks.pipeline->forward(context, batch, loss))
+            add(*task);
         if (hooks.progress) hooks.progress(done + 1, total);
         result.complete = done + 1 == total;
     }
     plan.precision().end_step();
     if (hooks.parameters != nullptr) hooks.parameters->end_passes();
+    if (hooks.pipeline != nullptr) hooks.pipeline->end_forwards();
     if (hooks.mesh != nullptr) {
         EvalPart part{sum, hits, result.labels, result.samples, result.complete, with_logits};
         part.numbers = std::move(numbers);

@@ -15,6 +15,7 @@
 #include "core/workbench/model/tensor_ranks.h"
 #include "core/workbench/train/eval_metrics.h"
 #include "core/workbench/train/parameter_shards.h"
+#include "core/workbench/train/pipeline_step.h"
 #include "core/workbench/train/worst_samples.h"
 
 namespace switchyard::train {
@@ -44,7 +45,8 @@ struct EvalHooks {
     const distributed::Mesh* mesh = nullptr;
     std::int64_t first_sample = 0;          // of that part
     ParameterShards* parameters = nullptr;  // where ranks divide them
-    model::TensorRanks* parts = nullptr;    // where ranks have a part of the model each
+    model::TensorRanks* parts = nullptr;    // where ranks have a part of each layer
+    PipelineStep* pipeline = nullptr;  // where they have ranges of layers: the last stage's result counts
 };
 
 EvalResult evaluate(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,

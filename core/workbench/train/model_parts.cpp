@@ -1,11 +1,17 @@
 #include "core/workbench/train/model_parts.h"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include "core/workbench/model/outline.h"
+#include "core/workbench/model/pipeline_stage.h"
+#include "core/workbench/train/gathered_entries.h"
 
 namespace switchyard::train {
 namespace {
@@ -15,11 +21,39 @@ at::Tensor own_copy(const model::ParameterCut& cut, const at::Tensor& whole) {
     return cut.own(whole).clone(at::MemoryFormat::Contiguous);
 }
 
+// What a state that travels from stage to stage is, in front of its key.
+constexpr char of_optimizer = 'o', of_masters = 'm', of_average = 'a', of_precision = 'p';
+
+// "amax_history.encoder.0.attention.q" is of that layer; what is of none is the same in all stages, or the
+// head's, which the last one has.
+std::string site_of(const std::string& key) {
+    for (const std::string stack : {"encoder.", "decoder."})
+        if (const auto at = key.find(stack); at != std::string::npos) return key.substr(at);
+    return key;
+}
+
 }  // namespace
+
+ModelParts::ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters)
+    : mesh_(mesh), config_(config), parameters_(parameters) {
+    auto whole = config;
+    whole.distributed.part = {};
+    for (auto& [name, sizes] : model::describe_names(whole).parameters)
+        all_.push_back({name, std::move(sizes), model::stages_with(config, name)});
+}
+
+bool ModelParts::counts(const WholeParameter& parameter) const {
+    if (parameter.stages.front() != mesh_.stage()) return false;
+    return !parameters_.find(parameter.name)->cut.whole() || mesh_.tensor_index_of(mesh_.world().rank()) == 0;
+}
+
+bool ModelParts::is_first_with(const std::string& name) const {
+    return model::stages_with(config_, name).front() == mesh_.stage();
+}
 
 void ModelParts::sum(at::Tensor& tensor) {
     try {
-        ranks_.sum(tensor);
+        mesh_.tensor()->sum(tensor);
     } catch (const distributed::RankLost&) {
         lost_ = true;
         throw;
@@ -28,7 +62,7 @@ void ModelParts::sum(at::Tensor& tensor) {
 
 at::Tensor ModelParts::joined(const at::Tensor& part) {
     try {
-        return at::cat(ranks_.gather(part), -1);
+        return at::cat(mesh_.tensor()->gather(part), -1);
     } catch (const distributed::RankLost&) {
         lost_ = true;
         throw;
@@ -36,17 +70,27 @@ at::Tensor ModelParts::joined(const at::Tensor& part) {
 }
 
 at::Tensor ModelParts::joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const {
-    const auto parts = ranks_.gather(own);
+    const auto parts = mesh_.tensor()->gather(own);
     return keep ? cut.joined(parts) : at::Tensor();
 }
 
 model::Parameters ModelParts::whole(bool keep) const {
     const at::NoGradGuard no_grad;
+    auto* const stages = mesh_.pipeline();
+    const auto options = parameters_.all().front().value.options().requires_grad(false);
     model::Parameters all;
-    for (const auto& parameter : parameters_.all()) {
-        const auto value = parameter.value.detach();
-        const auto one = parameter.cut.whole() ? value : joined(parameter.cut, value, keep);
-        if (keep) all.add(parameter.name, parameter.cut.whole() ? one.clone() : one);
+    for (const auto& [name, sizes, owners] : all_) {
+        const auto* const own = parameters_.find(name);
+        at::Tensor one;
+        if (own != nullptr) {
+            const auto value = own->value.detach();
+            one = own->cut.whole() ? value.clone() : joined(own->cut, value, keep || stages != nullptr);
+        }
+        if (stages != nullptr) {
+            if (!one.defined()) one = at::empty(sizes, options);
+            stages->broadcast(one, owners.front());
+        }
+        if (keep) all.add(name, one);
     }
     return all;
 }
@@ -82,16 +126,54 @@ void ModelParts::cut(Tensors& tensors) const {
         if (const auto* const cut = cut_of(name, tensor.sizes(), true)) tensor = own_copy(*cut, tensor);
 }
 
-TrainingState ModelParts::whole(TrainingState own, bool keep) const {
+TrainingState ModelParts::whole(TrainingState own, bool keep) {
+    const bool sends = mesh_.pipeline() != nullptr && mesh_.data_index() == 0 &&
+                       mesh_.tensor_index_of(mesh_.world().rank()) == 0;
     for (auto& [parameter, key, value] : own.optimizer.entries)
         if (const auto* const cut = cut_of(parameter, value.sizes(), false))
-            value = joined(*cut, value, keep);
-    join(own.masters, keep);
-    join(own.average, keep);
+            value = joined(*cut, value, keep || sends);
+    join(own.masters, keep || sends);
+    join(own.average, keep || sends);
+    if (sends) gather_stages(own);
     return own;
 }
 
+// On the ranks of the first rank's pipeline.
+void ModelParts::gather_stages(TrainingState& state) {
+    std::vector<OptimizerStateEntry> sent;
+    const auto add = [&](char what, const std::string& name, const std::string& key,
+                         const at::Tensor& value) {
+        if (is_first_with(name)) sent.push_back({name, what + key, value.contiguous()});
+    };
+    for (const auto& [parameter, key, value] : state.optimizer.entries)
+        add(of_optimizer, parameter, key, value);
+    for (const auto& [name, value] : state.masters) add(of_masters, name, "", value);
+    for (const auto& [name, value] : state.average) add(of_average, name, "", value);
+    for (const auto& [key, value] : state.precision.entries) add(of_precision, site_of(key), key, value);
+    state.optimizer.entries.clear();
+    state.precision.entries.clear();
+    state.masters.clear();
+    state.average.clear();
+    for (auto& [name, key, value] :
+         gather_entries(*mesh_.pipeline(), sent, "state of stages " + std::to_string(++gathered_))) {
+        const auto own_key = key.substr(1);
+        if (key.front() == of_optimizer) state.optimizer.entries.push_back({name, own_key, value});
+        if (key.front() == of_precision) state.precision.entries.push_back({own_key, value});
+        if (key.front() == of_masters) state.masters[name] = value;
+        if (key.front() == of_average) state.average[name] = value;
+    }
+}
+
 TrainingState ModelParts::own(TrainingState whole) const {
+    const auto foreign = [&](const std::string& name) { return parameters_.find(name) == nullptr; };
+    const auto known = [&](const std::string& name) {
+        return std::ranges::any_of(all_, [&](const auto& parameter) { return parameter.name == name; });
+    };
+    std::erase_if(whole.optimizer.entries, [&](const OptimizerStateEntry& entry) {
+        return foreign(entry.parameter) && known(entry.parameter);
+    });
+    std::erase_if(whole.masters, [&](const auto& entry) { return foreign(entry.first); });
+    std::erase_if(whole.average, [&](const auto& entry) { return foreign(entry.first); });
     for (auto& [parameter, key, value] : whole.optimizer.entries)
         if (const auto* const cut = cut_of(parameter, value.sizes(), true)) value = own_copy(*cut, value);
     cut(whole.masters);
@@ -100,9 +182,13 @@ TrainingState ModelParts::own(TrainingState whole) const {
 }
 
 std::int64_t ModelParts::whole_bytes() const {
+    const auto value_bytes = parameters_.all().front().value.element_size();
     std::int64_t bytes = 0;
-    for (const auto& parameter : parameters_.all())
-        bytes += parameter.cut.part.parts * static_cast<std::int64_t>(parameter.value.nbytes());
+    for (const auto& parameter : all_) {
+        std::int64_t values = 1;
+        for (const auto size : parameter.sizes) values *= size;
+        bytes += values * value_bytes;
+    }
     return bytes;
 }
 

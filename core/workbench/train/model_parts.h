@@ -1,13 +1,18 @@
-// A model of which ranks have a part each (tensor parallel; Shoeybi et al. 2019, arXiv:1909.08053), and the
-// whole that their parts are: what is read and written is whole, so that any number of ranks goes on from it.
+// A model of which ranks have a part each - of each layer (tensor parallel; Shoeybi et al. 2019,
+// arXiv:1909.08053), or a range of the layers (core/workbench/model/pipeline_stage.h) - and the whole that
+// their parts are: what is read and written is whole, so that any number of ranks goes on from it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "core/workbench/distributed/group.h"
+#include "core/kernel/config/config.h"
+#include "core/workbench/distributed/mesh.h"
+#include "core/workbench/model/describer.h"
 #include "core/workbench/model/parameters.h"
 #include "core/workbench/model/tensor_ranks.h"
 #include "core/workbench/train/training_state.h"
@@ -16,24 +21,35 @@ namespace switchyard::train {
 
 class ModelParts final : public model::TensorRanks {
 public:
-    // `ranks`: those that have the other parts. Both outlive it.
-    ModelParts(distributed::Group& ranks, model::Parameters& parameters)
-        : ranks_(ranks), parameters_(parameters) {}
+    // On all ranks of `mesh`, which has a model() group. All three outlive it.
+    ModelParts(distributed::Mesh& mesh, const config::Config& config, model::Parameters& parameters);
 
     void sum(at::Tensor& tensor) override;
     at::Tensor joined(const at::Tensor& part) override;
+    // Itself, for forward passes, where layers are cut; nullptr: they are whole.
+    model::TensorRanks* tensor_ranks() { return mesh_.tensor() != nullptr ? this : nullptr; }
     // Whether a sum found another rank gone, of which what backward throws may not tell.
     bool lost() const { return lost_; }
-    distributed::Group& ranks() const { return ranks_; }
+    distributed::Mesh& mesh() const { return mesh_; }
+
+    // All parameters of the whole model, in its order.
+    struct WholeParameter {
+        std::string name;
+        std::vector<std::int64_t> sizes;
+        std::vector<std::int64_t> stages;  // that have it
+    };
+    const std::vector<WholeParameter>& all() const { return all_; }
+    // Whether this rank's values of a parameter are counted: of ranks that have the same of a model, one's.
+    bool counts(const WholeParameter& parameter) const;
 
     // On all ranks: all parameters, whole, as copies, on those that keep them; the others get none.
     model::Parameters whole(bool keep = true) const;
     // This rank's part of them.
     void take(const model::Parameters& whole);
 
-    // On all ranks: state of all parts as one process would have it, where it is kept, and back. The latter
-    // throws std::invalid_argument for what does not fit.
-    TrainingState whole(TrainingState own, bool keep) const;
+    // On all ranks: state of all parts as one process would have it, where it is kept, which is the first
+    // rank, and back. The latter throws std::invalid_argument for what does not fit.
+    TrainingState whole(TrainingState own, bool keep);
     TrainingState own(TrainingState whole) const;
 
     // Values of all parameters together.
@@ -45,11 +61,17 @@ private:
     at::Tensor joined(const model::ParameterCut& cut, const at::Tensor& own, bool keep) const;
     void join(Tensors& tensors, bool keep) const;
     void cut(Tensors& tensors) const;
+    void gather_stages(TrainingState& state);
+    // Of those that have a parameter, or a state named after one, the first.
+    bool is_first_with(const std::string& name) const;
     // Of an entry that has a value for each value of its parameter; nullptr: it is the same on all ranks.
     const model::ParameterCut* cut_of(const std::string& parameter, at::IntArrayRef sizes, bool whole) const;
 
-    distributed::Group& ranks_;
+    distributed::Mesh& mesh_;
+    const config::Config& config_;
     model::Parameters& parameters_;
+    std::vector<WholeParameter> all_;
+    std::int64_t gathered_ = 0;
     bool lost_ = false;
 };
 

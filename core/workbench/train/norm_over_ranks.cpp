@@ -20,12 +20,12 @@ double squares_of(const std::vector<at::Tensor>& gradients) {
 }
 
 double norm_over_ranks(distributed::Group& ranks, const runtime::OptimizerOp& optimizer,
-                       const StepParams& params, const std::function<GradientSquares()>& squares) {
+                       const StepParams& params, const std::function<double()>& squares) {
     const bool looks = params.max_grad_norm > 0.0 || params.grad_scale != 1.0 ||
                        params.grad_scale_tensor.defined() || optimizer.unscales();
     if (!looks) return 0.0;
-    const auto [own, common] = squares();
-    const bool finite = std::isfinite(own) && std::isfinite(common);
+    const double own = squares();
+    const bool finite = std::isfinite(own);
     auto sums = at::zeros({2}, at::kDouble);
     sums.select(0, 0).fill_(finite ? own : 0.0);
     sums.select(0, 1).fill_(finite ? 0.0 : 1.0);
@@ -34,7 +34,7 @@ double norm_over_ranks(distributed::Group& ranks, const runtime::OptimizerOp& op
     if (all[1] != 0.0) return std::numeric_limits<double>::infinity();
     const double scale =
         params.grad_scale_tensor.defined() ? params.grad_scale_tensor.item<double>() : params.grad_scale;
-    return std::sqrt(common + all[0]) / scale;
+    return std::sqrt(all[0]) / scale;
 }
 
 StepResult without_step(double norm) {

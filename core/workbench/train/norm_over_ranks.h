@@ -12,19 +12,14 @@
 
 namespace switchyard::train {
 
-// Sums of squared values, not unscaled.
-struct GradientSquares {
-    double own = 0.0;     // of what no other rank has
-    double common = 0.0;  // of what all ranks have
-};
-
-// In float64. Not finite: a gradient is not.
+// Of all values, in float64. Not finite: a gradient is not.
 double squares_of(const std::vector<at::Tensor>& gradients);
 
 // After unscaling; 0, and `squares` is not asked, where the step needs no norm. Not finite: a gradient is
-// not, on this rank or on another.
+// not, on this rank or on another. `squares`: the sum of squared values, not unscaled, of what this rank
+// counts: each value of the gradients counts on one rank.
 double norm_over_ranks(distributed::Group& ranks, const runtime::OptimizerOp& optimizer,
-                       const StepParams& params, const std::function<GradientSquares()>& squares);
+                       const StepParams& params, const std::function<double()>& squares);
 
 // Of a step that is not made, for its norm is not finite.
 StepResult without_step(double norm);

@@ -1,6 +1,8 @@
 #include "core/workbench/train/optimizer_parts.h"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include <ATen/ops/zeros.h>
 
@@ -11,68 +13,85 @@
 
 namespace switchyard::train {
 
-OptimizerParts::OptimizerParts(distributed::Group& ranks, const config::Config& config,
+OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& config,
                                const runtime::OptimizerOp& optimizer,
                                const std::vector<ParameterGroup>& groups, const model::Parameters& parameters)
-    : ranks_(ranks), optimizer_(optimizer) {
+    : model_(model), optimizer_(optimizer) {
+    const bool cut = model.mesh().tensor() != nullptr;
     const auto refuse = [&](const std::string& what) {
-        throw base::InputError(config::told_at(config, "distributed.mesh.tensor") + "the optimizer " +
-                               optimizer.binding().plugin() + "/" + optimizer.binding().component() + " " +
-                               what + "; expected 1, or an optimizer.backend that steps parts of layers");
+        throw base::InputError(
+            config::told_at(config, cut ? "distributed.mesh.tensor" : "distributed.mesh.pipeline") +
+            "the optimizer " + optimizer.binding().plugin() + "/" + optimizer.binding().component() + " " +
+            what + "; expected 1, or an optimizer.backend that steps parts of " +
+            (cut ? "layers" : "models"));
     };
     const auto alignment = optimizer.part_alignment();
     if (!alignment) refuse("steps whole models only");
-    if (*alignment == 0) refuse("steps whole matrices only");
+    if (cut && *alignment == 0) refuse("steps whole matrices only");
     // Parts of columns have no place in memory where they could begin.
-    if (*alignment > vector_alignment)
+    if (cut && *alignment > vector_alignment)
         refuse("goes by blocks of " + std::to_string(*alignment) +
                " values of whole parameters, which parts of layers cut elsewhere");
+    if (groups.empty())
+        throw base::InputError(config::told_at(config, "distributed.mesh.pipeline") +
+                               "all parameters of rank " + std::to_string(model.mesh().world().rank()) +
+                               " are frozen; expected fewer ranks, so that each has some to train");
     std::vector<ParameterPart> places;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
-            parts_.push_back(parameters.find(parameter.name)->cut.part.parts);
+            Stepped one;
+            for (const auto& whole : model.all()) {
+                if (whole.name == parameter.name) {
+                    one.counted = model.counts(whole);
+                    break;
+                }
+                ++one.number;
+            }
+            stepped_.push_back(one);
             places.push_back({static_cast<std::int64_t>(places.size()), 0, parameter.value.numel()});
         }
     }
     optimizer.bind_parts(groups, places);
 }
 
-GradientSquares OptimizerParts::squares(const std::vector<ParameterGroup>& groups) const {
-    std::vector<at::Tensor> own, common;
+double OptimizerParts::squares(const std::vector<ParameterGroup>& groups) const {
+    std::vector<at::Tensor> counted;
     std::size_t number = 0;
-    for (const auto& group : groups) {
-        for (const auto& parameter : group.parameters) {
-            auto& gradients = parts_[number++] > 1 ? own : common;
-            if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
-        }
-    }
-    return {squares_of(own), squares_of(common)};
+    for (const auto& group : groups)
+        for (const auto& parameter : group.parameters)
+            if (stepped_[number++].counted && parameter.gradient.defined())
+                counted.push_back(parameter.gradient);
+    return squares_of(counted);
 }
 
 StepResult OptimizerParts::step(std::vector<ParameterGroup>& groups, const StepParams& params) const {
-    const double norm = norm_over_ranks(ranks_, optimizer_, params, [&] { return squares(groups); });
+    const double norm =
+        norm_over_ranks(*model_.mesh().model(), optimizer_, params, [&] { return squares(groups); });
     if (!std::isfinite(norm)) return without_step(norm);
     return optimizer_.step_parts(groups, params, norm);
 }
 
 std::string OptimizerParts::nonfinite(const std::vector<ParameterGroup>& groups) const {
-    const auto count = static_cast<std::int64_t>(parts_.size());
-    auto bad = at::zeros({count}, at::kDouble);
-    std::vector<GradientFinding> findings;
-    std::size_t number = 0;
+    // Of each parameter of the model: values that are not finite, and whether it has a gradient.
+    auto told = at::zeros({2, static_cast<std::int64_t>(model_.all().size())}, at::kDouble);
+    std::size_t place = 0;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {
-            const auto parts = parts_[number];
-            bad.select(0, static_cast<std::int64_t>(number++))
-                .fill_(static_cast<double>(nonfinite_values(parameter.gradient)));
-            findings.push_back({parameter.name, 0, parts * parameter.value.numel()});
+            const auto [number, counted] = stepped_[place++];
+            if (!counted) continue;
+            told.select(0, 0).select(0, number).fill_(
+                static_cast<double>(nonfinite_values(parameter.gradient)));
+            told.select(0, 1).select(0, number).fill_(1.0);
         }
     }
-    ranks_.sum(bad);
-    const auto ranks = ranks_.world_size();
-    for (std::size_t i = 0; i < findings.size(); ++i) {
-        const auto all = static_cast<std::int64_t>(bad.const_data_ptr<double>()[i]);
-        findings[i].bad = parts_[i] > 1 ? all : all / ranks;
+    model_.mesh().model()->sum(told);
+    const auto* const bad = told.const_data_ptr<double>();
+    std::vector<GradientFinding> findings;
+    for (std::size_t i = 0; i < model_.all().size(); ++i) {
+        const auto& [name, sizes, stages] = model_.all()[i];
+        if (bad[model_.all().size() + i] == 0.0) continue;
+        const auto values = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+        findings.push_back({name, static_cast<std::int64_t>(bad[i]), values});
     }
     return nonfinite_text(findings);
 }

@@ -1,15 +1,16 @@
 // The optimizer's step of a model of which ranks have a part each (model_parts.h): each steps what it has,
-// with the norm of the whole gradient, and what all have they all step alike.
+// with the norm of the whole gradient, and what several have they all step alike.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <switchyard/interfaces/optimizer.h>
 #include "core/kernel/config/config.h"
 #include "core/kernel/runtime/operations/optimizer_op.h"
-#include "core/workbench/distributed/group.h"
 #include "core/workbench/model/parameters.h"
+#include "core/workbench/train/model_parts.h"
 #include "core/workbench/train/norm_over_ranks.h"
 
 namespace switchyard::train {
@@ -17,8 +18,8 @@ namespace switchyard::train {
 class OptimizerParts {
 public:
     // Binds the optimizer to `groups`. Throws base::InputError where the component cannot step parts of
-    // parameters that are cut like this. What is handed in outlives it.
-    OptimizerParts(distributed::Group& ranks, const config::Config& config,
+    // models that are cut like this, or this rank has nothing to step. What is handed in outlives it.
+    OptimizerParts(const ModelParts& model, const config::Config& config,
                    const runtime::OptimizerOp& optimizer, const std::vector<ParameterGroup>& groups,
                    const model::Parameters& parameters);
 
@@ -28,12 +29,17 @@ public:
     StepResult step(std::vector<ParameterGroup>& groups, const StepParams& params) const;
 
 private:
-    GradientSquares squares(const std::vector<ParameterGroup>& groups) const;
+    double squares(const std::vector<ParameterGroup>& groups) const;
 
-    distributed::Group& ranks_;
+    // One parameter of the groups, in their order.
+    struct Stepped {
+        std::int64_t number = 0;  // among all of the model
+        bool counted = false;     // by this rank
+    };
+
+    const ModelParts& model_;
     const runtime::OptimizerOp& optimizer_;
-    std::vector<std::int64_t>
-        parts_;  // of each parameter of the groups, in their order; 1: all ranks have it
+    std::vector<Stepped> stepped_;
 };
 
 }  // namespace switchyard::train

@@ -129,12 +129,12 @@ void OptimizerShards::take_gradients(const std::vector<ParameterGroup>& groups) 
     }
 }
 
-GradientSquares OptimizerShards::squares() const {
+double OptimizerShards::squares() const {
     std::vector<at::Tensor> gradients;
     for (const auto& one : own_)
         for (const auto& parameter : one.parameters)
             if (parameter.gradient.defined()) gradients.push_back(parameter.gradient);
-    return {squares_of(gradients)};
+    return squares_of(gradients);
 }
 
 // In buckets of one dtype, from the rank that stepped them.

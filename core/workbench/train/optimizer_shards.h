@@ -59,7 +59,7 @@ private:
 
     void bind_own(std::vector<ParameterGroup>& groups);
     void take_gradients(const std::vector<ParameterGroup>& groups);
-    GradientSquares squares() const;
+    double squares() const;
     void hand_round();
     Entries gather(const Entries& own);
     at::Tensor joined(const std::string& parameter, const std::vector<at::Tensor>& parts) const;

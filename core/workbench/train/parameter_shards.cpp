@@ -305,9 +305,9 @@ void ParameterShards::sum_root() {
 
 // The root's gradients are summed up once a step, those of layers in each backward, whose whole gradients
 // nobody keeps.
-void ParameterShards::backward(const at::Tensor& loss, bool last) {
+void ParameterShards::backward(const std::function<void()>& run, bool last) {
     try {
-        loss.backward();
+        run();
     } catch (const std::exception& error) {
         if (lost_) throw distributed::RankLost(error.what());
         throw;

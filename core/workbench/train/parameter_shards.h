@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,7 +55,7 @@ public:
     bool any(bool own);
     void pass_along();
     // Throws RankLost where another rank is gone.
-    void backward(const at::Tensor& loss, bool last);
+    void backward(const std::function<void()>& run, bool last);
 
     // On all ranks: whole parameters where they are to be kept, until `divide` or the next pass.
     void gather_all(bool keep);

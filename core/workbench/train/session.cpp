@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "core/kernel/base/joined.h"
@@ -13,6 +14,7 @@
 #include "core/workbench/model/auto_precision.h"
 #include "core/workbench/model/maker.h"
 #include "core/workbench/model/settled_weights.h"
+#include "core/workbench/model/stack.h"
 #include "core/workbench/model/weights/adapter_files.h"
 #include "core/workbench/model/weights/model_description.h"
 #include "core/workbench/model/weights/weights_place.h"
@@ -65,7 +67,8 @@ std::string describe_plan(const config::Config& config, const resolver::Plan& pl
                        std::to_string(model.vocab_size) +
                        "\noptimizer algorithm: " + std::string(name(config.optimizer.algorithm)) + "\n";
     for (const auto& row : plan.rows) {
-        if (!row.chosen) continue;
+        // What only stands where layers are divided over ranks is not what a run is.
+        if (!row.chosen || row.use.slot == model::taking_over_slot) continue;
         text += row.use.slot + " " + row.use.layers + " " + std::string(name(row.use.phase)) + ": " +
                 full_name(*row.chosen) + "\n";
     }
@@ -168,12 +171,15 @@ void Session::load_adapter() {
 }
 
 void Session::share_with(distributed::Group& group) {
-    const auto& part = config_.distributed.part;
-    if (part.parts != config_.mesh.tensor)
-        throw InputError({config::told_at(config_, "distributed.mesh.tensor") +
-                          "only `switchyard train` gives ranks parts of layers; expected 1"});
+    const auto refuse = [&](const char* key) {
+        throw InputError({config::told_at(config_, key) +
+                          "only `switchyard train` gives ranks parts of a model; expected 1"});
+    };
+    const auto& [part, stage] = std::tie(config_.distributed.part, config_.distributed.stage);
+    if (part.parts != config_.mesh.tensor) refuse("distributed.mesh.tensor");
+    if (stage.parts != config_.mesh.pipeline) refuse("distributed.mesh.pipeline");
     mesh_.emplace(group, config_.mesh);
-    if (!part.whole()) model_parts_.emplace(*mesh_->tensor(), parameters_);
+    if (!part.whole() || !stage.whole()) model_parts_.emplace(*mesh_, config_, parameters_);
 }
 
 LoadedCheckpoint Session::load_checkpoint(const std::string& path) {

@@ -119,7 +119,7 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     context.recompute = config.train.recompute;
     context.recompute_every = config.train.recompute_every;
     context.layers = divided_.get();
-    context.ranks = parts_.model_parts;
+    context.ranks = parts_.model_parts != nullptr ? parts_.model_parts->tensor_ranks() : nullptr;
     if (divided_) divided_->begin_passes(true);
 
     const double scale = parts_.plan.precision().loss_scale();
@@ -134,14 +134,18 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
         batch.source.tokens.first_document = document;
         batch.target.tokens.first_document = document;
         document += sequences_of(batch);
+        if (pipeline_) continue;
         const auto result = [&] {
             const runtime::TimedScope timed("forward");
             return parts_.model.task(context, batch, loss);
         }();
         mean += result.loss.loss.item<double>();
         const auto scaled = scale == 1.0 ? result.loss.loss : result.loss.loss.mul(scale);
-        backward(scaled, i + 1 == batches.size());
+        backward([&] { scaled.backward(); }, i + 1 == batches.size());
     }
+    if (pipeline_)
+        mean = pipeline_->run(context, batches, loss, scale,
+                              [this](const auto& run, bool last) { backward(run, last); });
     if (divided_) divided_->end_passes();
     return ranks_ ? ranks_->sum(mean) : mean;
 }
@@ -321,9 +325,11 @@ bool Trainer::evaluate_now(const TrainerHooks& hooks, TrainingResult& result) {
     {
         std::optional<WeightAverage::Shown> shown;
         if (average_) shown.emplace(*average_);
-        result.eval = evaluate(parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
-                               {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.mesh,
-                                parts_.first_eval_sample, divided_.get(), parts_.model_parts});
+        result.eval = evaluate(
+            parts_.config, parts_.plan, parts_.model, *parts_.eval_loader,
+            {hooks.on_eval_progress, hooks.stop, parts_.scale, parts_.mesh, parts_.first_eval_sample,
+             divided_.get(), parts_.model_parts != nullptr ? parts_.model_parts->tensor_ranks() : nullptr,
+             pipeline_.get()});
         if (result.eval.complete && hooks.more_scores) {
             if (divided_) divided_->gather_all(true);
             const auto more = hooks.more_scores();

@@ -36,6 +36,7 @@
 #include "core/workbench/train/optimizer_parts.h"
 #include "core/workbench/train/optimizer_shards.h"
 #include "core/workbench/train/parameter_shards.h"
+#include "core/workbench/train/pipeline_step.h"
 #include "core/workbench/train/schedule.h"
 #include "core/workbench/train/training_state.h"
 #include "core/workbench/train/weight_average.h"
@@ -149,6 +150,9 @@ public:
         return divided_ ? std::optional(divided_->kept()) : std::nullopt;
     }
 
+    // Of ranks that have ranges of the layers; nullptr: this process has all.
+    PipelineStep* pipeline() const { return pipeline_.get(); }
+
     // With train.ema the parameters are the average of the weights when it has finished. Where ranks divide
     // them, they are whole then, and have no values where it has not.
     TrainingResult run(const TrainerHooks& hooks);
@@ -184,7 +188,7 @@ private:
                         std::chrono::steady_clock::time_point start);
     void leave_graphs();
     void divide_over_ranks();
-    void backward(const at::Tensor& loss, bool last);
+    void backward(const std::function<void()>& run, bool last);
     StepResult step_of_all(const StepParams& params);
     std::string nonfinite_of_all();
     bool due(std::int64_t every) const;
@@ -208,15 +212,16 @@ private:
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
     bool restored_ = false;
-    std::unique_ptr<DataParallel> ranks_;       // nullptr: this process trains alone
-    std::unique_ptr<ParameterShards> divided_;  // nullptr: this process has all parameters
-    std::unique_ptr<OptimizerShards> shards_;   // nullptr: this process steps all of them
+    std::unique_ptr<DataParallel> ranks_;        // nullptr: this process trains alone
+    std::unique_ptr<ParameterShards> divided_;   // nullptr: this process has all parameters
+    std::unique_ptr<OptimizerShards> shards_;    // nullptr: this process steps all of them
     std::unique_ptr<OptimizerParts> part_step_;  // nullptr: this process has a whole model
-    std::optional<SharedStep> shared_;          // the last one, of ranks
-    std::int64_t repeated_ = 0;                 // samples of the next step that only fill up its batches
-    std::unique_ptr<GraphedStep> graphed_;      // nullptr: steps are not captured
-    std::optional<WeightAverage> average_;      // where train.ema asks for one
-    Progression now_;                           // at the last boundary between two steps
+    std::unique_ptr<PipelineStep> pipeline_;     // nullptr: it has all layers
+    std::optional<SharedStep> shared_;           // the last one, of ranks
+    std::int64_t repeated_ = 0;                  // samples of the next step that only fill up its batches
+    std::unique_ptr<GraphedStep> graphed_;       // nullptr: steps are not captured
+    std::optional<WeightAverage> average_;       // where train.ema asks for one
+    Progression now_;                            // at the last boundary between two steps
     BestSoFar best_;
     std::int64_t saved_step_ = -1;  // of which there is a checkpoint
     std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();

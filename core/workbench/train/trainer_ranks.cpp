@@ -10,8 +10,11 @@ namespace switchyard::train {
 // What distributed.shard and distributed.mesh say.
 void Trainer::divide_over_ranks() {
     if (const auto* const model = parts_.model_parts)
-        part_step_ = std::make_unique<OptimizerParts>(model->ranks(), parts_.config, parts_.optimizer,
-                                                      groups_, parts_.parameters);
+        part_step_ = std::make_unique<OptimizerParts>(*model, parts_.config, parts_.optimizer, groups_,
+                                                      parts_.parameters);
+    if (parts_.mesh != nullptr && parts_.mesh->pipeline() != nullptr)
+        pipeline_ = std::make_unique<PipelineStep>(*parts_.model_parts, parts_.config, parts_.model,
+                                                   parts_.parameters);
     const auto shard = parts_.config.distributed.shard;
     if (!ranks_ || shard == config::Sharding::none) return;
     if (shard == config::Sharding::full)
@@ -36,12 +39,12 @@ TrainingState Trainer::whole_state() {
     return state;
 }
 
-void Trainer::backward(const at::Tensor& loss, bool last) {
+void Trainer::backward(const std::function<void()>& run, bool last) {
     const runtime::TimedScope timed("backward");
-    if (divided_) return divided_->backward(loss, last);
-    if (!ranks_) return loss.backward();
+    if (divided_) return divided_->backward(run, last);
+    if (!ranks_) return run();
     try {
-        ranks_->backward(loss, last);
+        ranks_->backward(run, last);
     } catch (const std::exception& error) {
         if (parts_.model_parts != nullptr && parts_.model_parts->lost())
             throw distributed::RankLost(error.what());

@@ -74,6 +74,58 @@ TEST_CASE("ranks of a mesh sum up with those of their row, and of their column")
     });
 }
 
+TEST_CASE("stages of a mesh are furthest apart, and hand on with who has the same part of the same batches") {
+    Findings found(8);
+    as_ranks(8, [&](Group& group) {
+        const Mesh mesh(group, {.tensor = 2, .pipeline = 2});
+        std::vector<at::Tensor> sums;
+        for (auto* const some : {mesh.tensor(), mesh.data(), mesh.pipeline(), mesh.model()}) {
+            auto sum = at::full({1}, static_cast<double>(1 << group.rank()), at::kDouble);
+            some->sum(sum);
+            sums.push_back(sum);
+        }
+        sums.push_back(at::full({1}, static_cast<double>(10 * mesh.stage() + mesh.pipeline()->rank())));
+        sums.push_back(at::full({1}, mesh.speaks_for_batches(group.rank()) ? 1.0 : 0.0));
+        found.add(group, sums);
+    });
+    for (int rank = 0; rank < 8; ++rank) {
+        const int stage = rank / 4, data = rank / 2 % 2, part = rank % 2;
+        const auto bit = [](int s, int d, int p) { return 1 << (4 * s + 2 * d + p); };
+        const std::vector<double> expected{
+            static_cast<double>(bit(stage, data, 0) + bit(stage, data, 1)),
+            static_cast<double>(bit(stage, 0, part) + bit(stage, 1, part)),
+            static_cast<double>(bit(0, data, part) + bit(1, data, part)),
+            static_cast<double>(bit(0, data, 0) + bit(0, data, 1) + bit(1, data, 0) + bit(1, data, 1)),
+            11.0 * stage,
+            stage == 1 && part == 0 ? 1.0 : 0.0};
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            CHECK(found.tensors[static_cast<std::size_t>(rank)][i].item<double>() == expected[i]);
+    }
+}
+
+TEST_CASE("what is begun to be sent arrives in its order, both ways at once") {
+    Findings found(2);
+    as_ranks(2, [&](Group& group) {
+        const auto other = 1 - group.rank();
+        std::vector<std::unique_ptr<Transfer>> sent;
+        for (int i = 0; i < 3; ++i)
+            sent.push_back(
+                group.begin_send(at::full({200000}, 10.0 * static_cast<double>(group.rank()) + i), other));
+        std::vector<at::Tensor> received;
+        for (int i = 0; i < 3; ++i) {
+            received.push_back(at::zeros({200000}));
+            group.receive(received.back(), other);
+        }
+        for (const auto& one : sent) one->wait();
+        found.add(group, received);
+    });
+    for (int rank = 0; rank < 2; ++rank)
+        for (int i = 0; i < 3; ++i) {
+            const auto& one = found.tensors[static_cast<std::size_t>(rank)][static_cast<std::size_t>(i)];
+            CHECK(one.equal(at::full({200000}, 10.0 * (1 - rank) + i)));
+        }
+}
+
 TEST_CASE("pieces are gathered, and summed up piece by piece, whether they are equally long or not") {
     for (const auto& sizes : std::vector<std::vector<std::int64_t>>{{4, 4, 4}, {5, 0, 3}, {1, 2, 7}}) {
         const auto begin = [&](std::int64_t rank) {

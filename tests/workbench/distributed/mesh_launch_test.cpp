@@ -114,7 +114,6 @@ TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
         {2,
          {"distributed.mesh.data=2", "distributed.mesh.tensor=2"},
          "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
-        {2, {"distributed.mesh.pipeline=2"}, "layers are not yet given to ranks by ranges"},
         {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
         {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
         {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},

@@ -87,17 +87,51 @@ TEST_CASE("parts of layers take their part of the memory, and what blocks make i
     CHECK(parts.steps[0].ranks == 2);
     CHECK(parts.asked().ranks == 4);
     // Two blocks in each of two layers, and words or what the head reads, forward and backward: half of
-    // 8 x 32 x 64 numbers, twice, at 1 GB/s; and once half of 8 x 32 x 256 logits.
-    const double bytes = 8 * 32 * 64 * 4, logits = 8 * 32 * 256 * 4;
-    const double waits = 10 * 2 * (0.01 + bytes / 2e6) + 0.01 + logits / 2e6;
+    // 8 x 32 x 64 numbers, twice, at 1 GB/s; and once half of three of two parts for each token.
+    const double bytes = 8 * 32 * 64 * 4, found = 8 * 32 * 3 * 2 * 4;
+    const double waits = 10 * 2 * (0.01 + bytes / 2e6) + 0.01 + found / 2e6;
     CHECK(parts.asked().waits_ms == Approx(waits));
     CHECK(parts.steps[0].step_ms == Approx(30.0 + waits));
     CHECK(parts.steps[0].efficiency == Approx(30.0 / (30.0 + waits)));
     const auto buckets = static_cast<std::int64_t>(parts.asked().buckets.size());
     CHECK(parts.messages == 2 * buckets + 2 * 10 + 1);
-    CHECK(parts.sent_bytes == Approx(4.0 * (values - cut / 2) + 10 * bytes + logits / 2));
+    CHECK(parts.sent_bytes == Approx(4.0 * (values - cut / 2) + 10 * bytes + found / 2));
     CHECK_THROWS_WITH(plan_scale(job("[distributed]\nmesh = { tensor = 2 }\n"), settings_of(3)),
                       contains("distributed.mesh.tensor") && contains("and there are 3 ranks"));
+}
+
+TEST_CASE("each stage has its layers, and all wait for what passes through them") {
+    const std::string micro = "[train]\ngrad_accumulation_steps = 4\n";
+    const auto whole = plan_scale(job(micro), settings_of(2));
+    const auto piped = plan_scale(job(micro + "[distributed]\nmesh = { pipeline = 2 }\n"), settings_of(4));
+    REQUIRE(piped.stages.size() == 2);
+    CHECK(piped.stages[0].has == "embeddings, decoder.0");
+    CHECK(piped.stages[1].has == "decoder.1, head");
+    // Both have the table of words, which is the head's too; the last one the last norm.
+    CHECK(piped.stages[0].parameters == of_layer + 256 * 64 + 32 * 64);
+    CHECK(piped.stages[1].parameters == of_layer + 256 * 64 + 128);
+    CHECK(piped.stages[0].kept == 2);
+    CHECK(piped.stages[1].kept == 1);
+    CHECK(piped.stages[0].micro_batch_flops + piped.stages[1].micro_batch_flops ==
+          Approx(whole.stages[0].micro_batch_flops));
+    const auto activations = [&](std::size_t stage) { return piped.stages[stage].memory.activations; };
+    CHECK(activations(0) / 2 + activations(1) == whole.memory.activations);
+    CHECK(piped.model_ranks() == 2);
+    CHECK(piped.asked().ranks == 4);
+    // The last stage computes more, by its head; it waits for the first stage at both ends, for what travels
+    // there and back, and for the sum of both words.
+    const double share = piped.stages[0].micro_batch_flops / piped.stages[1].micro_batch_flops;
+    const double micro_ms = 30.0 / 4, travels = 0.01 + 8 * 32 * 64 * 4 / 1e6;
+    const double words = 2 * (0.01 + 256 * 64 * 4 / 2e6);
+    CHECK(piped.stages[1].waits_ms == Approx(micro_ms * share + 2 * travels));
+    CHECK(piped.asked().waits_ms == Approx(piped.stages[1].waits_ms + words));
+    CHECK(piped.asked().efficiency < 0.85);
+    const auto gpipe = plan_scale(
+        job(micro + "[distributed]\nschedule = \"gpipe\"\nmesh = { pipeline = 2 }\n"), settings_of(4));
+    CHECK(gpipe.stages[1].kept == 4);
+    // Gradients of four messages back, two and two of sums over data, and of words.
+    const auto buckets = static_cast<std::int64_t>(piped.asked().buckets.size());
+    CHECK(piped.messages == 4 + 2 * buckets + 2);
 }
 
 TEST_CASE("divided parameters take their part of the memory, and travel layer by layer") {

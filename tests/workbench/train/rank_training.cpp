@@ -40,11 +40,12 @@ Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated) {
              "train.epochs=2",
              "optimizer.lr=0.003",
              "precision.backend=torch/fp32",
-             "attention.backend=naive",  // these two drop by logical position
+             "attention.backend=naive",  // these three drop by logical position
              "normalization.backend=naive",
+             "activation.backend=naive",
              "linear.backend=torch",
              "data_loader.backend=torch"};
-    for (const std::string slot : {"activation", "loss", "optimizer"}) all.push_back(slot + ".backend=torch");
+    for (const std::string slot : {"loss", "optimizer"}) all.push_back(slot + ".backend=torch");
     if (one.task == "classification") all.emplace_back("task.labels=[\"a\",\"b\",\"c\"]");
     all.insert(all.end(), one.more.begin(), one.more.end());
     return all;
@@ -60,7 +61,10 @@ at::Tensor values_of(const model::Parameters& parameters) {
 Trained trained_by(const Case& one, std::int64_t batch, std::int64_t accumulated, distributed::Group* group) {
     const auto texts = texts_for(one.task);
     auto sets = sets_of(one, batch, accumulated);
-    if (group != nullptr) sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
+    if (group != nullptr) {
+        sets.push_back("distributed.mesh.tensor=" + std::to_string(one.tensor));
+        sets.push_back("distributed.mesh.pipeline=" + std::to_string(one.pipeline));
+    }
     ShortTraining job(sets, texts, group);
     Trained trained;
     train::TrainerHooks hooks;
@@ -121,7 +125,7 @@ namespace {
 void check_equal(const Case& one) {
     constexpr std::int64_t batch = 2, accumulated = 2;
     const auto ranks = train_on_ranks(one, batch, accumulated);
-    const auto data = one.ranks / one.tensor, all = batch * data;
+    const auto data = one.ranks / (one.tensor * one.pipeline), all = batch * data;
     const auto alone = trained_by(one, all, accumulated);
     const auto pieces = std::max<std::int64_t>(2, data);
     const auto parts = trained_by(one, all / pieces, accumulated * pieces);
@@ -143,7 +147,7 @@ void check_equal(const Case& one) {
 void check_all(const std::vector<Case>& cases) {
     for (const auto& one : cases) {
         std::string told = one.type + ", " + one.task + ", " + std::to_string(one.ranks) + " ranks, tensor " +
-                           std::to_string(one.tensor);
+                           std::to_string(one.tensor) + ", pipeline " + std::to_string(one.pipeline);
         for (const auto& set : one.more) told += ", " + set;
         INFO(told);
         check_equal(one);

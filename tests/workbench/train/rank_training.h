@@ -22,7 +22,8 @@ struct Case {
     std::string type, task;
     std::int64_t ranks = 2;
     Sets more = {};
-    std::int64_t tensor = 1;  // of these ranks, those that have a part of each layer
+    std::int64_t tensor = 1;    // of these ranks, those that have a part of each layer
+    std::int64_t pipeline = 1;  // and those that have a range of them
 };
 
 Case with(Case one, const Sets& more);

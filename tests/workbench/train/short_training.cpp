@@ -45,7 +45,9 @@ config::Config configured(const std::vector<std::string>& overrides) {
 namespace {
 
 config::Config with_part(config::Config config, distributed::Group* group) {
-    if (group != nullptr) config.distributed.part = distributed::layer_part(config.mesh, group->place());
+    if (group == nullptr) return config;
+    config.distributed.part = distributed::layer_part(config.mesh, group->place());
+    config.distributed.stage = distributed::layer_stage(config.mesh, group->place());
     return config;
 }
 

@@ -71,8 +71,8 @@ TEST_CASE("what is not finite in one rank's part is known to all, and no rank st
         if (group.rank() == 1)
             job.session.parameters().find(name)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
         const auto before = values_of(job.session.parameters());
-        const train::OptimizerParts parts(job.session.model_parts()->ranks(), job.config,
-                                          job.session.optimizer(), groups, job.session.parameters());
+        const train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(),
+                                          groups, job.session.parameters());
         StepParams clipped;
         clipped.max_grad_norm = 1.0;
         const auto result = parts.step(groups, clipped);
@@ -128,8 +128,12 @@ namespace {
 class CountedSums final : public model::TensorRanks {
 public:
     void sum(at::Tensor&) override { ++count; }
-    at::Tensor joined(const at::Tensor& part) override { return at::cat({part, part}, -1); }
+    at::Tensor joined(const at::Tensor& part) override {
+        numbers_of_row = part.size(-1);
+        return at::cat({part, part}, -1);
+    }
     int count = 0;
+    std::int64_t numbers_of_row = 0;
 };
 
 }  // namespace
@@ -161,6 +165,7 @@ TEST_CASE("blocks sum up once forward and once backward, whatever runs again") {
                 job.session.model().task(context, batch, train::step_loss(job.config, 1.0)).loss.loss;
             if (group.rank() != 0) return;
             CHECK(counted.count == one.forward);
+            CHECK(counted.numbers_of_row == 3);  // and no logits
             loss.backward();
             CHECK(counted.count == one.forward + one.backward);
         });
@@ -181,4 +186,17 @@ TEST_CASE("parts of layers are dropped from, run again and clipped as the whole 
                {"t5", "seq2seq", 2, {"loss.projection=true", "loss.backend=naive"}, 2},
                {"gpt", "causal_lm", 2, {"train.ema=0.9"}, 2},
                {"gpt", "causal_lm", 2, {"linear.backend=gemm"}, 2}});
+}
+
+TEST_CASE("the loss of words of which ranks have parts is that of all words") {
+    const Sets smooth{"loss.label_smoothing=0.1", "loss.z_loss=0.001"};
+    const auto with_loss = [&](const std::string& backend, Sets more) {
+        more.push_back("loss.backend=" + backend);
+        return more;
+    };
+    check_all({{"gpt", "causal_lm", 2, with_loss("naive", smooth), 2},
+               {"gpt", "causal_lm", 4, with_loss("torch", {"model.heads=4", "model.vocab_size=52"}), 4},
+               {"t5", "seq2seq", 2, with_loss("fused", smooth), 2},
+               {"bert", "masked_lm", 2, with_loss("naive", {"task.project_all=true"}), 2},
+               {"bert", "masked_lm", 2, with_loss("fused", smooth), 2}});
 }

@@ -44,6 +44,7 @@ public:
           registry_(std::move(job_.records)) {
         set_up_runtime(job_.config.runtime);
         job_.config.distributed.part = {0, job_.config.mesh.tensor};  // what each rank runs
+        job_.config.distributed.stage = {0, job_.config.mesh.pipeline};
     }
 
     int run() {

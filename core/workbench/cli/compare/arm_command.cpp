@@ -68,9 +68,13 @@ Prepared prepare(const Json& message, const ArmPlace& place) {
                                                             : Purpose::inference;
     prepared.job = plan_job(options, {.purpose = purpose, .restart = Restart::refused});
     auto& job = *prepared.job;
-    if (job.config.mesh.tensor > 1 && !arm.inference())
-        throw Failure(config::told_at(job.config, "distributed.mesh.tensor") +
-                      "trainings that are compared have whole layers; expected 1");
+    const auto need_whole = [&](std::int64_t parts, const char* key, const char* what) {
+        if (parts > 1 && !arm.inference())
+            throw Failure(config::told_at(job.config, key) + "trainings that are compared have " + what +
+                          "; expected 1");
+    };
+    need_whole(job.config.mesh.tensor, "distributed.mesh.tensor", "whole layers");
+    need_whole(job.config.mesh.pipeline, "distributed.mesh.pipeline", "all layers on each rank");
     if (place.ranks > 1) {
         prepared.group = join_arm(place.rank, place.ranks, place.port, place.listening, job.config);
         arm.group = prepared.group.get();

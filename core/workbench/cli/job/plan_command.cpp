@@ -23,6 +23,7 @@
 #include "core/workbench/cli/plugins/plugins_text.h"
 #include "core/workbench/data/tokenizers/tokenizer_source.h"
 #include "core/workbench/model/planning.h"
+#include "core/workbench/scale/stage_plan.h"
 
 namespace switchyard::cli {
 namespace {
@@ -93,6 +94,21 @@ bool is_unmeasured(const resolver::Plan& plan) {
     });
 }
 
+// Of a pipeline: what each of its stages has. Empty: a rank has all layers.
+std::vector<std::string> stages_of(const config::Config& config) {
+    std::vector<std::string> stages;
+    for (std::int64_t stage = 0; config.mesh.pipeline > 1 && stage < config.mesh.pipeline; ++stage)
+        stages.push_back(scale::stage_text(config, stage));
+    return stages;
+}
+
+std::string stages_text(const std::vector<std::string>& stages) {
+    std::string text;
+    for (std::size_t i = 0; i < stages.size(); ++i)
+        text += (i == 0 ? "\nstage " : "stage ") + std::to_string(i) + ": " + stages[i] + "\n";
+    return text;
+}
+
 int plan(const PlanCommand& options) {
     check_ranks_options(options.ranks);
     const auto described = host_named(options.host);
@@ -104,6 +120,7 @@ int plan(const PlanCommand& options) {
     runtime::Registry registry(std::move(job.records));
     set_threads(job.config.runtime.threads);
     job.config.distributed.part = {0, job.config.mesh.tensor};  // what each rank runs
+    job.config.distributed.stage = {0, job.config.mesh.pipeline};
     const auto layout = decide_layout(job.config, registry, host, Missing::leave);
     auto plan =
         model::make_plan(job.config, registry, host, auto_choice(job.config, registry, host, Missing::leave));
@@ -114,11 +131,13 @@ int plan(const PlanCommand& options) {
     if (options.ranks.asked()) scaled = plan_ranks(options.ranks, job.config, plan, host, described.rates);
     auto json = resolver::to_json(plan);
     if (scaled) json["ranks"] = scale::to_json(*scaled);
+    const auto stages = stages_of(job.config);
+    if (!stages.empty()) json["stages"] = stages;
     write_json(options.json, json);
     if (!options.save.empty()) write_file(options.save, resolver::saved_plan_text(plan));
     if (options.json.on_stdout()) return Exit::fine;
     std::cout << base::printable(options.job.config) << " on " << host_line(host) << "\n\n"
-              << plan_text(plan, options.verbose) << refused;
+              << plan_text(plan, options.verbose) << stages_text(stages) << refused;
     if (scaled) std::cout << '\n' << ranks_text(*scaled);
     const auto tokenizer =
         data::tokenizer_line(data::find_tokenizer(job.config.data, job.config.train.weights));

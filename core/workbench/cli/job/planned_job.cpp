@@ -29,6 +29,7 @@ void take_place(config::Config& config, const distributed::Place& place) {
     if (const auto problem = config::mesh_problem(config, place.world_size); !problem.empty())
         throw Failure(problem);
     config.distributed.part = distributed::layer_part(config.mesh, place);
+    config.distributed.stage = distributed::layer_stage(config.mesh, place);
 }
 
 }  // namespace

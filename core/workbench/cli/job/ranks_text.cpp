@@ -5,6 +5,7 @@
 
 #include "core/kernel/base/number_text.h"
 #include "core/workbench/bench/measure/text_table.h"
+#include "core/workbench/model/pipeline_schedule.h"
 
 namespace switchyard::cli {
 namespace {
@@ -43,7 +44,7 @@ std::string steps_text(const ScalePlan& plan) {
         {{"ranks"}, {"step ms"}, {"samples/s"}, {"efficiency"}, {"sums ms"}, {"behind backward"}});
     for (const auto& step : plan.steps) {
         const double samples =
-            static_cast<double>(plan.samples * step.ranks / plan.tensor_ranks) / step.step_ms * 1e3;
+            static_cast<double>(plan.samples * step.ranks / plan.model_ranks()) / step.step_ms * 1e3;
         table.row({std::to_string(step.ranks), base::digits(step.step_ms), base::digits(samples),
                    percent(step.efficiency), base::digits(step.communication_ms),
                    step.communication_ms == 0.0 ? "-" : percent(step.hidden_share())});
@@ -99,10 +100,30 @@ std::string from_what(const ScalePlan& plan) {
            " multiplies at its best (--utilization; --step-ms tells what was measured). ";
 }
 
+std::string stages_text(const ScalePlan& plan) {
+    if (plan.stages.size() == 1) return "";
+    bench::TextTable table(
+        {{"stage"}, {"has", Align::left}, {"parameters"}, {"micro-batches kept"}, {"memory"}, {"waits ms"}});
+    std::int64_t number = 0;
+    for (const auto& stage : plan.stages)
+        table.row({std::to_string(number++), stage.has, bytes(stage.memory.parameters),
+                   std::to_string(stage.kept), bytes(stage.memory.all()), base::digits(stage.waits_ms)});
+    return table.render("  ", columns) + "\n";
+}
+
 std::string waits_of(const ScalePlan& plan) {
-    if (plan.tensor_ranks == 1) return "";
-    return "Each " + std::to_string(plan.tensor_ranks) + " ranks have a part of each layer, and wait " +
-           base::digits(plan.asked().waits_ms) + " ms a step for each other's sums within layers. ";
+    std::string text;
+    if (const auto stages = static_cast<std::int64_t>(plan.stages.size()); stages > 1)
+        text = "Each " + std::to_string(stages) + " stages pass " + std::to_string(plan.micro_batches) +
+               " micro-batches a step (train.grad_accumulation_steps) on to each other, and wait " +
+               percent(plan.bubble) +
+               " of forward and backward, the bubble; of stages that are equal it is " +
+               percent(model::bubble_share(stages, plan.micro_batches)) + " at least. ";
+    if (plan.tensor_ranks > 1)
+        text += "Each " + std::to_string(plan.tensor_ranks) +
+                " ranks have a part of each layer, and wait for each other's sums within layers. ";
+    const double waits = plan.asked().waits_ms;
+    return waits > 0.0 ? text + "A rank waits " + base::digits(waits) + " ms a step for that. " : text;
 }
 
 }  // namespace
@@ -110,7 +131,8 @@ std::string waits_of(const ScalePlan& plan) {
 std::string ranks_text(const ScalePlan& plan) {
     const scale::Collectives collectives{plan.settings.rates.network, plan.settings.trees};
     const auto& link = collectives.slowest(plan.settings.ranks);
-    std::string text = memory_text(plan) + "\n" + steps_text(plan) + "\n" + timeline_text(plan) + "\n";
+    std::string text =
+        memory_text(plan) + "\n" + stages_text(plan) + steps_text(plan) + "\n" + timeline_text(plan) + "\n";
     text +=
         paragraph("Each rank sends " + std::to_string(plan.messages) + " messages a step, " +
                   base::bytes_text(plan.sent_bytes) + " in all, at " + base::digits(link.gbytes_per_second) +

@@ -282,7 +282,8 @@ void write_job(const train::Session& session, const PlannedJob& planned, const O
 // Before the model is made: the machine has its memory to itself.
 train::Utilization utilization_of(const PlannedJob& planned) {
     auto config = planned.config;
-    config.distributed.part = {};  // of the whole model, which ranks compute together
+    config.distributed.part =
+        config.distributed.stage = {};  // of the whole model, which ranks compute together
     const auto trained = [&](const std::string& name) { return train::is_trained(config, name); };
     return {model::step_flops(config, trained),
             measure_matmul_peak(planned.plan, config.run.device,

@@ -159,7 +159,9 @@ private:
         if (!program_.error.empty())
             return refused(Gate::fingerprint, "this program cannot load plugins: " + program_.error, {}, {},
                            program_.hint);
-        const std::vector<Mismatch> mismatches = compare(program_.fingerprint, manifest.fingerprint);
+        std::set<Kind> kinds;
+        for (const auto& component : manifest.components) kinds.insert(component.kind);
+        const std::vector<Mismatch> mismatches = compare(program_.fingerprint, manifest.fingerprint, kinds);
         const std::string wanted =
             std::to_string(SWITCHYARD_ABI_MAJOR) + "." + std::to_string(SWITCHYARD_ABI_MINOR);
         const std::string built =

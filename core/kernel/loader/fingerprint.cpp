@@ -6,6 +6,9 @@ namespace switchyard::loader {
 
 namespace {
 
+// What begins the key of a kind's layout.
+const std::string layout_of = "layout_";
+
 // "2.11.0" of two fingerprints that agree on LibTorch's version: needed to tell two builds of it apart.
 std::string value_of(const Fingerprint& fingerprint, std::string_view key) {
     const auto found = fingerprint.find(key);
@@ -38,6 +41,9 @@ Mismatch explain(const std::string& key, const std::string& host, const std::str
     } else if (key == "layout") {
         mismatch.reason =
             "built with headers of Switchyard whose structures are laid out otherwise than this program's";
+    } else if (key.starts_with(layout_of)) {
+        mismatch.reason = "built with headers of Switchyard in which the contract of " +
+                          key.substr(layout_of.size()) + " is laid out otherwise than in this program's";
     } else {
         mismatch.reason = "built with " + key + "=" + plugin + ", this program has " + host;
     }
@@ -60,13 +66,15 @@ std::optional<Fingerprint> parse_fingerprint(std::string_view text) {
     return fingerprint;
 }
 
-std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin) {
+std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin,
+                              const std::set<Kind>& kinds) {
     // What explains most comes first; a difference in version explains those in build ids and layout.
-    static constexpr const char* order[] = {"abi_major",       "libtorch",  "libtorch_cpu_build_id",
-                                            "libc10_build_id", "cxx11_abi", "glibcxx_debug",
-                                            "sanitizers",      "layout"};
+    std::vector<std::string> order = {"abi_major",       "libtorch",  "libtorch_cpu_build_id",
+                                      "libc10_build_id", "cxx11_abi", "glibcxx_debug",
+                                      "sanitizers",      "layout"};
+    for (const Kind kind : kinds) order.push_back(layout_of + std::string(name(kind)));
     std::vector<Mismatch> mismatches;
-    for (const char* key : order) {
+    for (const auto& key : order) {
         const std::string ours = value_of(host, key);
         const std::string theirs = value_of(plugin, key);
         if (ours != theirs) mismatches.push_back(explain(key, ours, theirs, host));

@@ -7,9 +7,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <switchyard/interfaces/kinds.h>
 
 namespace switchyard::loader {
 
@@ -29,7 +32,8 @@ struct Mismatch {
 };
 
 // Every difference that forbids loading; empty: they fit. Keys that are told but not compared (compiler) are
-// left out.
-std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin);
+// left out, as are the layouts of other kinds than the plugin's.
+std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin,
+                              const std::set<Kind>& kinds);
 
 }  // namespace switchyard::loader

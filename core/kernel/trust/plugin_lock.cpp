@@ -128,6 +128,18 @@ std::string value_in(const loader::Fingerprint& fingerprint, std::string_view ke
     return found == fingerprint.end() ? std::string{} : found->second;
 }
 
+// "0123..., attention 4567...": what all kinds share, and the plugin's own.
+std::string layouts_of(const loader::Manifest& manifest) {
+    std::set<Kind> kinds;
+    for (const auto& component : manifest.components) kinds.insert(component.kind);
+    std::string text = value_in(manifest.fingerprint, "layout");
+    for (const Kind kind : kinds) {
+        const std::string of_kind(name(kind));
+        text += ", " + of_kind + " " + value_in(manifest.fingerprint, "layout_" + of_kind);
+    }
+    return text;
+}
+
 }  // namespace
 
 const LockedPlugin* PluginLock::find(std::string_view name) const {
@@ -140,7 +152,7 @@ LockedPlugin locked_as(const loader::PluginRecord& record) {
     const auto& manifest = *record.manifest;
     LockedPlugin plugin{manifest.name, manifest.version, content_of(record.path),
                         std::to_string(manifest.abi_major) + "." + std::to_string(manifest.abi_minor),
-                        value_in(manifest.fingerprint, "layout")};
+                        layouts_of(manifest)};
     if (plugin.content.library.empty())
         throw InputError(base::printable(record.path) +
                          ": error: it, or its library for CUDA, cannot be read; expected a plugin to lock");

@@ -140,6 +140,16 @@ TEST_CASE("another plugin interface is told, with everything else that differs")
     CHECK(build.record.failure()->got == "libc10_build_id=nothing");
 }
 
+TEST_CASE("another layout of a kind's contract turns away the plugins of that kind alone") {
+    const Judged of_it = judge_changed("\nlayout_activation=", "\nlayout_activatiox=");
+    CHECK(of_it.gate() == "fingerprint");
+    CHECK(of_it.reason() ==
+          "built with headers of Switchyard in which the contract of activation is laid out "
+          "otherwise than in this program's");
+    const Judged of_another = judge_changed("\nlayout_linear=", "\nlayout_lineax=");
+    CHECK(of_another.record.usable());
+}
+
 TEST_CASE("a library for another processor is told") {
     std::string content = read_file(good_plugin());
     content[18] = static_cast<char>(183);

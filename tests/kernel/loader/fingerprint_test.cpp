@@ -4,6 +4,7 @@
 
 #include <switchyard_test.h>
 
+using namespace switchyard;
 using namespace switchyard::loader;
 
 namespace {
@@ -11,18 +12,18 @@ namespace {
 const std::string text =
     "libtorch=2.11.0\nlibtorch_cpu_build_id=aa\nlibc10_build_id=bb\ncxx11_abi=1\nglibcxx_debug=0\nsanitizers="
     "none\nabi_major=1\n"
-    "layout=0123\ncompiler=gcc 12.2.0\n";
+    "layout=0123\nlayout_attention=4567\nlayout_loss=89ab\ncompiler=gcc 12.2.0\n";
 
 std::vector<Mismatch> with(const std::string& key, const std::string& value) {
     Fingerprint plugin = parse_fingerprint(text).value();
     plugin[key] = value;
-    return compare(parse_fingerprint(text).value(), plugin);
+    return compare(parse_fingerprint(text).value(), plugin, {Kind::attention});
 }
 
 }  // namespace
 
 TEST_CASE("equal fingerprints fit, whatever the compiler") {
-    CHECK(compare(parse_fingerprint(text).value(), parse_fingerprint(text).value()).empty());
+    CHECK(compare(parse_fingerprint(text).value(), parse_fingerprint(text).value(), {}).empty());
     CHECK(with("compiler", "clang 17.0.0").empty());
     CHECK(with("something_new", "1").empty());
 }
@@ -53,6 +54,10 @@ TEST_CASE("each difference is told in plain words") {
         {"layout", "9999",
          "built with headers of Switchyard whose structures are laid out otherwise than this program's",
          "rebuild it with this program's SDK"},
+        {"layout_attention", "9999",
+         "built with headers of Switchyard in which the contract of attention is laid out otherwise than in "
+         "this program's",
+         "rebuild it with this program's SDK"},
     };
     for (const Row& row : rows) {
         const auto mismatches = with(row.key, row.value);
@@ -64,10 +69,20 @@ TEST_CASE("each difference is told in plain words") {
     }
 }
 
+TEST_CASE("of layouts, those of the plugin's kinds count: another kind's contract may have changed") {
+    const auto host = parse_fingerprint(text).value();
+    auto plugin = host;
+    plugin["layout_loss"] = "9999";
+    CHECK(compare(host, plugin, {Kind::attention}).empty());
+    CHECK(compare(host, plugin, {Kind::attention, Kind::loss}).size() == 1);
+    plugin.erase("layout_loss");  // it was built before there was this kind
+    CHECK(compare(host, plugin, {Kind::attention}).empty());
+}
+
 TEST_CASE("a key that a plugin lacks is a difference") {
     Fingerprint plugin = parse_fingerprint(text).value();
     plugin.erase("layout");
-    const auto mismatches = compare(parse_fingerprint(text).value(), plugin);
+    const auto mismatches = compare(parse_fingerprint(text).value(), plugin, {Kind::attention});
     REQUIRE(mismatches.size() == 1);
     CHECK(mismatches[0].got == "nothing");
 }

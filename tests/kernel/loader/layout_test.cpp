@@ -3,6 +3,7 @@
 // interface: a line in layout_digest.h and one here for each function.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -138,4 +139,7 @@ TEST_CASE("the digest tells apart sizes, offsets and orders") {
     CHECK(digest({0, 4}) != digest({0}));
     CHECK(LayoutDigest{}.text("ab").text("c").value() != LayoutDigest{}.text("a").text("bc").value());
     static_assert(layout_digest() != 0);
+    std::set<std::uint64_t> all{layout_digest()};
+    for (const Kind kind : all_kinds) all.insert(layout_digest(kind));
+    CHECK(all.size() == all_kinds.size() + 1);
 }

@@ -9,7 +9,8 @@
 //     glibcxx_debug=0                _GLIBCXX_DEBUG: containers of other sizes
 //     sanitizers=none                address or thread: objects are laid out or accessed otherwise
 //     abi_major=1                    SWITCHYARD_ABI_MAJOR
-//     layout=0123456789abcdef        layout_digest.h
+//     layout=0123456789abcdef        layout_digest.h: of what all kinds share
+//     layout_attention=...           and of each kind; those of a plugin's own kinds are compared
 //     compiler=gcc 12.2.0            told, not compared
 //
 // A key is never taken away or given another meaning within an abi_major. The versions of GLIBC and libstdc++
@@ -78,7 +79,7 @@ constexpr bool glibcxx_debug() {
 #endif
 }
 
-constexpr void add_compiler(FixedText<1024>& text) {
+constexpr void add_compiler(FixedText<2048>& text) {
 #if defined(__clang__)
     text.add("clang ")
         .add_number(__clang_major__)
@@ -97,8 +98,8 @@ constexpr void add_compiler(FixedText<1024>& text) {
 }
 
 // `libraries`: the lines about the libraries' build ids, each with its newline; empty in the program itself.
-constexpr FixedText<1024> make_fingerprint(std::string_view libraries) {
-    FixedText<1024> text;
+constexpr FixedText<2048> make_fingerprint(std::string_view libraries) {
+    FixedText<2048> text;
     text.add("libtorch=")
         .add_number(TORCH_VERSION_MAJOR)
         .add(".")
@@ -111,6 +112,8 @@ constexpr FixedText<1024> make_fingerprint(std::string_view libraries) {
     text.add("\nsanitizers=").add(sanitizers());
     text.add("\nabi_major=").add_number(SWITCHYARD_ABI_MAJOR);
     text.add("\nlayout=").add_hex(layout_digest());
+    for (const Kind kind : all_kinds)
+        text.add("\nlayout_").add(name(kind)).add("=").add_hex(layout_digest(kind));
     text.add("\ncompiler=");
     add_compiler(text);
     return text.add("\n");

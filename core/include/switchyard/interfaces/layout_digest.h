@@ -1,11 +1,14 @@
-// A digest of the layout of everything that crosses the boundary between core and plugin: sizes, alignments,
+// Digests of the layout of everything that crosses the boundary between core and plugin: sizes, alignments,
 // offsets of all members in the order in which they are declared, and the virtual functions of each interface
-// in the order of its vtable. Host and plugin each compute it when they are compiled and compare it before
-// loading: two builds that agree in it read each other's objects the same way.
+// in the order of its vtable. Host and plugin each compute them when they are compiled and compare them before
+// loading: two builds that agree in them read each other's objects the same way.
 //
-// It belongs to abi 1. What is added later (new structs, new interfaces found through Component::query) gets
+// There is one of what all kinds share, and one for each kind, of which a plugin's own kinds are compared: a
+// change of one kind's contract turns away the plugins of that kind alone, and a new kind none.
+//
+// They belong to abi 1. What is added later (new structs, new interfaces found through Component::query) gets
 // a digest of its own and does not come in here, so that adding something does not turn away the plugins that
-// exist. A new kind (kinds.h) does come in: until version 1.0, plugins are built again then.
+// exist.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +50,19 @@ inline constexpr InterfaceLayout interface_layouts[] = {
     {"Linear", "~ query forward input_gradient weight_gradient prepare prepare_quantized"},
     {"SampleSource", "~ size length target_length get"},
 };
+constexpr const InterfaceLayout& interface_of(Kind kind) {
+    return interface_layouts[1 + static_cast<std::size_t>(kind)];
+}
 static_assert(std::size(interface_layouts) == all_kinds.size() + 2,
               "the functions of a kind's interface are missing above");
+constexpr bool interfaces_in_order() {
+    for (const Kind kind : all_kinds) {
+        const auto request = visit(kind, [](auto traits) { return traits.request_name; });
+        if (!request.starts_with(interface_of(kind).name)) return false;
+    }
+    return true;
+}
+static_assert(interfaces_in_order(), "interfaces stand above in the order of kinds.h");
 
 // FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv).
 class LayoutDigest {
@@ -124,19 +138,20 @@ constexpr void digest_basics(LayoutDigest& digest) {
                                    offsetof(Tokens, max_seqlen), offsetof(Tokens, first_document)});
 }
 
-// Of the members, name and type in their order, from which their offsets follow.
-constexpr void digest_requests(LayoutDigest& digest) {
-    const auto add = [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); };
+// Of the members of requests, name and type in their order, from which their offsets follow.
+constexpr void digest_common_request(LayoutDigest& digest) {
     const Request common;
     digest.type<Request>("Request");
-    Request::each_common_field(common, add);
-    for (const Kind kind : all_kinds) {
-        visit(kind, [&]<class Traits>(Traits) {
-            const typename Traits::Request request;
-            digest.type<typename Traits::Request>(Traits::request_name);
-            request.each_field(request, add);
-        });
-    }
+    Request::each_common_field(
+        common, [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); });
+}
+
+template <class Traits>
+constexpr void digest_request(LayoutDigest& digest, Traits) {
+    const typename Traits::Request request;
+    digest.type<typename Traits::Request>(Traits::request_name);
+    request.each_field(
+        request, [&]<class Member>(std::string_view name, const Member&) { digest.type<Member>(name); });
 }
 
 constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::attention>) {
@@ -144,13 +159,13 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::attention>) {
     digest.type<I>("AttentionInputs", {offsetof(I, q), offsetof(I, k), offsetof(I, v),
                                        offsetof(I, relative_bias), offsetof(I, dense_bias)});
     using M = AttentionMask;
-    digest.type<M>("AttentionMask",
-                   {offsetof(M, kinds), offsetof(M, key_lengths), offsetof(M, query_offsets),
-                    offsetof(M, window_left), offsetof(M, window_right), offsetof(M, prefix_lengths),
-                    offsetof(M, alibi_slopes), offsetof(M, soft_cap), offsetof(M, relative_bidirectional),
-                    offsetof(M, relative_max_distance), offsetof(M, cu_seqlens_q), offsetof(M, cu_seqlens_k),
-                    offsetof(M, max_seqlen_q), offsetof(M, max_seqlen_k), offsetof(M, first_document),
-                    offsetof(M, first_head)});
+    digest.type<M>(
+        "AttentionMask",
+        {offsetof(M, kinds), offsetof(M, key_lengths), offsetof(M, query_offsets), offsetof(M, window_left),
+         offsetof(M, window_right), offsetof(M, prefix_lengths), offsetof(M, alibi_slopes),
+         offsetof(M, soft_cap), offsetof(M, relative_bidirectional), offsetof(M, relative_max_distance),
+         offsetof(M, cu_seqlens_q), offsetof(M, cu_seqlens_k), offsetof(M, max_seqlen_q),
+         offsetof(M, max_seqlen_k), offsetof(M, first_document), offsetof(M, first_head)});
     using P = AttentionParams;
     digest.type<P>("AttentionParams", {offsetof(P, layout), offsetof(P, scale), offsetof(P, mask),
                                        offsetof(P, dropout), offsetof(P, want_lse), offsetof(P, pages)});
@@ -278,13 +293,27 @@ constexpr void digest_calls(LayoutDigest& digest, KindTraits<Kind::data_loader>)
 }
 #pragma GCC diagnostic pop
 
+// Of what all kinds share.
 constexpr std::uint64_t layout_digest() {
     LayoutDigest digest;
     digest_exports(digest);
     digest_basics(digest);
-    digest_requests(digest);
-    for (const Kind kind : all_kinds) visit(kind, [&](auto traits) { digest_calls(digest, traits); });
-    for (const auto& [name, functions] : interface_layouts) digest.text(name).text(functions);
+    digest_common_request(digest);
+    digest.text(interface_layouts[0].name).text(interface_layouts[0].functions);
+    return digest.value();
+}
+
+constexpr std::uint64_t layout_digest(Kind kind) {
+    LayoutDigest digest;
+    visit(kind, [&](auto traits) {
+        digest_request(digest, traits);
+        digest_calls(digest, traits);
+    });
+    digest.text(interface_of(kind).name).text(interface_of(kind).functions);
+    if (kind == Kind::data_loader) {
+        constexpr const InterfaceLayout& source = interface_layouts[std::size(interface_layouts) - 1];
+        digest.text(source.name).text(source.functions);
+    }
     return digest.value();
 }
 

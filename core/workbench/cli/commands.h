@@ -49,6 +49,7 @@ Action setup_embed(CLI::App& command);
 Action setup_quantize(CLI::App& command);
 Action setup_merge(CLI::App& command);
 Action setup_diagnose(CLI::App& command);
+Action setup_plugins_bisect(CLI::App& command);
 Action setup_precision(CLI::App& command);
 Action setup_profile(CLI::App& command);
 Action setup_data_list(CLI::App& command);

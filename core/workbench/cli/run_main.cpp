@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     attach(commands, "plan", cli::setup_plan);
     attach(commands, "tune", cli::setup_tune);
     attach(commands, "plugins verify", cli::setup_plugins_verify);
+    attach(commands, "plugins bisect", cli::setup_plugins_bisect);
     attach(commands, "plugins lock", cli::setup_plugins_lock);
     attach(commands, "bench", cli::setup_bench);
     attach(commands, "bench inference", cli::setup_bench_inference);

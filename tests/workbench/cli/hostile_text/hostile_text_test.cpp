@@ -268,6 +268,7 @@ std::map<std::string, Lines> command_lines(const Attack& a) {
          {{"plugins", "lock", a.config, "--output", a.key + ".lock"},
           {"plan", a.config, "--locked"},
           {"plugins", "lock", a.not_there}}},
+        {"plugins bisect", {{"plugins", "bisect", a.not_there, a.not_there}}},
         {"plugins verify", {{"plugins", "verify", a.plugin}, {"plugins", "verify", a.not_there}}},
         {"config show", {{"config", "show", a.config, "--origin"}, {"config", "show", a.not_there}}},
         {"config schema", {{"config", "schema", steering}, {"config", "schema"}}},

@@ -128,7 +128,8 @@ void add_outcome(ConformanceRecord& record, const ComponentOutcome& outcome) {
 std::string shipped_record_of(const std::string& library) { return library + ".conformance.json"; }
 
 std::string RecordCache::file_of(const PluginContent& content, const std::string& host) const {
-    return cache_ + "/conformance/" + sha256_of(to_text(content) + "\n" + host) + ".json";
+    return cache_ + "/conformance/" + sha256_of(content.library + "\n" + content.cuda + "\n" + host) +
+           ".json";
 }
 
 std::optional<ConformanceRecord> RecordCache::find(const PluginContent& content) const {

@@ -95,9 +95,9 @@ GateOutcome not_conformant(const PluginRecord& record, const ComponentManifest& 
     };
     if (outcome != nullptr) {
         const auto seed = std::to_string(outcome->seed);
-        return loader::refused(Gate::trust,
-                               "`switchyard plugins verify` found a fault in it: " + outcome->fault,
-                               "conformant (plugins.require)", {}, command(" --seed " + seed) + "repeats it");
+        return loader::refused(
+            Gate::trust, "`switchyard plugins verify` found a fault in it: " + base::quoted(outcome->fault),
+            "conformant (plugins.require)", {}, command(" --seed " + seed) + "repeats it");
     }
     return loader::refused(Gate::trust,
                            "no run of conformance is known for " + std::string(name(component.kind)) + " " +

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/kernel/base/printable.h"
 #include "core/kernel/trust/ed25519.h"
 
 namespace switchyard::trust {
@@ -24,8 +25,8 @@ PluginContent content_of(const std::string& library) {
 }
 
 std::string to_text(const PluginContent& content) {
-    return "sha256:" + content.library +
-           (content.cuda.empty() ? "" : " and, for CUDA, sha256:" + content.cuda);
+    return "sha256:" + base::quoted(content.library) +
+           (content.cuda.empty() ? "" : " and, for CUDA, sha256:" + base::quoted(content.cuda));
 }
 
 }  // namespace switchyard::trust

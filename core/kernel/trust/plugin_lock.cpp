@@ -204,8 +204,8 @@ std::optional<loader::GateOutcome> difference(const PluginLock& lock, const load
     const auto& manifest = *record.manifest;
     if (locked->version != manifest.version)
         return loader::refused(Gate::trust, "its version is not the one that is locked in " + file,
-                               manifest.name + " " + locked->version, manifest.name + " " + manifest.version,
-                               again);
+                               base::quoted(manifest.name + " " + locked->version),
+                               base::quoted(manifest.name + " " + manifest.version), again);
     const auto content = content_of(record.path);
     if (locked->content != content)
         return loader::refused(Gate::trust, "its content is not what is locked in " + file,
@@ -224,15 +224,15 @@ std::vector<std::string> differences(const PluginLock& lock, const std::vector<l
             return one.manifest && one.manifest->name == locked.name && !passed_over;
         });
         if (record == found.end()) {
-            lines.push_back(locked.name + " " + locked.version + ": locked " + to_text(locked.content) +
-                            ", and there is no plugin of that name now");
+            lines.push_back(base::quoted(locked.name + " " + locked.version) + ": locked " +
+                            to_text(locked.content) + ", and there is no plugin of that name now");
             continue;
         }
         const auto now = content_of(record->path);
         if (now != locked.content || record->manifest->version != locked.version)
-            lines.push_back(locked.name + ": locked " + locked.version + ", " + to_text(locked.content) +
-                            "; now " + record->manifest->version + ", " +
-                            (now.library.empty() ? "which cannot be read" : to_text(now)) + " (" +
+            lines.push_back(base::quoted(locked.name) + ": locked " + base::quoted(locked.version) + ", " +
+                            to_text(locked.content) + "; now " + base::quoted(record->manifest->version) +
+                            ", " + (now.library.empty() ? "which cannot be read" : to_text(now)) + " (" +
                             base::printable(record->path) + ")");
     }
     return lines;

@@ -53,14 +53,17 @@ SignatureCheck compare(const PluginSignature& stated, const PluginSignature& fou
     const std::string again =
         "get library and signature again from whoever made it, or sign what is there now";
     if (stated.name != found.name || stated.version != found.version)
-        return refused("its signature is one of another plugin", again, stated.name + " " + stated.version,
-                       found.name + " " + found.version);
+        return refused("its signature is one of another plugin", again,
+                       base::quoted(stated.name) + " " + base::quoted(stated.version),
+                       base::quoted(found.name) + " " + base::quoted(found.version));
     if (found.content.library.empty())
         return refused("it cannot be read, so that its signature proves nothing", again);
     if (stated.content.library != found.content.library)
         return refused("its library was changed after it was signed", again,
-                       "sha256:" + stated.content.library, "sha256:" + found.content.library);
-    const auto or_none = [](const std::string& hash) { return hash.empty() ? "none" : "sha256:" + hash; };
+                       "sha256:" + base::quoted(stated.content.library), "sha256:" + found.content.library);
+    const auto or_none = [](const std::string& hash) {
+        return hash.empty() ? "none" : "sha256:" + base::quoted(hash);
+    };
     if (stated.content.cuda != found.content.cuda)
         return refused("its library for CUDA was changed after it was signed", again,
                        or_none(stated.content.cuda), or_none(found.content.cuda));
@@ -132,7 +135,7 @@ SignatureCheck check_signature(const std::string& library, const loader::Manifes
             return refused("it is not signed",
                            "ask whoever made it for a signature, or sign it yourself: "
                            "`switchyard plugins sign` writes " +
-                               fs::path(file).filename().string() + " beside it");
+                               base::printable(fs::path(file).filename().string()) + " beside it");
         stated = read_signature(*text, file);
     } catch (const InputError& problem) {
         return refused(std::string("its signature cannot be used: ") + problem.what(),
@@ -148,18 +151,19 @@ SignatureCheck check_signature(const std::string& library, const loader::Manifes
                        trusted.keys.empty()
                            ? "one of your trusted keys: there are none"
                            : "one of your trusted keys: there are " + std::to_string(trusted.keys.size()),
-                       stated.key);
+                       base::quoted(stated.key));
     }
     if (!verify(key->key, signed_text(stated), stated.bytes))
         return refused(
             "its signature is not by the key that it names: the signature or what it states was changed",
-            "get library and signature again from whoever made it", {}, stated.key);
+            "get library and signature again from whoever made it", {}, base::quoted(stated.key));
     PluginSignature found;
     found.name = manifest.name;
     found.version = manifest.version;
     found.content = content_of(library);
     auto check = compare(stated, found);
-    if (check.good) check.signer = stated.key + " (" + fs::path(key->file).filename().string() + ")";
+    if (check.good)
+        check.signer = stated.key + " (" + base::printable(fs::path(key->file).filename().string()) + ")";
     return check;
 }
 

@@ -33,7 +33,8 @@ struct PlanRow {
     std::string how, from;           // "named", "configs/demo.toml:30:1"
     std::vector<std::string> notes;  // who was passed over or refused and why, what the core composes
     std::string error;
-    bool unverified = false;  // what was chosen came from somebody else, and no run of conformance passed for it
+    bool unverified =
+        false;  // what was chosen came from somebody else, and no run of conformance passed for it
 };
 
 // Counted where it ran.

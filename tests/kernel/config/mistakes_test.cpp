@@ -146,7 +146,7 @@ TEST_CASE("a value of the wrong type says what came") {
           "\"signed\", "
           "\"conformant\", \"locked\"; did you mean \"signed\"?\n");
     CHECK(errors("plugins.require = [\"locked\", true]") ==
-          "run.toml:1:30: error: plugins.require[1]: got the boolean true; expected one or a list of "
+          "run.toml:1:30: error: plugins.require[1]: got true; expected one or a list of "
           "\"signed\", "
           "\"conformant\", \"locked\"\n");
     CHECK(errors("run.phases = []") ==

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/kernel/base/printable.h"
 #include "core/kernel/machine/host_info.h"
 #include "core/kernel/trust/plugin_lock.h"
 #include "core/workbench/cli/commands.h"
@@ -75,7 +76,8 @@ int lock(const LockOptions& options) {
     std::vector<std::string> names;
     for (const auto& plugin : made.plugins) names.push_back(plugin.name + " " + plugin.version);
     std::sort(names.begin(), names.end());
-    std::cout << counted(names.size(), "plugin") << " locked in " << output << ": " << joined(names) << '\n';
+    std::cout << counted(names.size(), "plugin") << " locked in " << base::printable(output) << ": "
+              << base::printable(joined(names)) << '\n';
     return Exit::fine;
 }
 

@@ -24,7 +24,7 @@ struct SignOptions {
 };
 
 std::string title_of(const loader::PluginRecord& record) {
-    return record.manifest->name + " " + record.manifest->version;
+    return base::quoted(record.manifest->name + " " + record.manifest->version);
 }
 
 int new_key(const std::string& file, const std::string& comment) {
@@ -47,7 +47,8 @@ int sign(const SignOptions& options) {
     for (std::size_t i = 0; i < records.size(); ++i) {
         const auto file = trust::signature_file_of(records[i].path);
         write_file(file, trust::to_json_text(signatures[i]));
-        std::cout << title_of(records[i]) << ": signed by " << signatures[i].key << " in " << file
+        std::cout << title_of(records[i]) << ": signed by " << signatures[i].key << " in "
+                  << base::printable(file)
                   << (signatures[i].record.empty() ? "" : ", with its record of conformance") << '\n';
     }
     return Exit::fine;

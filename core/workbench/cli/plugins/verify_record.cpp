@@ -78,8 +78,9 @@ std::string VerifyRecord::end(const loader::PluginRecord& plugin) {
     std::string told;
     if (!report_.empty()) {
         write_file(report_, to_json_text(record_));
-        told = "the record of it is in " + report_ + "; beside the library, as " +
-               trust::shipped_record_of(plugin.path) + ", `switchyard plugins sign` signs it too";
+        told = "the record of it is in " + base::printable(report_) + "; beside the library, as " +
+               base::printable(trust::shipped_record_of(plugin.path)) +
+               ", `switchyard plugins sign` signs it too";
     }
     if (record_.content.library.empty() || !added_) return told;
     const auto error = trust::RecordCache(machine::standard_cache_folder()).store(record_);

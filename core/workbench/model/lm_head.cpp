@@ -82,16 +82,19 @@ TaskResult LmHead::loss_of_parts(const ForwardContext& context, const LabelledRo
     if (params.z_loss > 0.0) each = each.add(lse.square(), params.z_loss);
     TaskResult result;
     result.targets = targets;
-    result.loss.loss = each.masked_fill(ignored, 0.0).sum();
-    if (params.divisor > 0.0) result.loss.loss = result.loss.loss.div(params.divisor);
     result.loss.count = ignored.logical_not().sum();
+    each = each.masked_fill(ignored, 0.0);
+    result.loss.loss = params.reduction == Reduction::none ? each : each.sum();
+    if (params.reduction == Reduction::mean)
+        result.loss.loss = result.loss.loss.div(result.loss.count.clamp_min(1));
+    else if (params.divisor > 0.0)
+        result.loss.loss = result.loss.loss.div(params.divisor);
     return result;
 }
 
 TaskResult LmHead::loss(const ForwardContext& context, const LabelledRows& rows,
                         const LossParams& params) const {
-    if (!cut_.whole() && context.phase == Phase::train && params.reduction == Reduction::sum)
-        return loss_of_parts(context, rows, params);
+    if (!cut_.whole() && context.phase == Phase::train) return loss_of_parts(context, rows, params);
     const auto& op = loss_[context.phase];
     const auto dtype = to_scalar_type(loss_.dtype(context.phase));
     const runtime::PlaceScope place([] { return "loss"; });

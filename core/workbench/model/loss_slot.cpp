@@ -18,6 +18,7 @@ Slot<runtime::LossOp> loss_slot(Builder& builder) {
             r.classes = config.task.classes(config.model.vocab_size) / (parts ? words.part.parts : 1);
             r.label_smoothing = phase == Phase::train && !parts ? slot.label_smoothing : 0.0;
             r.z_loss = phase == Phase::train && !parts ? slot.z_loss : 0.0;
+            r.per_row = parts;
             r.loss = config.task.loss();
             r.may_overwrite_logits = r.needs_grad && !r.projection && !parts;
             return r;

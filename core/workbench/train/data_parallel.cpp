@@ -131,7 +131,7 @@ DataParallel::DataParallel(distributed::Mesh& mesh, const config::Config& config
     std::vector<distributed::SummedParameter> summed;
     for (const auto& parameter : parameters.all())
         if (parameter.value.requires_grad()) summed.push_back({parameter.name, parameter.value});
-    gradients_ = mesh.data()->sum_gradients(summed, options_of(config));
+    if (!summed.empty()) gradients_ = mesh.data()->sum_gradients(summed, options_of(config));
 }
 
 double DataParallel::lr_factor() const {

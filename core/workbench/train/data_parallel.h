@@ -71,7 +71,7 @@ public:
 private:
     distributed::Mesh& mesh_;
     const config::Config& config_;
-    // nullptr: they are divided (parameter_shards.h), or nobody has other batches.
+    // nullptr: they are divided (parameter_shards.h), or there are none, or nobody has other batches.
     std::unique_ptr<distributed::GradientSum> gradients_;
     distributed::CommunicationRecord communication_;
     std::int64_t meetings_ = 0;

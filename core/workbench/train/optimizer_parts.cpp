@@ -34,7 +34,7 @@ OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& co
                " values of whole parameters, which parts of layers cut elsewhere");
     if (groups.empty())
         throw base::InputError(config::told_at(config, "distributed.mesh.pipeline") +
-                               "all parameters of rank " + std::to_string(model.mesh().world().rank()) +
+                               "all parameters of stage " + std::to_string(model.mesh().stage()) +
                                " are frozen; expected fewer ranks, so that each has some to train");
     std::vector<ParameterPart> places;
     for (const auto& group : groups) {

@@ -119,6 +119,22 @@ TEST_CASE(
     CHECK_THAT(run({"plan", "configs/demo.toml", "--network", "2"}).err, contains("add --ranks N"));
 }
 
+TEST_CASE("a plan says what each stage of a pipeline has, keeps and waits for") {
+    const std::vector<std::string> piped{"--set", "distributed.mesh.pipeline=3", "--set",
+                                         "train.grad_accumulation_steps=4"};
+    const auto json = plan(piped, "configs/demo.toml");
+    CHECK(schema_faults("plan.json", json) == no_faults);
+    CHECK(json.at("stages") == Json({"embeddings, encoder.0-1", "encoder.2-3", "encoder.4-5, head"}));
+    auto asked = piped;
+    asked.insert(asked.begin(), {"plan", "configs/demo.toml"});
+    asked.insert(asked.end(), {"--ranks", "6", "--network", "2.6,51", "--step-ms", "100"});
+    const auto text = run(asked);
+    INFO(text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, contains("stage 1: encoder.2-3") && contains("one step of 6 ranks") &&
+                             contains("of stages that are equal it is 33.3 % at least"));
+}
+
 TEST_CASE("the schema of a plan knows every code of a reason") {
     const auto schema = Json::parse(read((source_dir() / "docs/schema/plan.json").string()));
     const auto& codes = schema.at("$defs").at("reason").at("properties").at("code").at("enum");

@@ -116,6 +116,10 @@ TEST_CASE("stages that cannot be are told once, with exit code 2") {
         {2, with(stages(2), {"distributed.shard=optimizer"}), "distributed.shard"},
         {2, with(stages(2), {"distributed.shard=full"}), "are not divided once more"},
         {2, with(stages(2), {"lora.rank=2"}), "lora.rank"},
+        {2, with(stages(2), {R"(group=[{match=["embeddings.*","encoder.0.*"],frozen=true}])"}),
+         "distributed.mesh.pipeline: all parameters of stage 0 are frozen; expected fewer ranks"},
+        {4, with(stages(2), {R"(group=[{match=["encoder.1.*","pooler.*","classifier.*"],frozen=true}])"}),
+         "all parameters of stage 1 are frozen"},
         {2, with(stages(2), {"distributed.schedule=zigzag"}), "distributed.schedule"}};
     for (const auto& one : cases) {
         INFO(one.text);

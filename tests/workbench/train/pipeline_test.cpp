@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,5 +199,56 @@ TEST_CASE("an evaluation that passes through stages says what one process says")
             CHECK(rank.accuracy == alone.accuracy);
             CHECK(rank.worst.size() == alone.worst.size());
         }
+    }
+}
+
+namespace {
+
+// Names of all that a checkpoint of the last step has.
+std::set<std::string> saved_names(const Sets& sets, distributed::Group* group) {
+    const auto texts = texts_for("causal_lm");
+    std::set<std::string> names;
+    ShortTraining job(sets, texts, group);
+    train::TrainerHooks hooks;
+    if (group == nullptr || group->rank() == 0) {
+        hooks.save = [&](const train::TrainingState& state, const model::Parameters& parameters) {
+            names.clear();
+            for (const auto& entry : state.optimizer.entries) names.insert(entry.parameter + " " + entry.key);
+            for (const auto& [name, master] : state.masters) names.insert("master " + name);
+            for (const auto& [name, value] : state.average) names.insert("average " + name);
+            for (const auto& entry : state.precision.entries) names.insert("precision " + entry.key);
+            for (const auto& parameter : parameters.all()) names.insert("value " + parameter.name);
+            return std::string();
+        };
+    }
+    const auto result = job.trainer.run(hooks);
+    if (!result.error.empty()) throw std::runtime_error(result.error);
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("stages learn in narrower numbers what one process learns, and save all that it saves") {
+    const Sets float8{"precision.backend=fp8", "precision.options.fp8.cpu_reference=true",
+                      "precision.options.fp8.min_intensity=0.0", "precision.options.fp8.recipe=delayed",
+                      "linear.backend=auto"};
+    for (const auto& more : {Sets{"precision.backend=amp/bf16", "model.norm_position=post"},
+                             Sets{"precision.backend=amp/bf16_pure", "train.ema=0.9"}, float8,
+                             Sets{"optimizer.backend=optim8bit", "optimizer.allow_reduced=true",
+                                  "optimizer.options.optim8bit.min_8bit_size=512"}}) {
+        INFO(more.front());
+        const auto one = piped("gpt", "causal_lm", 2, more);
+        const auto alone = trained_by(one, 4, 2);
+        for (const auto& rank : train_on_ranks(one, 4, 2)) {
+            CHECK(distance(rank.parameters, alone.parameters) < 0.01);
+            CHECK(distance(rank.losses, alone.losses) < 0.01);
+        }
+        const auto expected = saved_names(sets_of(one, 4, 2), nullptr);
+        auto sets = sets_of(one, 4, 2);
+        sets.emplace_back("distributed.mesh.pipeline=2");
+        as_ranks(2, [&](distributed::Group& group) {
+            const auto saved = saved_names(sets, &group);
+            if (group.rank() == 0) CHECK(saved == expected);
+        });
     }
 }

@@ -123,7 +123,9 @@ std::string waits_of(const ScalePlan& plan) {
         text += "Each " + std::to_string(plan.tensor_ranks) +
                 " ranks have a part of each layer, and wait for each other's sums within layers. ";
     const double waits = plan.asked().waits_ms;
-    return waits > 0.0 ? text + "A rank waits " + base::digits(waits) + " ms a step for that. " : text;
+    return waits > 0.0
+               ? text + "The rank that computes most waits " + base::digits(waits) + " ms a step for that. "
+               : text;
 }
 
 }  // namespace

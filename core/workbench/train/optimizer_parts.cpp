@@ -32,10 +32,6 @@ OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& co
     if (cut && *alignment > vector_alignment)
         refuse("goes by blocks of " + std::to_string(*alignment) +
                " values of whole parameters, which parts of layers cut elsewhere");
-    if (groups.empty())
-        throw base::InputError(config::told_at(config, "distributed.mesh.pipeline") +
-                               "all parameters of stage " + std::to_string(model.mesh().stage()) +
-                               " are frozen; expected fewer ranks, so that each has some to train");
     std::vector<ParameterPart> places;
     for (const auto& group : groups) {
         for (const auto& parameter : group.parameters) {

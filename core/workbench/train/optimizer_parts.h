@@ -18,7 +18,7 @@ namespace switchyard::train {
 class OptimizerParts {
 public:
     // Binds the optimizer to `groups`. Throws base::InputError where the component cannot step parts of
-    // models that are cut like this, or this rank has nothing to step. What is handed in outlives it.
+    // models that are cut like this. What is handed in outlives it.
     OptimizerParts(const ModelParts& model, const config::Config& config,
                    const runtime::OptimizerOp& optimizer, const std::vector<ParameterGroup>& groups,
                    const model::Parameters& parameters);

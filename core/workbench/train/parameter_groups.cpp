@@ -6,8 +6,10 @@
 
 #include "core/kernel/base/joined.h"
 #include "core/kernel/config/name_pattern.h"
+#include "core/kernel/config/trainable.h"
 #include "core/workbench/model/low_rank.h"
 #include "core/workbench/model/outline.h"
+#include "core/workbench/model/pipeline_stage.h"
 
 namespace switchyard::train {
 namespace {
@@ -45,11 +47,34 @@ std::vector<std::string> group_problems(const config::Config& config, const std:
     return problems;
 }
 
+namespace {
+
+// Of a pipeline each stage has something to train, so that its ranks step as the others do.
+std::vector<std::string> stage_problems(const config::Config& config, const std::vector<std::string>& names) {
+    std::vector<std::string> problems;
+    auto staged = config;
+    staged.distributed.stage.parts = config.mesh.pipeline;
+    for (std::int64_t number = 0; number < config.mesh.pipeline; ++number) {
+        const model::PipelineStage stage(staged, number);
+        const auto learns = [&](const std::string& name) {
+            return stage.has(name) && is_trained(config, name);
+        };
+        if (std::ranges::any_of(names, learns)) continue;
+        problems.push_back(config::told_at(config, "distributed.mesh.pipeline") + "all parameters of stage " +
+                           std::to_string(number) +
+                           " are frozen; expected fewer ranks, so that each has some to train");
+    }
+    return problems;
+}
+
+}  // namespace
+
 std::vector<std::string> name_problems(const config::Config& config) {
     const auto described = model::describe_names(config);
     std::vector<std::string> names;
     for (const auto& parameter : described.parameters) names.push_back(parameter.name);
     auto problems = group_problems(config, names);
+    if (problems.empty() && config.mesh.pipeline > 1) problems = stage_problems(config, names);
     for (auto& problem : model::low_rank_problems(config, described.linear_layers, names))
         problems.push_back(std::move(problem));
     return problems;

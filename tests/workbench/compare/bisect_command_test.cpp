@@ -8,7 +8,7 @@ namespace {
 std::string plan_file(const TinyJob& job, const std::string& name, const std::string& slots,
                       const std::string& hidden = "32") {
     job.write(name, R"([model]
-type = "bert"
+type = "gpt"
 layers = 2
 hidden_size = )" + hidden +
                         R"(
@@ -16,9 +16,10 @@ heads = 4
 intermediate_size = 64
 vocab_size = 64
 max_positions = 32
+dropout = 0.0
+attention_dropout = 0.0
 [task]
-kind = "classification"
-labels = ["bad", "good"]
+kind = "causal_lm"
 [train]
 steps = 8
 [runtime]
@@ -46,7 +47,7 @@ TEST_CASE("components that compute the same are found to, and each slot that dif
     CHECK(schema_faults("plugins_bisect.json", json) == no_faults);
     REQUIRE(json["changes"].size() == 3);
     CHECK(json["changes"][0]["change"] == "attention");
-    CHECK(json["changes"][0]["second"] == "chunked/chunked chunk_size=7");
+    CHECK(json["changes"][0]["second"] == "chunked/chunked chunk_size=7 key_chunk_size=0");
     CHECK(json["changes"][1]["change"] == "normalization");
     CHECK(json["changes"][2]["change"] == "all of them");
     for (const auto& change : json["changes"]) {
@@ -87,9 +88,10 @@ TEST_CASE("plans that cannot be compared are refused") {
     const auto first = plan_file(job, "first.toml", torch);
     check_refused(run({"plugins", "bisect", first, plan_file(job, "wide.toml", torch, "64")}),
                   {"train different things", "model.hidden_size"});
-    check_refused(run({"plugins", "bisect", first,
-                       plan_file(job, "layers.toml",
-                                 torch + "[[layer]]\nlayers = [0]\nattention.backend = \"naive\"\n")}),
-                  {"layers.toml: [[layer]] gives single layers components of their own"});
+    check_refused(
+        run({"plugins", "bisect", first,
+             plan_file(job, "layers.toml",
+                       torch + "[[layer]]\nmatch = \"decoder.0\"\nattention.backend = \"naive\"\n")}),
+        {"layers.toml: [[layer]] gives single layers components of their own"});
     check_refused(run({"plugins", "bisect", first, job.file("none.toml")}), {"none.toml"});
 }

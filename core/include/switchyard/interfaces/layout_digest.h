@@ -1,7 +1,7 @@
 // Digests of the layout of everything that crosses the boundary between core and plugin: sizes, alignments,
 // offsets of all members in the order in which they are declared, and the virtual functions of each interface
-// in the order of its vtable. Host and plugin each compute them when they are compiled and compare them before
-// loading: two builds that agree in them read each other's objects the same way.
+// in the order of its vtable. Host and plugin each compute them when they are compiled and compare them
+// before loading: two builds that agree in them read each other's objects the same way.
 //
 // There is one of what all kinds share, and one for each kind, of which a plugin's own kinds are compared: a
 // change of one kind's contract turns away the plugins of that kind alone, and a new kind none.

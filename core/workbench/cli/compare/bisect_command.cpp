@@ -1,6 +1,7 @@
-// switchyard plugins bisect FIRST SECOND: which component makes the losses of two plans part. The first plan is
-// run as it stands, with each slot of the second alone, and with all of them: from the same weights on the same
-// samples, so that what their first step and their losses differ by comes of what was changed.
+// switchyard plugins bisect FIRST SECOND: which component makes the losses of two plans part. The first
+// plan is run as it stands, with each slot of the second alone, and with all of them: from the same
+// weights on the same samples, so that what their first step and their losses differ by comes of what
+// was changed.
 #include <cmath>
 #include <iostream>
 

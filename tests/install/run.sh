@@ -121,8 +121,22 @@ wrong_line_is_caught() {
     expect_text "$TMPDIR/verify" "repeat it: switchyard plugins verify $(own_library activation)"
 }
 
+# As the guide for authors says: proven, signed, and checked by one who trusts the key.
+new_plugin_is_signed() {
+    local library keys=$HOME/.config/switchyard/trusted-keys
+    library=$(own_library normalization)
+    rm -rf "$TMPDIR/key" "$TMPDIR/key.pub" "$keys"
+    mkdir -p "$keys"
+    "$prefix/bin/switchyard" plugins verify "$library" --report "$library.conformance.json" >"$TMPDIR/verify" 2>&1 || fail "$(cat "$TMPDIR/verify")"
+    "$prefix/bin/switchyard" plugins new-key "$TMPDIR/key" --comment "An author" >"$TMPDIR/signed" 2>&1 || fail "$(cat "$TMPDIR/signed")"
+    "$prefix/bin/switchyard" plugins sign "$library" --key "$TMPDIR/key" >"$TMPDIR/signed" 2>&1 || fail "$(cat "$TMPDIR/signed")"
+    cp "$TMPDIR/key.pub" "$keys/author.pub"
+    "$prefix/bin/switchyard" plugins verify-signature "$library" >"$TMPDIR/signed" 2>&1 || fail "$(cat "$TMPDIR/signed")"
+}
+
 # Installed for the user, named by a configuration, compared with another.
 new_plugin_is_used() {
+    local demand
     "$prefix/bin/switchyard" plugins install "$(own_library normalization)"
     "$prefix/bin/switchyard" plugins list >"$TMPDIR/list" 2>&1
     expect_text "$TMPDIR/list" my_normalization
@@ -143,6 +157,11 @@ backend = "my_normalization"
 END
     "$prefix/bin/switchyard" plan "$TMPDIR/own.toml" --set runtime.auto=priority >"$TMPDIR/plan" 2>&1 || fail "$(cat "$TMPDIR/plan")"
     expect_text "$TMPDIR/plan" my_normalization
+    for demand in '"signed"' '"conformant"' '["signed", "conformant"]'; do
+        "$prefix/bin/switchyard" plan "$TMPDIR/own.toml" --set runtime.auto=priority --set "plugins.require=$demand" >"$TMPDIR/plan" 2>&1 ||
+            fail "require = $demand: $(cat "$TMPDIR/plan")"
+        expect_text "$TMPDIR/plan" my_normalization
+    done
     "$prefix/bin/switchyard" compare "$TMPDIR/own.toml" --set runtime.auto=priority --vary normalization.backend=my_normalization,torch \
         --blocks 2 --time 1 2>&1 | tr -s '[:space:]' ' ' >"$TMPDIR/compare" || fail "$(cat "$TMPDIR/compare")"
     expect_text "$TMPDIR/compare" "normalization my_normalization"
@@ -161,5 +180,6 @@ kinds=(activation attention data_loader linear loss normalization optimizer prec
 check "a new plugin of each kind builds against what is installed, without a warning" new_plugins_build
 for kind in "${kinds[@]}"; do check "a new plugin passes verify as it stands: $kind" new_plugin_verifies "$kind"; done
 check "one wrong line in the kernel of a new plugin is caught" wrong_line_is_caught
+check "a new plugin is signed, and its signature checked" new_plugin_is_signed
 check "a new plugin is installed, planned, compared and removed" new_plugin_is_used
 finish

@@ -23,8 +23,9 @@ std::string stage_text(const config::Config& config, std::int64_t number) {
     for (const auto stack : {config::Stack::encoder, config::Stack::decoder}) {
         const auto [begin, end] = stage.layers(stack);
         if (begin == end) continue;
-        base::add_item(text, config::to_string(config::LayerId{stack, begin}) +
-                                 (end - begin > 1 ? "-" + std::to_string(end - 1) : ""));
+        std::string layers = config::to_string(config::LayerId{stack, begin});
+        if (end - begin > 1) layers.append("-").append(std::to_string(end - 1));
+        base::add_item(text, layers);
     }
     if (stage.is_last()) base::add_item(text, "head");
     return text;

@@ -15,7 +15,7 @@ namespace switchyard::train {
 
 OptimizerParts::OptimizerParts(const ModelParts& model, const config::Config& config,
                                const runtime::OptimizerOp& optimizer,
-                               const std::vector<ParameterGroup>& groups, const model::Parameters& parameters)
+                               const std::vector<ParameterGroup>& groups)
     : model_(model), optimizer_(optimizer) {
     const bool cut = model.mesh().tensor() != nullptr;
     const auto refuse = [&](const std::string& what) {

@@ -20,8 +20,7 @@ public:
     // Binds the optimizer to `groups`. Throws base::InputError where the component cannot step parts of
     // models that are cut like this. What is handed in outlives it.
     OptimizerParts(const ModelParts& model, const config::Config& config,
-                   const runtime::OptimizerOp& optimizer, const std::vector<ParameterGroup>& groups,
-                   const model::Parameters& parameters);
+                   const runtime::OptimizerOp& optimizer, const std::vector<ParameterGroup>& groups);
 
     // On all ranks: nonfinite_gradients (nonfinite.h) of what they have together.
     std::string nonfinite(const std::vector<ParameterGroup>& groups) const;

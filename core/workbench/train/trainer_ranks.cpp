@@ -10,8 +10,7 @@ namespace switchyard::train {
 // What distributed.shard and distributed.mesh say.
 void Trainer::divide_over_ranks() {
     if (const auto* const model = parts_.model_parts)
-        part_step_ = std::make_unique<OptimizerParts>(*model, parts_.config, parts_.optimizer, groups_,
-                                                      parts_.parameters);
+        part_step_ = std::make_unique<OptimizerParts>(*model, parts_.config, parts_.optimizer, groups_);
     if (parts_.mesh != nullptr && parts_.mesh->pipeline() != nullptr)
         pipeline_ = std::make_unique<PipelineStep>(*parts_.model_parts, parts_.config, parts_.model,
                                                    parts_.parameters);

@@ -39,6 +39,13 @@ struct BisectOptions {
     JsonOption json;
 };
 
+compare::ArmSpec changed_arm(std::string name, std::vector<std::string> overrides = {}) {
+    compare::ArmSpec made;
+    made.name = std::move(name);
+    made.overrides = std::move(overrides);
+    return made;
+}
+
 // One change of the first plan.
 struct Change {
     std::string name;  // "attention", or "all of them"
@@ -108,10 +115,10 @@ private:
         ArmsRequest request;
         request.job = options_.first;
         request.rungs_from = options_.second;
-        request.rungs.push_back({"first", {}, {}, ""});
-        compare::ArmSpec all{"all of them", {}, {}, ""};
+        request.rungs.push_back(changed_arm("first"));
+        auto all = changed_arm("all of them");
         for (const auto& difference : differences_) {
-            request.rungs.push_back({difference.slot, difference.overrides, {}, ""});
+            request.rungs.push_back(changed_arm(difference.slot, difference.overrides));
             all.overrides.insert(all.overrides.end(), difference.overrides.begin(),
                                  difference.overrides.end());
         }

@@ -28,6 +28,7 @@ struct LanguageModel {
 seed = 3
 [runtime]
 threads = 1
+auto = "priority"  # times are not kept where others use the processors: each run might choose anew
 [model]
 type = "gpt"
 layers = 1

@@ -1,6 +1,7 @@
 #include "launched_ranks.h"
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -37,6 +38,56 @@ bool has_checkpoint(const fs::path& run) { return fs::exists(run) && !checkpoint
 void check_losses(const Losses& found, const Losses& expected, double allowed) {
     REQUIRE(found.size() == expected.size());
     for (const auto& [step, loss] : expected) CHECK(found.at(step) == Approx(loss).epsilon(allowed));
+}
+
+void train_on(int ranks, const TinyJob& job, const std::string& name, const Words& sets, const Words& more) {
+    const auto words = job.train(name, sets, more);
+    const auto outcome = run(ranks == 1 ? words : launched(words, ranks));
+    INFO(outcome.err);
+    REQUIRE(outcome.code == 0);
+}
+
+nlohmann::json summary_of(const TinyJob& job, const std::string& name) {
+    return json_of(fs::path(job.run_folder(name)) / "summary.json");
+}
+
+void check_same_checkpoints(const TinyJob& job, const std::string& a, const std::string& b,
+                            const std::string& step) {
+    for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
+        const auto in = fs::path("checkpoints") / step / file;
+        const bool equal = bytes_of(job.run_folder(a) / in) == bytes_of(job.run_folder(b) / in);
+        CHECK(equal);
+    }
+}
+
+void check_refused_ranks(const Words& base, const std::vector<RefusedRanks>& cases) {
+    const TinyJob job;
+    for (const auto& one : cases) {
+        INFO(one.text);
+        const auto words = job.train("bad", with(base, one.sets));
+        const auto outcome = run(one.ranks == 1 ? words : launched(words, one.ranks));
+        INFO(outcome.err);
+        CHECK(outcome.code == 2);
+        CHECK_THAT(outcome.err, contains(one.text));
+        CHECK(count_of(outcome.err, "error: ") <= 1);
+        CHECK(outcome.out.empty());
+        CHECK_FALSE(fs::exists(job.run_folder("bad")));
+    }
+}
+
+void check_all_end_when_one_is_killed(const Words& sets) {
+    const TinyJob job;
+    Started started(launched(job.train("run", with(sets, {"train.steps=100000"})), 2));
+    const fs::path folder = job.run_folder("run");
+    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
+    const auto ranks = ranks_of(started.process());
+    REQUIRE(ranks.size() == 2);
+    ::kill(ranks[1], SIGKILL);
+    const auto outcome = started.wait();
+    INFO(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, contains("error: rank 1 of 2 was killed by signal 9 (Killed)"));
+    for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {

@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include <nlohmann/json.hpp>
+
 #include "processes.h"
 #include "tiny_job.h"
 
@@ -25,6 +27,24 @@ bool has_checkpoint(const fs::path& run);
 using Losses = std::map<std::int64_t, double>;  // by step
 // Of the same steps, and relatively no farther apart than that.
 void check_losses(const Losses& found, const Losses& expected, double allowed);
+
+// Trains in a run of that name, launched or (one) alone, and checks that it went well.
+void train_on(int ranks, const TinyJob& job, const std::string& name, const Words& sets,
+              const Words& more = {});
+nlohmann::json summary_of(const TinyJob& job, const std::string& name);
+// Model and optimizer of two runs' checkpoints of that step, "step-00000008", are the same bytes.
+void check_same_checkpoints(const TinyJob& job, const std::string& a, const std::string& b,
+                            const std::string& step);
+
+struct RefusedRanks {
+    int ranks;
+    Words sets;
+    std::string text;  // of the error
+};
+// Each with `base`: told once, with exit code 2, and nothing is written.
+void check_refused_ranks(const Words& base, const std::vector<RefusedRanks>& cases);
+// Two ranks that train with these, of which the second is killed.
+void check_all_end_when_one_is_killed(const Words& sets);
 
 std::size_t count_of(const std::string& text, const std::string& part);
 

@@ -1,9 +1,5 @@
 // `switchyard launch` of ranks that have a part of each layer, as a user runs it. To add a case of bad input:
 // a line in the table of that test.
-#include <csignal>
-
-#include <nlohmann/json.hpp>
-
 #include "json_schema.h"
 #include "launched_ranks.h"
 
@@ -18,25 +14,13 @@ const Words base{"attention.backend=naive", "normalization.backend=naive", "mode
 
 Words tensor(int ranks) { return {"distributed.mesh.tensor=" + std::to_string(ranks)}; }
 
-nlohmann::json summary_of(const TinyJob& job, const std::string& run) {
-    return json_of(fs::path(job.run_folder(run)) / "summary.json");
-}
-
-void train(const TinyJob& job, const std::string& name, int ranks, const Words& sets,
-           const Words& more = {}) {
-    const auto words = job.train(name, sets, more);
-    const auto outcome = run(ranks == 1 ? words : launched(words, ranks));
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
-}
-
 }  // namespace
 
 TEST_CASE("launched ranks with half of each layer train, evaluate and leave what one process does") {
     const TinyJob job;
     const auto sets = with(base, {"train.eval_every=4"});
-    train(job, "alone", 1, sets);
-    train(job, "parts", 2, with(sets, tensor(2)));
+    train_on(1, job, "alone", sets);
+    train_on(2, job, "parts", with(sets, tensor(2)));
     check_losses(step_losses(job.run_folder("parts")), step_losses(job.run_folder("alone")), 1e-5);
     check_losses(eval_losses(job.run_folder("parts")), eval_losses(job.run_folder("alone")), 1e-5);
     const auto parts = summary_of(job, "parts"), alone = summary_of(job, "alone");
@@ -65,17 +49,16 @@ TEST_CASE("launched ranks with half of each layer train, evaluate and leave what
 TEST_CASE("ranks with parts of layers drop the same hidden values where LibTorch's generator says which") {
     const TinyJob job;
     const auto sets = with(base, {"normalization.backend=torch"});
-    train(job, "halves", 2, with(sets, tensor(2)));
-    train(job, "quarters", 4, with(sets, tensor(4)));
+    train_on(2, job, "halves", with(sets, tensor(2)));
+    train_on(4, job, "quarters", with(sets, tensor(4)));
     check_losses(step_losses(job.run_folder("quarters")), step_losses(job.run_folder("halves")), 1e-5);
 }
 
-TEST_CASE(
-    "a run of ranks with parts of layers goes on to the same bits, and on any mesh within rounding") {
+TEST_CASE("a run of ranks with parts of layers goes on to the same bits, and on any mesh within rounding") {
     const TinyJob job;
     const auto sets = with(base, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"});
-    train(job, "whole", 2, with(sets, tensor(2)));
-    train(job, "cut", 2, with(with(sets, tensor(2)), {"train.steps=3"}));
+    train_on(2, job, "whole", with(sets, tensor(2)));
+    train_on(2, job, "cut", with(with(sets, tensor(2)), {"train.steps=3"}));
     const auto expected = step_losses(job.run_folder("whole"));
     struct Way {
         int ranks, tensor;
@@ -86,64 +69,32 @@ TEST_CASE(
         INFO(ranks << " ranks, " << parts << " parts");
         const auto name = "from_" + std::to_string(ranks) + "_" + std::to_string(parts);
         fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
-        train(job, name, ranks, with(sets, with(tensor(parts), {"batch.size=" + batch})),
-              {"--resume", "--allow-change", "distributed.mesh.tensor", "--allow-change", "batch.size"});
+        train_on(ranks, job, name, with(sets, with(tensor(parts), {"batch.size=" + batch})),
+                 {"--resume", "--allow-change", "distributed.mesh.tensor", "--allow-change", "batch.size"});
         const bool same = ranks == 2 && parts == 2;
         check_losses(step_losses(job.run_folder(name)), expected, same ? 0.0 : 1e-5);
         if (!same) continue;
-        for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-            const auto last = "checkpoints/step-00000008/" + file;
-            const bool equal = bytes_of(fs::path(job.run_folder(name)) / last) ==
-                               bytes_of(fs::path(job.run_folder("whole")) / last);
-            CHECK(equal);
-        }
+        check_same_checkpoints(job, name, "whole", "step-00000008");
     }
 }
 
 TEST_CASE("a mesh that cannot be is told once, with exit code 2") {
-    const TinyJob job;
-    struct Case {
-        int ranks;
-        Words sets;
-        std::string text;
-    };
-    const std::vector<Case> cases{
-        {3, tensor(2), "distributed.mesh.tensor: each 2 ranks have a model together, and there are 3 ranks"},
-        {1, tensor(2),
-         "and there is 1 rank; expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
-        {2,
-         {"distributed.mesh.data=2", "distributed.mesh.tensor=2"},
-         "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
-        {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
-        {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
-        {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
-        {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
-        {2, with(tensor(2), {"optimizer.algorithm=muon"}), "muon steps whole matrices"},
-        {2, with(tensor(2), {"optimizer.backend=optim8bit", "optimizer.allow_reduced=true"}), "optim8bit"}};
-    for (const auto& one : cases) {
-        INFO(one.text);
-        const auto words = job.train("bad", with(base, one.sets));
-        const auto outcome = run(one.ranks == 1 ? words : launched(words, one.ranks));
-        INFO(outcome.err);
-        CHECK(outcome.code == 2);
-        CHECK_THAT(outcome.err, contains(one.text));
-        CHECK(count_of(outcome.err, "error: ") <= 1);
-        CHECK(outcome.out.empty());
-        CHECK_FALSE(fs::exists(job.run_folder("bad")));
-    }
+    check_refused_ranks(
+        base,
+        {{3, tensor(2), "distributed.mesh.tensor: each 2 ranks have a model together, and there are 3 ranks"},
+         {1, tensor(2),
+          "and there is 1 rank; expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
+         {2,
+          {"distributed.mesh.data=2", "distributed.mesh.tensor=2"},
+          "2 (data) x 2 (tensor) x 1 (pipeline) are 4, and there are 2 ranks"},
+         {8, tensor(8), "4 heads (model.heads) cannot be divided by 8 ranks"},
+         {2, with(tensor(2), {"model.intermediate_size=63"}), "63 values of a feed-forward"},
+         {2, with(tensor(2), {"distributed.shard=optimizer"}), "distributed.shard"},
+         {2, with(tensor(2), {"lora.rank=2"}), "lora.rank"},
+         {2, with(tensor(2), {"optimizer.algorithm=muon"}), "muon steps whole matrices"},
+         {2, with(tensor(2), {"optimizer.backend=optim8bit", "optimizer.allow_reduced=true"}), "optim8bit"}});
 }
 
 TEST_CASE("when a rank with a part of each layer is killed all end") {
-    const TinyJob job;
-    Started started(launched(job.train("run", with(base, with(tensor(2), {"train.steps=100000"}))), 2));
-    const fs::path folder = job.run_folder("run");
-    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
-    const auto ranks = ranks_of(started.process());
-    REQUIRE(ranks.size() == 2);
-    ::kill(ranks[1], SIGKILL);
-    const auto outcome = started.wait();
-    INFO(outcome.err);
-    CHECK(outcome.code == 1);
-    CHECK_THAT(outcome.err, contains("error: rank 1 of 2 was killed by signal 9 (Killed)"));
-    for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
+    check_all_end_when_one_is_killed(with(base, tensor(2)));
 }

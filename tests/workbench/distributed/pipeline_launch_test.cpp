@@ -1,9 +1,5 @@
 // `switchyard launch` of ranks that have ranges of the layers, as a user runs it. To add a case of bad
 // input: a line in the table of that test.
-#include <csignal>
-
-#include <nlohmann/json.hpp>
-
 #include "json_schema.h"
 #include "launched_ranks.h"
 
@@ -19,27 +15,15 @@ const Words piped_base{"attention.backend=naive", "normalization.backend=naive",
 
 Words stages(int ranks) { return {"distributed.mesh.pipeline=" + std::to_string(ranks)}; }
 
-void train_piped(const TinyJob& job, const std::string& name, int ranks, const Words& sets,
-                 const Words& more = {}) {
-    const auto words = job.train(name, sets, more);
-    const auto outcome = run(ranks == 1 ? words : launched(words, ranks));
-    INFO(outcome.err);
-    REQUIRE(outcome.code == 0);
-}
-
-nlohmann::json record_of(const TinyJob& job, const std::string& name) {
-    return json_of(fs::path(job.run_folder(name)) / "summary.json");
-}
-
 }  // namespace
 
 TEST_CASE("launched ranks with a range of the layers each train, evaluate and leave what one process does") {
     const TinyJob job;
     const auto sets = with(piped_base, {"train.eval_every=4", "train.ema=0.5"});
-    train_piped(job, "alone", 1, sets);
-    train_piped(job, "stages", 2, with(sets, stages(2)));
-    train_piped(job, "gpipe", 2, with(sets, with(stages(2), {"distributed.schedule=gpipe"})));
-    const auto alone = record_of(job, "alone"), piped = record_of(job, "stages");
+    train_on(1, job, "alone", sets);
+    train_on(2, job, "stages", with(sets, stages(2)));
+    train_on(2, job, "gpipe", with(sets, with(stages(2), {"distributed.schedule=gpipe"})));
+    const auto alone = summary_of(job, "alone"), piped = summary_of(job, "stages");
     for (const std::string name : {"stages", "gpipe"}) {
         check_losses(step_losses(job.run_folder(name)), step_losses(job.run_folder("alone")), 1e-5);
         check_losses(eval_losses(job.run_folder(name)), eval_losses(job.run_folder("alone")), 1e-5);
@@ -70,8 +54,8 @@ TEST_CASE("launched ranks with a range of the layers each train, evaluate and le
 TEST_CASE("a run of stages goes on to the same bits, and on any mesh within rounding") {
     const TinyJob job;
     const auto sets = with(piped_base, {"train.steps=8", "train.checkpoint_every=3", "train.keep_last=5"});
-    train_piped(job, "whole", 2, with(sets, stages(2)));
-    train_piped(job, "cut", 2, with(with(sets, stages(2)), {"train.steps=3"}));
+    train_on(2, job, "whole", with(sets, stages(2)));
+    train_on(2, job, "cut", with(with(sets, stages(2)), {"train.steps=3"}));
     const auto expected = step_losses(job.run_folder("whole"));
     struct Way {
         int ranks, pipeline, tensor;
@@ -84,67 +68,35 @@ TEST_CASE("a run of stages goes on to the same bits, and on any mesh within roun
             "from_" + std::to_string(ranks) + "_" + std::to_string(pipeline) + "_" + std::to_string(tensor);
         fs::copy(job.run_folder("cut"), job.run_folder(name), fs::copy_options::recursive);
         const Words changed{"distributed.mesh.tensor=" + std::to_string(tensor), "batch.size=" + batch};
-        train_piped(job, name, ranks, with(sets, with(stages(pipeline), changed)),
-                    {"--resume", "--allow-change", "distributed.mesh.tensor", "--allow-change",
-                     "distributed.mesh.pipeline", "--allow-change", "batch.size"});
+        train_on(ranks, job, name, with(sets, with(stages(pipeline), changed)),
+                 {"--resume", "--allow-change", "distributed.mesh.tensor", "--allow-change",
+                  "distributed.mesh.pipeline", "--allow-change", "batch.size"});
         const bool same = ranks == 2 && pipeline == 2;
         check_losses(step_losses(job.run_folder(name)), expected, same ? 0.0 : 1e-5);
         if (!same) continue;
-        for (const std::string file : {"model.safetensors", "optimizer.safetensors"}) {
-            const auto last = "checkpoints/step-00000008/" + file;
-            const bool equal = bytes_of(fs::path(job.run_folder(name)) / last) ==
-                               bytes_of(fs::path(job.run_folder("whole")) / last);
-            CHECK(equal);
-        }
+        check_same_checkpoints(job, name, "whole", "step-00000008");
     }
 }
 
 TEST_CASE("stages that cannot be are told once, with exit code 2") {
-    const TinyJob job;
-    struct Case {
-        int ranks;
-        Words sets;
-        std::string text;
-    };
-    const std::vector<Case> cases{
-        {3, stages(2),
-         "distributed.mesh.pipeline: each 2 ranks have a model together, and there are 3 ranks"},
-        {1, stages(2), "expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
-        {4, with(stages(2), {"distributed.mesh.data=1"}),
-         "1 (data) x 1 (tensor) x 2 (pipeline) are 2, and there are 4 ranks"},
-        {4, stages(4), "2 layers cannot be given to 4 ranks, each of which needs one; expected at most 2"},
-        {2, with(stages(2), {"distributed.shard=optimizer"}), "distributed.shard"},
-        {2, with(stages(2), {"distributed.shard=full"}), "are not divided once more"},
-        {2, with(stages(2), {"lora.rank=2"}), "lora.rank"},
-        {2, with(stages(2), {R"(group=[{match=["embeddings.*","encoder.0.*"],frozen=true}])"}),
-         "distributed.mesh.pipeline: all parameters of stage 0 are frozen; expected fewer ranks"},
-        {4, with(stages(2), {R"(group=[{match=["encoder.1.*","pooler.*","classifier.*"],frozen=true}])"}),
-         "all parameters of stage 1 are frozen"},
-        {2, with(stages(2), {"distributed.schedule=zigzag"}), "distributed.schedule"}};
-    for (const auto& one : cases) {
-        INFO(one.text);
-        const auto words = job.train("bad", with(piped_base, one.sets));
-        const auto outcome = run(one.ranks == 1 ? words : launched(words, one.ranks));
-        INFO(outcome.err);
-        CHECK(outcome.code == 2);
-        CHECK_THAT(outcome.err, contains(one.text));
-        CHECK(count_of(outcome.err, "error: ") <= 1);
-        CHECK(outcome.out.empty());
-        CHECK_FALSE(fs::exists(job.run_folder("bad")));
-    }
+    check_refused_ranks(
+        piped_base,
+        {{3, stages(2),
+          "distributed.mesh.pipeline: each 2 ranks have a model together, and there are 3 ranks"},
+         {1, stages(2), "expected a multiple of 2 ranks, as with `switchyard launch -n 2`"},
+         {4, with(stages(2), {"distributed.mesh.data=1"}),
+          "1 (data) x 1 (tensor) x 2 (pipeline) are 2, and there are 4 ranks"},
+         {4, stages(4), "2 layers cannot be given to 4 ranks, each of which needs one; expected at most 2"},
+         {2, with(stages(2), {"distributed.shard=optimizer"}), "distributed.shard"},
+         {2, with(stages(2), {"distributed.shard=full"}), "are not divided once more"},
+         {2, with(stages(2), {"lora.rank=2"}), "lora.rank"},
+         {2, with(stages(2), {R"(group=[{match=["embeddings.*","encoder.0.*"],frozen=true}])"}),
+          "distributed.mesh.pipeline: all parameters of stage 0 are frozen; expected fewer ranks"},
+         {4, with(stages(2), {R"(group=[{match=["encoder.1.*","pooler.*","classifier.*"],frozen=true}])"}),
+          "all parameters of stage 1 are frozen"},
+         {2, with(stages(2), {"distributed.schedule=zigzag"}), "distributed.schedule"}});
 }
 
 TEST_CASE("when a rank with a range of the layers is killed all end") {
-    const TinyJob job;
-    Started started(launched(job.train("run", with(piped_base, with(stages(2), {"train.steps=100000"}))), 2));
-    const fs::path folder = job.run_folder("run");
-    REQUIRE(wait_until([&] { return started.ended() || !step_losses(folder).empty(); }));
-    const auto ranks = ranks_of(started.process());
-    REQUIRE(ranks.size() == 2);
-    ::kill(ranks[1], SIGKILL);
-    const auto outcome = started.wait();
-    INFO(outcome.err);
-    CHECK(outcome.code == 1);
-    CHECK_THAT(outcome.err, contains("error: rank 1 of 2 was killed by signal 9 (Killed)"));
-    for (const auto rank : ranks) CHECK_FALSE(is_alive(rank));
+    check_all_end_when_one_is_killed(with(piped_base, stages(2)));
 }

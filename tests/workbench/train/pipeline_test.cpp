@@ -31,9 +31,6 @@ Case piped(const std::string& type, const std::string& task, std::int64_t stages
     return {type, task, data * tensor * stages, more, tensor, stages};
 }
 
-const Sets as_llama{"model.positions=rotary",    "model.heads=4",       "model.kv_heads=2",
-                    "model.activation=swiglu",   "model.norm=rms_norm", "model.bias=false",
-                    "model.tie_embeddings=false"};
 const Sets gpipe{"distributed.schedule=gpipe"};
 
 }  // namespace
@@ -106,31 +103,7 @@ TEST_CASE("an overflow in one stage skips the step on all") {
 }
 
 TEST_CASE("a gradient that is not finite in one stage is known to all, and no stage steps") {
-    const auto texts = texts_for("causal_lm");
-    auto sets = sets_of({"gpt", "causal_lm"}, 2, 1);
-    sets.emplace_back("distributed.mesh.pipeline=2");
-    as_ranks(2, [&](distributed::Group& group) {
-        ShortTraining job(sets, texts, &group);
-        auto batches = job.trainer.next_group();
-        job.trainer.accumulate(batches);
-        auto groups = train::optimizer_groups(job.config, job.session.parameters());
-        train::collect_gradients(groups);
-        const std::string name = "decoder.1.attention.q.weight";
-        if (group.rank() == 1)
-            job.session.parameters().find(name)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
-        const auto before = values_of(job.session.parameters());
-        const train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(),
-                                          groups, job.session.parameters());
-        StepParams clipped;
-        clipped.max_grad_norm = 1.0;
-        const auto result = parts.step(groups, clipped);
-        const bool unchanged = values_of(job.session.parameters()).equal(before);
-        const auto text = parts.nonfinite(groups);
-        if (group.rank() != 0) return;
-        CHECK(result.found_inf.item<float>() == 1.0F);
-        CHECK(unchanged);
-        CHECK(text == "the gradient of " + name + " (1 of 256 values) is not finite");
-    });
+    check_not_finite_on_one("distributed.mesh.pipeline=2", "decoder.1.attention.q.weight");
     const auto ranks =
         train_on_ranks(piped("gpt", "causal_lm", 2, {"train.nonfinite=skip", "optimizer.lr=1e20"}), 4, 1);
     CHECK(std::ranges::count(ranks[0].skipped, true) > 0);

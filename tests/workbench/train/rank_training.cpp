@@ -8,11 +8,18 @@
 #include <ATen/ops/cat.h>
 
 #include "core/workbench/model/parameter_storage.h"
+#include "core/workbench/train/optimizer_parts.h"
+#include "core/workbench/train/parameter_groups.h"
+#include "core/workbench/train/step_parts.h"
 #include "some_ranks.h"
 
 #include <switchyard_test.h>
 
 namespace switchyard::test {
+
+const Sets as_llama{"model.positions=rotary",    "model.heads=4",       "model.kv_heads=2",
+                    "model.activation=swiglu",   "model.norm=rms_norm", "model.bias=false",
+                    "model.tie_embeddings=false"};
 
 Sample OneLarge::get(std::int64_t index, std::int64_t) const {
     Sample sample;
@@ -152,6 +159,33 @@ void check_all(const std::vector<Case>& cases) {
         INFO(told);
         check_equal(one);
     }
+}
+
+void check_not_finite_on_one(const std::string& mesh, const std::string& parameter) {
+    const auto texts = texts_for("causal_lm");
+    auto sets = sets_of({"gpt", "causal_lm"}, 2, 1);
+    sets.push_back(mesh);
+    as_ranks(2, [&](distributed::Group& group) {
+        ShortTraining job(sets, texts, &group);
+        auto batches = job.trainer.next_group();
+        job.trainer.accumulate(batches);
+        auto groups = train::optimizer_groups(job.config, job.session.parameters());
+        train::collect_gradients(groups);
+        if (group.rank() == 1)
+            job.session.parameters().find(parameter)->value.grad().select(0, 0).select(0, 0).fill_(INFINITY);
+        const auto before = values_of(job.session.parameters());
+        const train::OptimizerParts parts(*job.session.model_parts(), job.config, job.session.optimizer(),
+                                          groups);
+        StepParams clipped;
+        clipped.max_grad_norm = 1.0;
+        const auto result = parts.step(groups, clipped);
+        const bool unchanged = values_of(job.session.parameters()).equal(before);
+        const auto text = parts.nonfinite(groups);
+        if (group.rank() != 0) return;
+        CHECK(result.found_inf.item<float>() == 1.0F);
+        CHECK(unchanged);
+        CHECK(text == "the gradient of " + parameter + " (1 of 256 values) is not finite");
+    });
 }
 
 }  // namespace switchyard::test

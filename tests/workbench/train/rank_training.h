@@ -31,6 +31,9 @@ Case with(Case one, const Sets& more);
 // Of ranks that take `batch` samples each.
 Sets sets_of(const Case& one, std::int64_t batch, std::int64_t accumulated);
 
+// What a Llama has otherwise than a GPT-2: grouped heads, a gated feed-forward, an lm_head of its own.
+extern const Sets as_llama;
+
 // The values of all parameters, end to end.
 at::Tensor values_of(const model::Parameters& parameters);
 
@@ -65,5 +68,9 @@ constexpr double rounding = 2e-6;  // of float32, over the steps of a case
 
 // Checks that ranks learn what one process learns, which has all their samples in one batch.
 void check_all(const std::vector<Case>& cases);
+
+// Of two ranks of a mesh, "distributed.mesh.tensor=2", the second has a gradient of that parameter that is not
+// finite: checks that both know it by name, and neither steps.
+void check_not_finite_on_one(const std::string& mesh, const std::string& parameter);
 
 }  // namespace switchyard::test

@@ -203,9 +203,7 @@ OperationCase requested_case(const ActivationRequest& asked, RequestDraw& draw, 
     spec.activation = asked.activation;
     spec.bias = asked.input_bias;
     spec.dropout = asked.dropout;
-    auto one = make_case(spec, facts, options);
-    one.request = std::make_shared<ActivationRequest>(asked);
-    return one;
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

@@ -246,9 +246,7 @@ OperationCase requested_case(const AttentionRequest& asked, RequestDraw& draw, c
     spec.deterministic = asked.deterministic;
     spec.threaded = draw.chance(0.5);
     spec.detail = detail_of(spec);
-    auto one = attention_case(spec, facts, options);
-    one.request = std::make_shared<AttentionRequest>(asked);
-    return one;
+    return attention_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

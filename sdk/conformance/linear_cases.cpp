@@ -385,9 +385,7 @@ OperationCase requested_case(const LinearRequest& asked, RequestDraw& draw, cons
     spec.deterministic = asked.deterministic;
     spec.prepared = asked.weight_format == WeightFormat::dense && draw.chance(0.5);
     spec.threads = draw.chance(0.5) ? 2 : 1;
-    auto one = make_case(spec, facts, options);
-    one.request = std::make_shared<LinearRequest>(asked);
-    return one;
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

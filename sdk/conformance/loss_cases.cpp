@@ -395,9 +395,7 @@ OperationCase requested_case(const LossRequest& asked, RequestDraw& draw, const 
     spec.needs = asked.needs_grad;
     spec.deterministic = asked.deterministic;
     spec.threaded = draw.chance(0.5);
-    auto one = make_case(spec, facts, options);
-    one.request = std::make_shared<LossRequest>(asked);
-    return one;
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

@@ -273,9 +273,7 @@ OperationCase requested_case(const NormalizationRequest& asked, RequestDraw& dra
     spec.beta = asked.affine_bias;
     spec.dropout = asked.dropout;
     spec.wide_parameters = asked.parameter_dtype == DType::float32;
-    auto one = make_case(spec, facts, options);
-    one.request = std::make_shared<NormalizationRequest>(asked);
-    return one;
+    return make_case(spec, facts, options);
 }
 
 }  // namespace switchyard::conformance

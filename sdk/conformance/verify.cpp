@@ -177,6 +177,7 @@ private:
             for (std::int64_t number = 0; number < options_.asked; ++number) {
                 RequestDraw draw(kind.kind, at, number, drawing_.seed), again = draw;
                 cases.push_back(requested_case(asked, draw, facts_, drawing_));
+                cases.back().request = options_.requests[static_cast<std::size_t>(at)];
                 if (options_.device != Device::cpu)
                     add_twin(cases.back(), requested_case(asked, again, facts_, drawing_on_cpu_));
             }

@@ -72,9 +72,10 @@ std::optional<Value> check_scalar(const ValueSpec& spec, const Node& node, std::
         return static_cast<double>(*integer);
     if (type == ValueType::number && number != nullptr && in_range(limits, *number)) return *number;
     if (text == nullptr || (type < ValueType::string && limits.choices.empty())) return std::nullopt;
-    if (type == ValueType::backend && !choice && is_backend_name(*text)) return *text;
-    if (type == ValueType::backend && choice && std::ranges::count(limits.choices, *text) > 0) return *text;
-    if (type == ValueType::string && (!choice || std::ranges::count(limits.choices, *text) > 0)) return *text;
+    const bool known =
+        choice ? std::ranges::count(limits.choices, *text) > 0
+               : type == ValueType::string || (type == ValueType::backend && is_backend_name(*text));
+    if (known) return *text;
     const std::string near = suggest(*text, limits.choices);
     hint = did_you_mean(near.empty() ? "" : toml_string(near));
     return std::nullopt;

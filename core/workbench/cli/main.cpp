@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/kernel/base/terminal.h"
-#include "core/kernel/machine/libtorch_place.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/workbench/cli/commands.h"
 #include "core/workbench/cli/need_libtorch.h"
@@ -40,7 +39,6 @@ int run_with_tensors(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
     base::guard_terminal();
-    machine::lead_to(machine::find_libtorch(machine::standard_libtorch_search()));
     auto commands = cli::all_commands();
     attach(commands, "compare self-test", cli::setup_self_test);
     attach(commands, "plugins list", cli::setup_plugins_list);

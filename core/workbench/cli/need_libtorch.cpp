@@ -10,6 +10,7 @@ void need_libtorch() {
     const auto place = machine::find_libtorch(machine::standard_libtorch_search());
     if (!place.problem.empty())
         throw Failure(base::printable_lines(place.problem + "\n" + place.hint), Exit::run_failed);
+    machine::lead_to(place);
 }
 
 }  // namespace switchyard::cli

@@ -3,7 +3,8 @@
 
 namespace switchyard::cli {
 
-// Throws Failure where LibTorch is not found (core/kernel/machine/libtorch_place.h).
+// Lets programs that are started from here on find LibTorch; throws Failure where it is not found
+// (core/kernel/machine/libtorch_place.h).
 void need_libtorch();
 
 }  // namespace switchyard::cli

@@ -69,8 +69,8 @@ constexpr double rounding = 2e-6;  // of float32, over the steps of a case
 // Checks that ranks learn what one process learns, which has all their samples in one batch.
 void check_all(const std::vector<Case>& cases);
 
-// Of two ranks of a mesh, "distributed.mesh.tensor=2", the second has a gradient of that parameter that is not
-// finite: checks that both know it by name, and neither steps.
+// Of two ranks of a mesh, "distributed.mesh.tensor=2", the second has a gradient of that parameter that is
+// not finite: checks that both know it by name, and neither steps.
 void check_not_finite_on_one(const std::string& mesh, const std::string& parameter);
 
 }  // namespace switchyard::test

@@ -21,7 +21,6 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
-#include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/arm_list.h"
 #include "core/workbench/compare/experiment/experiment.h"
 #include "core/workbench/train/stop_signal.h"
@@ -129,22 +128,12 @@ private:
     compare::Comparison experiment() {
         const ArmMessages messages(checked_,
                                    {options_.first, folder_.path(), compare::Operation::step, 0, "", 0, 0});
-        compare::ExperimentSettings settings;
-        settings.blocks = settings.rounds = 1;
-        settings.steps_per_block = options_.steps;
-        settings.time_ms = settings.warm_up_ms = settings.min_turn_ms = 1.0;
-        settings.timeout_ms = options_.timeout * 1e3;
+        const auto stop = [this] { return static_cast<bool>(stop_); };
+        auto settings = one_turn_each(messages, options_.steps, options_.timeout, stop);
         settings.reference_arm = checked_.reference_arm;
-        settings.prepare = [&](const compare::Preparation& what) { return messages.prepare(what); };
-        settings.drift = [&](std::size_t arm, std::size_t base) {
-            return compare::drift_between(messages.first_step_file(base), messages.first_step_file(arm));
-        };
-        settings.shared_steps = [](int) { return std::vector<compare::StepCounts>{}; };
         settings.progress = [](const compare::ExperimentProgress& at) {
             show_progress(at.text, at.share, at.seconds_left);
         };
-        settings.stop = [this] { return static_cast<bool>(stop_); };
-        const auto stop = [this] { return static_cast<bool>(stop_); };
         return compare::run_experiment(start_arms(checked_.arms, guard_, stop), settings);
     }
 

@@ -23,7 +23,6 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
-#include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/experiment/arm_ranks.h"
 #include "core/workbench/compare/experiment/baseline.h"
 #include "core/workbench/compare/experiment/comparison_report.h"
@@ -263,9 +262,7 @@ private:
                 checked_.arms[arm], guard_, [this] { return static_cast<bool>(stop_); }, error);
         };
         settings.shared_steps = [this](int seed) { return messages_->shared_steps(seed); };
-        settings.drift = [this](std::size_t arm, std::size_t base) {
-            return compare::drift_between(messages_->first_step_file(base), messages_->first_step_file(arm));
-        };
+        settings.drift = [this](std::size_t arm, std::size_t base) { return messages_->drift(arm, base); };
         settings.stop = [this] { return static_cast<bool>(stop_); };
         settings.progress = [](const compare::ExperimentProgress& at) {
             show_progress(at.text, at.share, at.seconds_left);

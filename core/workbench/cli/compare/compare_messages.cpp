@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
+#include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/arms/shared_batches.h"
 #include "core/workbench/compare/experiment/arm_ranks.h"
 
@@ -133,6 +135,25 @@ Json ArmMessages::prepare(const compare::Preparation& what) const {
         }
     }
     return message;
+}
+
+compare::Drift ArmMessages::drift(std::size_t arm, std::size_t base) const {
+    return compare::drift_between(first_step_file(base), first_step_file(arm));
+}
+
+compare::ExperimentSettings one_turn_each(const ArmMessages& messages, std::int64_t steps, double timeout,
+                                          std::function<bool()> stop) {
+    compare::ExperimentSettings settings;
+    settings.blocks = settings.rounds = 1;
+    settings.steps_per_block = steps;
+    settings.time_ms = settings.warm_up_ms = settings.min_turn_ms = 1.0;
+    settings.timeout_ms = timeout * 1e3;
+    settings.prepare = [&messages](const compare::Preparation& what) { return messages.prepare(what); };
+    settings.drift = [&messages](std::size_t arm, std::size_t base) { return messages.drift(arm, base); };
+    settings.shared_steps = [](int) { return std::vector<compare::StepCounts>{}; };
+    settings.progress = [](const compare::ExperimentProgress&) {};
+    settings.stop = std::move(stop);
+    return settings;
 }
 
 }  // namespace switchyard::cli

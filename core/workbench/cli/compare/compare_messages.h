@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -35,6 +36,8 @@ public:
     std::vector<compare::StepCounts> shared_steps(int seed) const;
     // Where an arm writes logits and gradients of its first step.
     std::string first_step_file(std::size_t arm) const;
+    // How far the first step of an arm is from that of another.
+    compare::Drift drift(std::size_t arm, std::size_t base) const;
 
 private:
     std::int64_t cycle(const compare::Preparation& what) const;
@@ -44,5 +47,10 @@ private:
     MessageOptions options_;
     bool external_ = false;
 };
+
+// The shortest experiment: each arm starts once, warms up for two turns and takes one of so many steps.
+// Nothing is timed to be believed. `timeout`: seconds, of one answer. `messages` outlives it.
+compare::ExperimentSettings one_turn_each(const ArmMessages& messages, std::int64_t steps, double timeout,
+                                          std::function<bool()> stop);
 
 }  // namespace switchyard::cli

@@ -16,6 +16,7 @@
 #include "core/kernel/trust/plugin_content.h"
 #include "core/kernel/trust/plugin_signature.h"
 #include "core/workbench/cli/commands.h"
+#include "core/workbench/cli/need_libtorch.h"
 #include "core/workbench/cli/output.h"
 
 namespace switchyard::cli {
@@ -126,7 +127,10 @@ Action setup_plugins_install(CLI::App& command) {
     command.add_option("FILE|FOLDER", *place, "a plugin's library, or a folder of them")
         ->required()
         ->type_name("");
-    return [place] { return install(*place); };
+    return [place] {
+        need_libtorch();
+        return install(*place);
+    };
 }
 
 Action setup_plugins_remove(CLI::App& command) {

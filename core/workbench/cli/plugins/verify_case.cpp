@@ -10,11 +10,21 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const VerifyPart& part) {
     const auto& request = part.request;
-    return {{"type", "verify"},         {"plugin", request.plugin},       {"wanted", request.component},
-            {"filter", request.filter}, {"dtypes", request.dtypes},       {"given", request.given},
-            {"device", request.device}, {"seed", request.seed},           {"drawn", request.drawn},
-            {"config", request.config}, {"overrides", request.overrides}, {"trust", request.trust},
-            {"planned", part.planned},  {"component", part.component},    {"kind", part.kind},
+    return {{"type", "verify"},
+            {"plugin", request.plugin},
+            {"wanted", request.component},
+            {"filter", request.filter},
+            {"dtypes", request.dtypes},
+            {"given", request.given},
+            {"device", request.device},
+            {"seed", request.seed},
+            {"drawn", request.drawn},
+            {"config", request.job.config},
+            {"overrides", request.job.overrides},
+            {"trust", request.job.trust},
+            {"planned", part.planned},
+            {"component", part.component},
+            {"kind", part.kind},
             {"first", part.first}};
 }
 
@@ -29,9 +39,9 @@ VerifyPart read_verify_part(const Json& message) {
     request.device = message.at("device").get<std::string>();
     request.seed = message.at("seed").get<std::uint64_t>();
     request.drawn = message.at("drawn").get<std::int64_t>();
-    request.config = message.at("config").get<std::string>();
-    request.overrides = message.at("overrides").get<std::vector<std::string>>();
-    request.trust = message.at("trust").get<bool>();
+    request.job.config = message.at("config").get<std::string>();
+    request.job.overrides = message.at("overrides").get<std::vector<std::string>>();
+    request.job.trust = message.at("trust").get<bool>();
     part.planned = message.at("planned").get<std::size_t>();
     part.component = message.at("component").get<std::string>();
     part.kind = message.at("kind").get<std::string>();

@@ -15,6 +15,7 @@
 
 #include <switchyard/conformance/report.h>
 #include "core/workbench/cli/command.h"
+#include "core/workbench/cli/job/job.h"
 
 namespace switchyard::cli {
 
@@ -33,9 +34,7 @@ struct VerifyRequest {
     std::int64_t drawn = 50;
     // --config, --set and --trust: what the plan of this configuration runs, and `drawn` cases of each of its
     // requests (verify_job.h); without: all that components claim.
-    std::string config;
-    std::vector<std::string> overrides;
-    bool trust = false;
+    JobOptions job;
 };
 
 // One component of these, from that case on.

@@ -50,12 +50,12 @@ public:
         request_.seed = command.seed ? *command.seed : std::random_device()();
         if (command.drawn)
             request_.drawn = *command.drawn;
-        else if (!request_.config.empty())
+        else if (!request_.job.config.empty())
             request_.drawn = cases_of_a_request;
     }
 
     int run() {
-        if (request_.config.empty())
+        if (request_.job.config.empty())
             verify_claims();
         else
             verify_job();
@@ -125,10 +125,10 @@ private:
         look_for_device();
         const auto parts = planned_parts(job->plan, request_);
         if (parts.empty())
-            throw Failure(request_.config + ": nothing of its plan is of " +
+            throw Failure(request_.job.config + ": nothing of its plan is of " +
                           (request_.plugin.empty() ? "" : "plugin " + request_.plugin + " ") +
                           (request_.component.empty() ? "" : "component " + request_.component) +
-                          "; `switchyard plan " + request_.config + "` shows what it chose");
+                          "; `switchyard plan " + request_.job.config + "` shows what it chose");
         stop_.note();
         for (std::size_t i = 0; i < parts.size() && !stop_; ++i) {
             const auto& part = parts[i];
@@ -144,7 +144,8 @@ private:
         if (!record.manifest) return;
         record_->begin(record);
         for (const auto& component : record.manifest->components) {
-            if (is_meant(component, request_.component) && !stop_) verify(record, component);
+            if (is_meant(component.kind, component.id, request_.component) && !stop_)
+                verify(record, component);
         }
         if (stop_) return;
         const auto told = record_->end(record);
@@ -227,9 +228,9 @@ private:
 
 void refuse_mixed(const VerifyCommand& options) {
     const auto& request = options.request;
-    if (request.config.empty()) {
-        if (!request.overrides.empty() || request.trust)
-            throw Failure(std::string(request.trust ? "--trust" : "--set") +
+    if (request.job.config.empty()) {
+        if (!request.job.overrides.empty() || request.job.trust)
+            throw Failure(std::string(request.job.trust ? "--trust" : "--set") +
                           ": is of a configuration; expected --config CONFIG beside it");
         return;
     }
@@ -258,20 +259,12 @@ Action setup_plugins_verify(CLI::App& command) {
                     "only a kind, or one component of it: attention, precision/bf16")
         ->type_name("KIND[/ID]");
     command
-        .add_option("--config", options->request.config,
+        .add_option("--config", options->request.job.config,
                     "only what the plan of this configuration runs: its components with its options, at its "
                     "sizes, masks and dtypes")
         ->type_name("CONFIG");
-    command
-        .add_option("--set", options->request.overrides,
-                    "with --config: a value of the configuration, as in --set attention.backend=mine; may be "
-                    "repeated")
-        ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->take_all();
-    command.add_flag("--trust", options->request.trust,
-                     "with --config: run the plugins that it names, even if it came with a run");
+    add_overrides(command, options->request.job,
+                  "with --config: a value of the configuration, as in --set attention.backend=mine");
     command.add_option("--filter", options->request.filter, "only cases whose name contains this")
         ->type_name("TEXT");
     command.add_option("--dtype", options->request.dtypes, "only this dtype; may be repeated")

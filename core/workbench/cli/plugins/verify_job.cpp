@@ -4,16 +4,10 @@
 #include <utility>
 
 #include "core/kernel/resolver/request_fields.h"
+#include "core/workbench/cli/plugins/verify_plugins.h"
 
 namespace switchyard::cli {
 namespace {
-
-bool is_asked_for(const PlannedPart& part, const VerifyRequest& request) {
-    const std::string kind(switchyard::name(part.kind));
-    return (request.plugin.empty() || request.plugin == part.plugin) &&
-           (request.component.empty() || request.component == kind ||
-            request.component == kind + "/" + part.id);
-}
 
 PlannedPart part_of(const resolver::PlanRow& row) {
     PlannedPart part;
@@ -47,13 +41,9 @@ void add_request(PlannedPart& part, const resolver::PlanRow& row) {
 }  // namespace
 
 std::unique_ptr<PlannedJob> plan_to_verify(const VerifyRequest& request) {
-    JobOptions job;
-    job.config = request.config;
-    job.overrides = request.overrides;
-    job.trust = request.trust;
     PlanOptions options;
     options.restart = Restart::refused;  // it may have read from who asked already
-    return plan_job(job, options);
+    return plan_job(request.job, options);
 }
 
 std::vector<PlannedPart> planned_parts(const resolver::Plan& plan, const VerifyRequest& request) {
@@ -61,7 +51,8 @@ std::vector<PlannedPart> planned_parts(const resolver::Plan& plan, const VerifyR
     for (const auto& row : plan.rows) {
         if (!row.chosen) continue;
         auto part = part_of(row);
-        if (!is_asked_for(part, request)) continue;
+        if (!request.plugin.empty() && request.plugin != part.plugin) continue;
+        if (!is_meant(part.kind, part.id, request.component)) continue;
         auto found = std::ranges::find_if(parts, [&](const auto& one) { return same_component(one, part); });
         if (found == parts.end()) found = parts.insert(parts.end(), std::move(part));
         add_request(*found, row);

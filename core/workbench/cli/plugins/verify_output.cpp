@@ -1,12 +1,11 @@
 #include "core/workbench/cli/plugins/verify_output.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iostream>
 #include <set>
-#include <string_view>
 
 #include "core/kernel/base/json_text.h"
+#include "core/kernel/base/shell_text.h"
 #include "core/kernel/resolver/plan_json.h"
 #include "core/workbench/cli/output.h"
 
@@ -14,18 +13,6 @@ namespace switchyard::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-    const auto plain = [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("-_./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
-    };
-    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
 
 std::string why_nothing_ran(const VerifyRequest& request, const conformance::Report& report) {
     if (report.skipped > 0) {
@@ -49,17 +36,17 @@ std::string details_of(const std::vector<const conformance::Fault*>& faults) {
 
 std::string repetition(const VerifyRequest& request, const VerifiedComponent& component,
                        const conformance::Fault& fault) {
-    std::string text = "switchyard plugins verify " + quoted(component.plugin);
-    if (!request.config.empty()) text += " --config " + quoted(request.config);
-    for (const auto& value : request.overrides) text += " --set " + quoted(value);
-    if (request.trust) text += " --trust";
-    text += " --component " + quoted(std::string(name(component.kind)) + "/" + component.id);
+    std::string text = "switchyard plugins verify " + base::shell_word(component.plugin);
+    if (!request.job.config.empty()) text += " --config " + base::shell_word(request.job.config);
+    for (const auto& value : request.job.overrides) text += " --set " + base::shell_word(value);
+    if (request.job.trust) text += " --trust";
+    text += " --component " + base::shell_word(std::string(name(component.kind)) + "/" + component.id);
     for (const auto& dtype : request.dtypes) text += " --dtype " + dtype;
-    for (const auto& option : request.given) text += " --option " + quoted(option);
+    for (const auto& option : request.given) text += " --option " + base::shell_word(option);
     if (request.device != "cpu") text += " --device " + request.device;
     const bool is_case = fault.where.find('/') != std::string::npos;
-    const auto filter = is_case ? " --filter " + quoted(fault.where) : "";
-    if (!request.config.empty())
+    const auto filter = is_case ? " --filter " + base::shell_word(fault.where) : "";
+    if (!request.job.config.empty())
         return text + " --seed " + std::to_string(request.seed) + " --drawn " +
                std::to_string(request.drawn) + filter;
     if (fault.drawn < 0) return text + " --drawn 0" + filter;
@@ -87,7 +74,7 @@ Json to_json(const VerifyRequest& request, const VerifiedComponent& component) {
               {"worst_ratio", base::number_or_null(report.worst_ratio)},
               {"worst_case", report.worst_case},
               {"faults", faults}};
-    if (!request.config.empty()) json["uses"] = component.uses;
+    if (!request.job.config.empty()) json["uses"] = component.uses;
     return json;
 }
 

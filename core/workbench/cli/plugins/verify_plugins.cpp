@@ -38,9 +38,9 @@ std::vector<loader::PluginRecord> find_plugins(const std::string& wanted, const 
         (near.empty() ? "" : "; did you mean \"" + near + "\"?") + "\n" + searched_places(discovery.path));
 }
 
-bool is_meant(const ComponentManifest& component, const std::string& wanted) {
-    const std::string kind(name(component.kind));
-    return wanted.empty() || wanted == kind || wanted == kind + "/" + component.id;
+bool is_meant(Kind component_kind, const std::string& id, const std::string& wanted) {
+    const std::string kind(name(component_kind));
+    return wanted.empty() || wanted == kind || wanted == kind + "/" + id;
 }
 
 std::vector<const ComponentManifest*> components_meant(const std::vector<loader::PluginRecord>& records,
@@ -49,7 +49,7 @@ std::vector<const ComponentManifest*> components_meant(const std::vector<loader:
     for (const auto& record : records) {
         if (!record.manifest) continue;
         for (const auto& component : record.manifest->components) {
-            if (is_meant(component, wanted)) meant.push_back(&component);
+            if (is_meant(component.kind, component.id, wanted)) meant.push_back(&component);
         }
     }
     return meant;

@@ -15,7 +15,7 @@ namespace switchyard::cli {
 std::vector<loader::PluginRecord> find_plugins(const std::string& wanted, const HostInfo& host);
 
 // `wanted`: "", a kind, or "kind/id".
-bool is_meant(const ComponentManifest& component, const std::string& wanted);
+bool is_meant(Kind kind, const std::string& id, const std::string& wanted);
 std::vector<const ComponentManifest*> components_meant(const std::vector<loader::PluginRecord>& records,
                                                        const std::string& wanted);
 

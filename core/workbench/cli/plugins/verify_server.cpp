@@ -67,7 +67,7 @@ private:
             answers_.say({{"type", "case"}, {"number", number}, {"name", name}, {"report", news(report)}});
             next();
         };
-        if (!part.request.config.empty()) return verify_planned(part, options, host);
+        if (!part.request.job.config.empty()) return verify_planned(part, options, host);
         runtime::Registry registry(find_plugins(part.request.plugin, host));
         const GivenOptions given(part.request.given,
                                  components_meant(registry.records(), part.request.component));
@@ -92,7 +92,7 @@ private:
         const auto job = plan_to_verify(part.request);
         auto parts = planned_parts(job->plan, part.request);
         if (part.planned >= parts.size() || parts[part.planned].name() != part.component)
-            throw Failure(part.request.config + ": the plan became another one meanwhile; run it again");
+            throw Failure(part.request.job.config + ": the plan became another one meanwhile; run it again");
         const auto& planned = parts[part.planned];
         const auto component = job->registry->find(planned.kind, planned.plugin, planned.id);
         if (!component) throw Failure(part.kind + " " + part.component + " is gone");

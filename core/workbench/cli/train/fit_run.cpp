@@ -140,16 +140,7 @@ compare::FitSample FitRun::try_size(std::int64_t size) {
     const auto arms = checked(job, host_);
     const ArmMessages messages(arms,
                                {job, folder_.path(), compare::Operation::step, 0, request_.lengths, 0, 0});
-    compare::ExperimentSettings settings;
-    settings.blocks = settings.rounds = 1;
-    settings.steps_per_block = request_.steps;
-    settings.time_ms = settings.warm_up_ms = settings.min_turn_ms = 1.0;  // two turns to warm up
-    settings.timeout_ms = request_.timeout * 1e3;
-    settings.prepare = [&](const compare::Preparation& what) { return messages.prepare(what); };
-    settings.drift = [](std::size_t, std::size_t) { return compare::Drift{}; };
-    settings.shared_steps = [](int) { return std::vector<compare::StepCounts>{}; };
-    settings.progress = [](const compare::ExperimentProgress&) {};
-    settings.stop = stop_;
+    const auto settings = one_turn_each(messages, request_.steps, request_.timeout, stop_);
     const auto comparison = compare::run_experiment(start_arms(arms.arms, guard_, stop_), settings);
     return sample_of(size, comparison.arms.front());
 }

@@ -35,8 +35,7 @@ OperationCase drawn_case(KindTraits<Kind::loss>, Draw& draw, const Facts& facts,
 OperationCase drawn_case(KindTraits<Kind::linear>, Draw& draw, const Facts& facts,
                          const VerifyOptions& options);
 
-// One case of a request: the component is made for all of its ranges, as in a run, and called on sizes within
-// them.
+// One case of a request, of sizes within its ranges. The component is made for all of them, as in a run.
 OperationCase requested_case(const AttentionRequest& asked, RequestDraw& draw, const Facts& facts,
                              const VerifyOptions& options);
 OperationCase requested_case(const NormalizationRequest& asked, RequestDraw& draw, const Facts& facts,

@@ -43,7 +43,8 @@ public:
                 texts_or_stored(), marks(),
                 TextRoom{room_for_text(), data_.on_long == config::LongText::split}, next);
         else
-            texts = std::make_shared<BlockSamples>(texts_or_stored(), marks(), longest_,
+            texts = std::make_shared<BlockSamples>(texts_or_stored(), marks(),
+                                                   BlockSamples::Size{longest_, shortest_block()},
                                                    data_.blocks == config::Blocks::packed_lm, next);
         if (settings_.task == LanguageTask::masked) {
             const Masking masking{data_.mask_share, data_.mask_token_share, data_.mask_random_share,
@@ -126,6 +127,10 @@ private:
     std::shared_ptr<const TokenTexts> texts_or_stored() const {
         if (stored_) return stored_;
         return texts_;
+    }
+    // Where spans are cut out, a sample has another length than its block.
+    std::int64_t shortest_block() const {
+        return settings_.task == LanguageTask::spans ? 1 : std::min(settings_.min_length, longest_);
     }
     // Tokens of a text in one sample; 0: any number, as blocks take them.
     std::int64_t room_for_text() const {

@@ -52,16 +52,24 @@ private:
     std::vector<std::int64_t> part_ends_;  // samples up to the end of each text; empty: one each
 };
 
-// All texts in a row, cut into blocks of `block` tokens; the last one may be shorter. With `documents`, a
-// block says where its texts end; a text that goes on in the next block is a new one there, though its last
-// label in this block is still its next token.
+// All texts in a row, cut into blocks of `block` tokens. The last one may be shorter; below `shortest` it is
+// left out. With `documents`, a block says where its texts end; a text that goes on in the next block is a
+// new one there, though its last label in this block is still its next token.
 class BlockSamples final : public SampleSource {
 public:
-    BlockSamples(std::shared_ptr<const TokenTexts> texts, Marks marks, std::int64_t block, bool documents,
+    struct Size {
+        std::int64_t block, shortest = 1;
+    };
+    BlockSamples(std::shared_ptr<const TokenTexts> texts, Marks marks, Size size, bool documents,
                  NextToken next)
-        : texts_(std::move(texts)), marks_(marks), block_(block), documents_(documents), next_(next) {}
+        : texts_(std::move(texts)),
+          marks_(marks),
+          block_(size.block),
+          shortest_(size.shortest),
+          documents_(documents),
+          next_(next) {}
 
-    std::int64_t size() const override { return (tokens() + block_ - 1) / block_; }
+    std::int64_t size() const override { return (tokens() + block_ - shortest_) / block_; }
     std::int64_t length(std::int64_t index) const override;
     Sample get(std::int64_t index, std::int64_t epoch) const override;
 
@@ -75,7 +83,7 @@ private:
 
     std::shared_ptr<const TokenTexts> texts_;
     Marks marks_;
-    std::int64_t block_;
+    std::int64_t block_, shortest_;
     bool documents_;
     NextToken next_;
 };

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <switchyard/interfaces/data_loader.h>
 #include "core/kernel/base/joined.h"
 #include "core/kernel/base/limits.h"
 #include "core/kernel/config/source_table.h"
@@ -49,9 +50,10 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
     const auto& data = config.data;
     const auto length = config.batch.max_length;
     const auto language = [&](data::LanguageTask task) {
-        return data::read_language_data(
-            data, {task, length, config.model.vocab_size, static_cast<std::uint64_t>(config.run.seed)},
-            tokenizer);
+        return data::read_language_data(data,
+                                        {task, length, config.batch.min_length, config.model.vocab_size,
+                                         static_cast<std::uint64_t>(config.run.seed)},
+                                        tokenizer);
     };
     switch (config.task.kind) {
         case Kind::classification:
@@ -71,6 +73,32 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
             return data::read_next_sentences(config, *tokenizer);
     }
     throw std::logic_error("a task without a reader");
+}
+
+// Components are made for the lengths that the job promises: a shorter sample would be refused in a step.
+void add_too_short(const config::Config& config, const char* half, const SampleSource* samples,
+                   std::vector<std::string>& problems) {
+    const auto least = config.batch.min_length;
+    if (samples == nullptr || least <= 1) return;
+    std::int64_t shorter = 0, shortest = least;
+    for (std::int64_t i = 0; i < samples->size(); ++i) {
+        const auto length = samples->length(i);
+        if (length < least) ++shorter;
+        shortest = std::min(shortest, length);
+    }
+    if (shorter == 0) return;
+    problems.push_back("batch.min_length: is " + std::to_string(least) + ", but " + std::to_string(shorter) +
+                       " of " + std::to_string(samples->size()) + " samples of data." + half +
+                       " are shorter; expected at most " + std::to_string(shortest));
+}
+
+// The problems of the data, and of what the job says of their lengths.
+void throw_problems_of(const config::Config& config, data::Splits& splits) {
+    if (splits.problems.empty()) {
+        add_too_short(config, "train", splits.train.get(), splits.problems);
+        add_too_short(config, "eval", splits.eval.get(), splits.problems);
+    }
+    throw_problems(config, std::move(splits.problems));
 }
 
 config::Config with_eval_files(config::Config config, const EvalFiles& files) {
@@ -112,7 +140,7 @@ data::Splits read_data(const config::Config& config,
                        const std::shared_ptr<const data::Tokenizer>& tokenizer) {
     throw_if(config::files_problem(config));
     auto splits = read(config, tokenizer);
-    throw_problems(config, std::move(splits.problems));
+    throw_problems_of(config, splits);
     return splits;
 }
 
@@ -123,7 +151,7 @@ data::Splits read_eval_files(const config::Config& config,
     auto splits = read(with_eval_files(config, files), tokenizer, scale);
     for (auto& problem : splits.problems)
         if (problem.starts_with(key)) problem.erase(0, key.size());
-    throw_problems(config, std::move(splits.problems));
+    throw_problems_of(config, splits);
     return splits;
 }
 

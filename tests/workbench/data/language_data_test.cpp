@@ -18,7 +18,7 @@ namespace {
 
 struct LanguageJob {
     config::DataConfig data;
-    data::LanguageSettings settings{LanguageTask::causal, 16, 300, 7};
+    data::LanguageSettings settings{LanguageTask::causal, 16, 1, 300, 7};
     std::shared_ptr<const data::Tokenizer> tokenizer = std::make_shared<data::ByteTokenizer>();
     std::string folder = test::temporary_dir("language").string();
 
@@ -148,6 +148,23 @@ TEST_CASE("paragraphs, files and folders are texts") {
     REQUIRE(splits.train->size() == 2);
     CHECK(splits.train->get(0, 0).ids == framed("z"));
     CHECK(splits.train->get(1, 0).ids == framed("x\n\ny"));
+}
+
+TEST_CASE("a last block that is shorter than the shortest sequence is left out, and no other") {
+    const auto count = [](std::int64_t shortest) {
+        LanguageJob job(joined(many_texts()));
+        job.data.blocks = config::Blocks::fixed;
+        job.settings.min_length = shortest;
+        return job.read().train;
+    };
+    const auto all = count(1);
+    const auto last = all->length(all->size() - 1);
+    REQUIRE(last < 16);
+    CHECK(count(last)->size() == all->size());
+    const auto full = count(last + 1);
+    CHECK(full->size() == all->size() - 1);
+    CHECK(count(16)->size() == all->size() - 1);
+    for (std::int64_t i = 0; i < full->size(); ++i) CHECK(full->get(i, 0).ids == all->get(i, 0).ids);
 }
 
 TEST_CASE("no text is in both splits, though it comes twice, and blocks are of whole texts") {

@@ -200,13 +200,15 @@ void add(std::vector<LossSpec>& specs, const LossSpec& base, Device device) {
     with("threads", [](LossSpec& s) { s.rows = 257, s.classes = 300, s.threaded = true; });
     with("deterministic", [](LossSpec& s) { s.deterministic = true; });
     with("large", [](LossSpec& s) { s.spread = 60.0; });
-    for (const Reduction reduction : {Reduction::mean, Reduction::none}) {
-        with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
-        with("nan_ignored", [&](LossSpec& s) { s.nan_ignored = true, s.params.reduction = reduction; });
-    }
     // On a device LibTorch's kernels give rows of logits that are ignored and not finite a gradient of NaN:
     // to look for them would be one more pass over the logits in every call.
-    if (base.width > 0 || device == Device::cpu) {
+    const bool passes_over_ignored = base.width > 0 || device == Device::cpu;
+    for (const Reduction reduction : {Reduction::mean, Reduction::none}) {
+        with("nan", [&](LossSpec& s) { s.nan = true, s.params.reduction = reduction; });
+        if (passes_over_ignored)
+            with("nan_ignored", [&](LossSpec& s) { s.nan_ignored = true, s.params.reduction = reduction; });
+    }
+    if (passes_over_ignored) {
         for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
             with("nan_ignored", [&](LossSpec& s) {
                 s.params.reduction = reduction, s.params.label_smoothing = 0.1, s.params.z_loss = 1e-2;

@@ -6,11 +6,14 @@
 #include <type_traits>
 
 #include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <switchyard/conformance/cases.h>
 #include <switchyard/conformance/growth.h>
 #include <switchyard/conformance/process_state.h>
+#include <switchyard/conformance/twins.h>
 #include <switchyard/interfaces/reason_text.h>
+#include <switchyard/interfaces/torch_types.h>
 
 namespace switchyard::conformance {
 namespace {
@@ -38,6 +41,17 @@ private:
     std::int64_t next_ = 0;
 };
 
+// A kernel that reads or writes where it may not fails when it is waited for, and everything after it, too.
+void look_at(Device device) {
+    if (device == Device::cpu) return;
+    try {
+        c10::impl::VirtualGuardImpl(to_device_type(device)).synchronizeDevice(0);
+    } catch (const std::exception& error) {
+        const std::string text = error.what();
+        throw DeviceLost("the device fails since then: " + text.substr(0, text.find('\n')));
+    }
+}
+
 // Runs a case, and looks at what it left behind in the process.
 template <class Case>
 void run_and_look(const ComponentUnderTest& component, const Facts& facts, const Case& one, Report& report) {
@@ -45,6 +59,7 @@ void run_and_look(const ComponentUnderTest& component, const Facts& facts, const
     const auto before = ProcessState::now(generator);
     const std::size_t faults = report.faults.size();
     run_case(component, facts, one, report);
+    look_at(one.request->device);
     const auto changes = before.changes(ProcessState::now(generator));
     if (changes.empty()) return;
     before.restore();
@@ -135,8 +150,7 @@ public:
         auto cases = listed_cases(kind, facts_, options_);
         if constexpr (has_twins<decltype(cases)>) {
             if (options_.device != Device::cpu) {
-                const auto twins = listed_cases(kind, facts_, on_cpu_);
-                for (std::size_t i = 0; i < cases.size(); ++i) add_twin(cases[i], twins[i]);
+                add_twins(cases, listed_cases(kind, facts_, on_cpu_));
             }
         }
         Turn turn(options_, report_);
@@ -188,11 +202,6 @@ private:
     // Operations that run on another device are set against the same on the CPU.
     template <class Cases>
     static constexpr bool has_twins = std::is_same_v<Cases, std::vector<OperationCase>>;
-
-    static void add_twin(OperationCase& one, const OperationCase& twin) {
-        one.make_on_cpu = twin.make;
-        for (std::size_t i = 0; i < one.in_turn.size(); ++i) add_twin(one.in_turn[i], twin.in_turn[i]);
-    }
 
     const ComponentUnderTest& component_;
     const Facts& facts_;

@@ -128,6 +128,7 @@ bool VerifyClient::run_process(VerifyPart& part, Verified& verified) {
         return true;
     }
     if (exchange.end == Exchange::End::stopped) {
+        add_report(verified.report, counted);
         verified.stopped = true;
         return true;
     }

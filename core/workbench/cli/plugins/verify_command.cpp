@@ -191,12 +191,13 @@ private:
             refuse(plugin, verified.refused);
             return false;
         }
-        if (verified.stopped) return false;
+        // That nothing was wrong so far is no result; what was, is.
+        if (verified.stopped && verified.report.faults.empty()) return false;
         faults_ = faults_ || !verified.report.faults.empty();
         components_.push_back(to_json(request_, found));
         add_junit_cases(request_, found, junit_);
         if (prints()) print(request_, found, command_.shown);
-        return true;
+        return !verified.stopped;
     }
 
     // Of its plugin alone, so that a component's process looks at no other; but an option may be of another

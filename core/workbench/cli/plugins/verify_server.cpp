@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <ext/stdio_filebuf.h>
+#include <iostream>
 
 #include <CLI/CLI.hpp>
 
@@ -12,7 +13,6 @@
 #include "core/kernel/base/limits.h"
 #include "core/kernel/base/next_line.h"
 #include "core/kernel/machine/host_info.h"
-#include "core/kernel/machine/libtorch_cuda.h"
 #include "core/kernel/runtime/plugin_library.h"
 #include "core/workbench/cli/answer_pipe.h"
 #include "core/workbench/cli/command.h"
@@ -20,6 +20,7 @@
 #include "core/workbench/cli/plugins/verify_job.h"
 #include "core/workbench/cli/plugins/verify_options.h"
 #include "core/workbench/cli/plugins/verify_plugins.h"
+#include "core/workbench/cli/runtime_setup.h"
 
 namespace switchyard::cli {
 namespace {
@@ -33,6 +34,9 @@ public:
     int run() {
         try {
             verify(read_verify_part(next()));
+        } catch (const conformance::DeviceLost& lost) {
+            std::cerr << lost.what() << '\n';  // the last words of this process
+            std::_Exit(Exit::run_failed);
         } catch (const std::exception& error) {
             answers_.say({{"type", "error"}, {"text", error.what()}});
         }
@@ -58,9 +62,7 @@ private:
     void verify(const VerifyPart& part) {
         const auto host = machine::this_host(machine::Look::with_devices);
         auto options = conformance_options(part.request);
-        if (options.device != Device::cpu) {
-            if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
-        }
+        load_device(options.device);
         options.first = part.first;
         options.before_case = [this](std::int64_t number, const std::string& name,
                                      const conformance::Report& report) {

@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -72,8 +73,14 @@ struct VerifyOptions {
     std::int64_t first = 0;  // cases before this number are passed over, and not in the report
 };
 
-// Throws std::invalid_argument when entry or manifest are missing, or are of different components; whatever
-// the component does becomes a fault.
+// A case left a device that fails whatever is asked of it: what comes next needs another process.
+class DeviceLost : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Throws DeviceLost, and std::invalid_argument when entry or manifest are missing, or are of
+// different components; whatever else the component does becomes a fault.
 Report verify(const ComponentUnderTest& component, const VerifyOptions& options);
 
 }  // namespace switchyard::conformance

@@ -33,11 +33,4 @@ inline void require_cuda_part(Verdict& verdict, const Request& request, const Ho
     if (const DeviceInfo* const device = host.first(Device::cuda)) require_cuda_code(verdict, *device);
 }
 
-// Kernels that no device has run yet must be asked for. `where`: "optimizer.options.fused".
-inline void require_untried_device(Verdict& verdict, const Options& options, const std::string& where) {
-    REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
-            "true (no device has run these kernels yet: tests/gpu/run.sh does)", "false",
-            "set " + where + ".untried_device = true");
-}
-
 }  // namespace switchyard

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/kernel/machine/cpu_allocator.h"
+#include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/auto_choice.h"
 #include "core/workbench/cli/output.h"
@@ -31,6 +32,11 @@ namespace {
 }
 
 }  // namespace
+
+void load_device(Device device) {
+    if (device == Device::cpu) return;
+    if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
+}
 
 void begin_anew_to_spin(const config::RuntimeConfig& runtime) {
     if (!spins_otherwise(runtime.spin)) return;

@@ -13,6 +13,9 @@ enum class Restart { allowed, refused };
 // standard input or printed.
 void set_up_runtime(const config::RuntimeConfig& runtime, Restart restart = Restart::allowed);
 
+// Opens LibTorch's library of the device, before LibTorch is first asked for a tensor there. Throws Failure.
+void load_device(Device device);
+
 // Only that, for a process that talks to others before the rest can be set up.
 void begin_anew_to_spin(const config::RuntimeConfig& runtime);
 

@@ -6,13 +6,15 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
 
+#include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/collate.h>
+#include "core/kernel/runtime/operations/move_batch.h"
 
 namespace switchyard::infer {
 
 WholeRows::WholeRows(const config::Config& config, const model::BoundPlan& plan, const model::Model& model,
                      std::int64_t filling)
-    : plan_(plan), model_(model) {
+    : plan_(plan), model_(model), device_(to_device_type(config.run.device)) {
     params_.max_length = config.batch.max_length;
     params_.pad_id = filling;
     params_.pad_multiple = config.batch.pad_multiple;
@@ -70,7 +72,8 @@ at::Tensor WholeRows::last_logits(std::int64_t count) const {
         samples.push_back(row.source.empty() ? Sample{row.grown, {}, {}, {}, {}}
                                              : Sample{row.source, {}, row.grown, {}, {}});
     }
-    const auto batch = reference::collate(samples, indices, params_, true);
+    auto batch = reference::collate(samples, indices, params_, true);
+    if (device_ != c10::DeviceType::CPU) runtime::move_batch(batch, device_);
     model::ForwardContext context;
     context.phase = Phase::eval;
     const auto all = model_.logits(context, batch);

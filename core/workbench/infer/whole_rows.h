@@ -30,6 +30,7 @@ private:
 
     const model::BoundPlan& plan_;
     const model::Model& model_;
+    c10::DeviceType device_;
     LoaderParams params_;
     std::vector<Beginning> rows_;
 };

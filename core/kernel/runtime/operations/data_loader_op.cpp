@@ -10,6 +10,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/epoch_order.h>
 #include "core/kernel/runtime/operations/check.h"
+#include "core/kernel/runtime/operations/move_batch.h"
 #include "core/kernel/runtime/plugin_library.h"
 
 namespace switchyard::runtime {
@@ -64,20 +65,6 @@ decltype(auto) call_loader(const BindingBase& binding, const Source& source, con
         if (const std::exception_ptr error = source.take_error()) std::rethrow_exception(error);
         throw;
     }
-}
-
-void move_to(at::Tensor& tensor, c10::DeviceType device) {
-    if (tensor.defined()) tensor = tensor.to(device, tensor.scalar_type(), tensor.is_pinned());
-}
-
-void move_to(Batch& batch, c10::DeviceType device) {
-    for (TokenBatch* side : {&batch.source, &batch.target}) {
-        for (at::Tensor* tensor : {&side->ids, &side->token_type_ids, &side->tokens.lengths,
-                                   &side->tokens.cu_seqlens, &side->tokens.positions})
-            move_to(*tensor, device);
-    }
-    move_to(batch.labels, device);
-    move_to(batch.float_labels, device);
 }
 
 void count(LoaderStats& stats, const Batch& batch) {
@@ -149,7 +136,7 @@ bool DataLoaderOp::next(Batch& batch) const {
         return std::pair(binding_->interface().next(batch), ready);
     });
     const Device device = binding_->request().device;
-    if (more && device != Device::cpu) move_to(batch, to_device_type(device));
+    if (more && device != Device::cpu) move_batch(batch, to_device_type(device));
     stats_->wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!more) return false;
     count(*stats_, batch);

@@ -25,6 +25,7 @@
 #include "core/workbench/cli/option_checks.h"
 #include "core/workbench/cli/output.h"
 #include "core/workbench/cli/progress.h"
+#include "core/workbench/cli/runtime_setup.h"
 #include "core/workbench/cli/train/run_name.h"
 #include "core/workbench/compare/arms/first_step_file.h"
 #include "core/workbench/compare/inference/inference_experiment.h"
@@ -109,6 +110,7 @@ public:
           facts_(load_job(job_, host_).config),
           operation_(operation_of(facts_, options.workloads)),
           workloads_(list_workloads(options.workloads, facts_, operation_)) {
+        if (host_.first(facts_.run.device) != nullptr) load_device(facts_.run.device);
         imply_batches(workloads_, facts_, job_);
         checked_ = check_arms(
             {job_, options.written, operation_, options.force,

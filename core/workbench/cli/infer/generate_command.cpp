@@ -33,6 +33,7 @@ JobOptions job_of(const WriteOptions& options) {
         std::cerr << run.note;
         job = job_of_run(run, job);
     }
+    job.implied.push_back({"generate", "batch.min_length=1"});  // a text grows from one token
     if (!options.weights.empty())
         job.implied.push_back(
             {"--weights", "train.weights=" + base::printable(nlohmann::json(options.weights).dump())});

@@ -6,7 +6,6 @@
 
 #include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/machine/host_info.h"
-#include "core/kernel/machine/libtorch_cuda.h"
 #include "core/workbench/cli/command.h"
 #include "core/workbench/cli/job/layout_choice.h"
 #include "core/workbench/cli/job/plan_text.h"
@@ -47,9 +46,7 @@ std::unique_ptr<PlannedJob> plan_job(const JobOptions& options, const PlanOption
         std::cerr << ("warning: runtime.threads: " + std::to_string(runtime.threads) +
                       " threads compete for the " + std::to_string(planned->host.cores) +
                       " cores that this process may use\n");
-    if (planned->config.run.device == Device::cuda && planned->host.first(Device::cuda) != nullptr) {
-        if (const auto error = machine::load_libtorch_cuda(); !error.empty()) throw Failure(error);
-    }
+    if (planned->host.first(planned->config.run.device) != nullptr) load_device(planned->config.run.device);
     planned->registry = std::make_unique<runtime::Registry>(std::move(job.records));
     const auto layout =
         decide_layout(planned->config, *planned->registry, planned->host, plan.missing, plan.recorded);

@@ -96,7 +96,6 @@ std::string shape_class(Kind kind, const Request& request) {
 
 std::string not_measured_because(Kind kind, const Request& request) {
     if (!facts_of(kind).measured) return "a " + std::string(name(kind)) + " is not measured";
-    if (request.device != Device::cpu) return "measured on the CPU only";
     const auto why = visit(kind, [&](auto traits) { return unmeasured_because(traits.request(request)); });
     if (!why.empty()) return why;
     return is_floating(request.dtype) && size_of(request.dtype) >= 2

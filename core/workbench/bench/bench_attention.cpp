@@ -77,10 +77,10 @@ public:
         using runtime::AttentionOp;
         const auto make = [this, pass](const AttentionOp& operation, bool dropout) {
             return TensorCall(
-                [operation, params = params(problem_, dropout)](const std::vector<at::Tensor>& in) {
+                [operation, params = params_on_device(dropout)](const std::vector<at::Tensor>& in) {
                     return std::vector<at::Tensor>{operation(pack(in), params).out};
                 },
-                named(problem_.inputs, true), {problem_.grad_out}, pass);
+                named(problem_.inputs, true), {problem_.grad_out}, pass, settings_.device);
         };
         const auto select = [this](const CheckedTensors& all) {
             CheckedTensors checked;
@@ -141,6 +141,14 @@ private:
         AttentionParams params = problem.params;
         if (!dropout) params.dropout = {};
         return params;
+    }
+
+    AttentionParams params_on_device(bool dropout) const {
+        AttentionParams made = params(problem_, dropout);
+        for (at::Tensor* of : {&made.mask.key_lengths, &made.mask.cu_seqlens_q, &made.mask.cu_seqlens_k,
+                               &made.mask.prefix_lengths, &made.mask.alibi_slopes})
+            *of = on_device(*of, settings_.device);
+        return made;
     }
 
     // The table's gradient is a sum over all sequences.

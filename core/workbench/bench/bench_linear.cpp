@@ -108,7 +108,7 @@ public:
                     if (steps) context.weights->forget();
                     return std::vector<at::Tensor>{operation({in[0], in[1], in[2]}, context)};
                 },
-                inputs(), {grad_RO_}, pass);
+                inputs(), {grad_RO_}, pass, settings_.device);
         };
         const auto select = [this](CheckedTensors all) {
             for (CheckedTensor& tensor : all) {
@@ -121,7 +121,7 @@ public:
         const auto weight_bytes = in_ * out_ * size_of(dtype_);
         return std::make_unique<LinearContender>(
             std::make_unique<OperationContender<LinearOp>>(operation, make, output_names, select),
-            [operation, context, weight = weight_OI_, weight_bytes] {
+            [operation, context, weight = on_device(weight_OI_, settings_.device), weight_bytes] {
                 const auto form = operation.form_bytes(weight, context);
                 return form == 0 ? 0 : weight_bytes - form;
             });

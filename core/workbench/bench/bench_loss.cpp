@@ -84,10 +84,11 @@ public:
         using runtime::LossOp;
         const auto call = [this, pass](const LossOp& operation, const std::vector<NamedInput>& inputs) {
             return TensorCall(
-                [operation, params = params_, targets = targets_](const std::vector<at::Tensor>& in) {
+                [operation, params = params_,
+                 targets = on_device(targets_, settings_.device)](const std::vector<at::Tensor>& in) {
                     return std::vector<at::Tensor>{operation({in[0], in[1], in[2], targets}, params).loss};
                 },
-                inputs, grad_outputs_, pass);
+                inputs, grad_outputs_, pass, settings_.device);
         };
         auto operation = runtime::bind<LossOp>(row, registry, host);
         if (settings_.in_place) {

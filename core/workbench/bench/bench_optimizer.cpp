@@ -93,7 +93,8 @@ public:
         }
         CheckedTensors checked;
         for (std::size_t i = 0; i < parameters.size(); ++i) {
-            if (part_.takes(i)) checked.push_back({parameters[i].name, part_.of(parameters[i].value), false});
+            if (part_.takes(i))
+                checked.push_back({parameters[i].name, part_.of(parameters[i].value).cpu(), false});
         }
         return checked;
     }
@@ -161,7 +162,7 @@ public:
     std::unique_ptr<Contender> bind(const resolver::PlanRow& row, runtime::Registry& registry,
                                     const HostInfo& host, Pass /*pass*/) override {
         return std::make_unique<OptimizerContender>(runtime::bind<runtime::OptimizerOp>(row, registry, host),
-                                                    Groups{copy()}, group_, params_, part_);
+                                                    Groups{copy(settings_.device)}, group_, params_, part_);
     }
 
     CheckedTensors reference(Pass /*pass*/, DType dtype, bool /*dropout*/) override {
@@ -210,11 +211,11 @@ public:
     }
 
 private:
-    ParameterGroup copy() const {
+    ParameterGroup copy(Device device = Device::cpu) const {
         ParameterGroup group = group_;
         for (Parameter& parameter : group.parameters) {
-            parameter.value = parameter.value.clone();
-            parameter.gradient = parameter.gradient.clone();
+            parameter.value = on_device(parameter.value.clone(), device);
+            parameter.gradient = on_device(parameter.gradient.clone(), device);
             if (master_weights_) parameter.master = parameter.value.to(at::kFloat, false, true);
         }
         return group;

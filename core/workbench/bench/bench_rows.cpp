@@ -109,7 +109,7 @@ public:
                 [operation, params = params(dropout)](const std::vector<at::Tensor>& in) {
                     return list(operation(pack(in), params));
                 },
-                inputs_, grad_outputs_, pass);
+                inputs_, grad_outputs_, pass, settings_.device);
         };
         return std::make_unique<OperationContender<NormalizationOp>>(
             runtime::bind<NormalizationOp>(row, registry, host), make, output_names_);
@@ -189,7 +189,7 @@ public:
                 [operation, params = params(dropout)](const std::vector<at::Tensor>& in) {
                     return std::vector<at::Tensor>{operation({in[0], in[1]}, params)};
                 },
-                inputs_, grad_outputs_, pass);
+                inputs_, grad_outputs_, pass, settings_.device);
         };
         return std::make_unique<OperationContender<ActivationOp>>(
             runtime::bind<ActivationOp>(row, registry, host), make, output_names_);

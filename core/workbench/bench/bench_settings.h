@@ -31,6 +31,7 @@ struct BenchSettings {
     Kind kind = Kind::attention;
     std::uint64_t seed = 1;  // of the inputs, the order and the bootstrap
     double dropout = 0.0;
+    Device device = Device::cpu;  // where backends compute; what they are held against is the CPU's
 
     // attention
     Layout layout = Layout::padded;

@@ -31,12 +31,18 @@ at::Tensor random_integers(at::IntArrayRef sizes, std::int64_t bound, std::uint6
     return at::randint(bound, sizes, generator(seed, stream), at::dtype(at::kLong));
 }
 
+at::Tensor on_device(const at::Tensor& tensor, Device device) {
+    return tensor.defined() ? tensor.to(to_device_type(device)) : tensor;
+}
+
 TensorCall::TensorCall(TensorFunction function, const std::vector<NamedInput>& inputs,
-                       std::vector<at::Tensor> grad_outputs, Pass pass)
-    : function_(std::move(function)), pass_(pass), grad_outputs_(std::move(grad_outputs)) {
+                       const std::vector<at::Tensor>& grad_outputs, Pass pass, Device device)
+    : function_(std::move(function)), pass_(pass) {
+    for (const auto& gradient : grad_outputs) grad_outputs_.push_back(on_device(gradient, device));
     for (const NamedInput& input : inputs) {
         const bool leaf = pass != Pass::forward && input.differentiable && input.value.defined();
-        inputs_.push_back(leaf ? input.value.detach().requires_grad_(true) : input.value);
+        const auto value = on_device(input.value, device);
+        inputs_.push_back(leaf ? value.detach().requires_grad_(true) : value);
         if (!leaf) continue;
         leaves_.push_back(inputs_.back());
         leaf_names_.push_back(input.name);
@@ -72,12 +78,12 @@ CheckedTensors TensorCall::results(const std::vector<std::string>& output_names)
     CheckedTensors checked;
     const std::vector<at::Tensor> values = outputs();
     for (std::size_t i = 0; i < output_names.size(); ++i) {
-        if (values.at(i).defined()) checked.push_back({output_names[i], values[i].detach(), false});
+        if (values.at(i).defined()) checked.push_back({output_names[i], values[i].detach().cpu(), false});
     }
     if (pass_ == Pass::forward) return checked;
     const std::vector<at::Tensor> grads = gradients(values);
     for (std::size_t i = 0; i < grads.size(); ++i)
-        checked.push_back({"grad " + leaf_names_[i], grads[i], true});
+        checked.push_back({"grad " + leaf_names_[i], grads[i].cpu(), true});
     return checked;
 }
 
@@ -106,6 +112,7 @@ resolver::SlotUse bench_use(Kind kind, std::shared_ptr<Request> request) {
 
 void fill_request(Request& request, const BenchSettings& settings, DType dtype, Pass pass) {
     request.dtype = dtype;
+    request.device = settings.device;
     request.layout = settings.layout;
     request.phase = pass == Pass::forward && settings.dropout == 0.0 ? Phase::eval : Phase::train;
     request.needs_grad = pass != Pass::forward;

@@ -26,16 +26,19 @@ struct NamedInput {
     bool differentiable = true;
 };
 
+// Where it is not there already; nothing of nothing.
+at::Tensor on_device(const at::Tensor& tensor, Device device);
+
 // A call from inputs, by position, to outputs; undefined ones where there is nothing.
 using TensorFunction = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
 
 // A function with its inputs, ready to be called again and again. For all passes but Pass::forward the inputs
 // become leaves that need a gradient, and `grad_outputs` (by position of the output; undefined: it has no
-// gradient) start the backward pass.
+// gradient) start the backward pass. Both are copied to `device`, and results back to the host.
 class TensorCall {
 public:
     TensorCall(TensorFunction function, const std::vector<NamedInput>& inputs,
-               std::vector<at::Tensor> grad_outputs, Pass pass);
+               const std::vector<at::Tensor>& grad_outputs, Pass pass, Device device = Device::cpu);
 
     // For Pass::backward the graph is made by the first call, and kept.
     void run() const;

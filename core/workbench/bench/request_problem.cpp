@@ -6,8 +6,14 @@
 namespace switchyard::bench {
 namespace {
 
-constexpr std::int64_t most_products = std::int64_t{1} << 30;  // multiplications of one call
-constexpr std::int64_t most_values = std::int64_t{1} << 21;    // of one tensor
+// What a call may take, of a CPU. A device has done it before its launch counts for little.
+struct Most {
+    std::int64_t products = std::int64_t{1} << 30;  // multiplications of one call
+    std::int64_t values = std::int64_t{1} << 21;    // of one tensor
+};
+Most most_of(Device device) {
+    return device == Device::cpu ? Most() : Most{std::int64_t{1} << 35, std::int64_t{1} << 23};
+}
 
 // As many as fit, but what the request asks for at the least.
 std::int64_t cut(Range range, std::int64_t most) {
@@ -30,7 +36,7 @@ void fill(const AttentionRequest& request, RequestProblem& problem) {
     shape.kv_length = std::max<std::int64_t>(request.kv_length.max, 1);
     const std::int64_t products = request.needs_grad ? 7 : 2;
     const auto of_sequence = products * shape.heads * shape.q_length * shape.kv_length * shape.head_dim;
-    shape.batch = cut(request.batch, fitting(most_products, of_sequence));
+    shape.batch = cut(request.batch, fitting(most_of(request.device).products, of_sequence));
 
     const bool packed = request.layout == Layout::packed;
     const bool drawn = packed ? !request.kv_length.single() && shape.q_length == shape.kv_length
@@ -55,7 +61,7 @@ void fill(const NormalizationRequest& request, RequestProblem& problem) {
     settings.residual = request.residual;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
-    problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
+    problem.shape.rows = cut(request.rows, fitting(most_of(request.device).values, request.width.max));
 }
 
 void fill(const ActivationRequest& request, RequestProblem& problem) {
@@ -64,7 +70,7 @@ void fill(const ActivationRequest& request, RequestProblem& problem) {
     settings.bias = request.input_bias;
     settings.dropout = request.dropout;
     problem.shape.width = request.width.max;
-    problem.shape.rows = cut(request.rows, fitting(most_values, request.width.max));
+    problem.shape.rows = cut(request.rows, fitting(most_of(request.device).values, request.width.max));
 }
 
 void fill(const LossRequest& request, RequestProblem& problem) {
@@ -77,8 +83,9 @@ void fill(const LossRequest& request, RequestProblem& problem) {
     shape.classes = std::max<std::int64_t>(request.classes.max, 2);
     shape.width = request.projection ? request.width.max : 0;
     const auto products = 3 * shape.classes * std::max<std::int64_t>(shape.width, 1);
+    const auto most = most_of(request.device);
     shape.rows = cut(request.rows,
-                     std::min(fitting(most_products, products), fitting(2 * most_values, shape.classes)));
+                     std::min(fitting(most.products, products), fitting(2 * most.values, shape.classes)));
 }
 
 // More rows than of the others: what is done once a step, whatever the rows, would count for too much.
@@ -88,9 +95,10 @@ void fill(const LinearRequest& request, RequestProblem& problem) {
     problem.shape.in = request.in;
     problem.shape.out = request.out;
     const auto products = (request.needs_grad ? 3 : 1) * request.in * request.out;
+    const auto most = most_of(request.device);
     problem.shape.rows =
-        cut(request.rows, std::min(fitting(4 * most_products, products),
-                                   fitting(4 * most_values, std::max(request.in, request.out))));
+        cut(request.rows, std::min(fitting(4 * most.products, products),
+                                   fitting(4 * most.values, std::max(request.in, request.out))));
 }
 
 void fill(const OptimizerRequest& request, RequestProblem& problem) {
@@ -98,7 +106,8 @@ void fill(const OptimizerRequest& request, RequestProblem& problem) {
     problem.settings.algorithm = request.algorithm;
     problem.settings.max_grad_norm = request.clip ? 1.0 : 0.0;
     problem.settings.unscale = request.unscale;
-    const std::int64_t side = request.algorithm == OptimizerKind::muon ? 256 : 512;
+    const std::int64_t scale = request.device == Device::cpu ? 1 : 4;
+    const std::int64_t side = scale * (request.algorithm == OptimizerKind::muon ? 256 : 512);
     problem.shape.tensors.assign(8, {side, side});
     problem.shape.tensors.insert(problem.shape.tensors.end(), 12, {side});
 }
@@ -109,6 +118,7 @@ RequestProblem problem_of(Kind kind, const Request& request) {
     RequestProblem problem;
     problem.settings.kind = kind;
     problem.settings.layout = request.layout;
+    problem.settings.device = request.device;
     problem.dtype = request.dtype;
     problem.pass = request.needs_grad ? Pass::forward_backward : Pass::forward;
     visit(kind, [&]<class Traits>(Traits) {

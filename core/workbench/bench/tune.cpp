@@ -199,7 +199,8 @@ resolver::Measurement measure(const resolver::SlotUse& use,
                               const std::vector<resolver::Candidate>& candidates, runtime::Registry& registry,
                               const HostInfo& host, Stopwatch& stopwatch, const TuneOptions& options) {
     // Components of RandomSource::library draw from the generator, which is then put back.
-    const runtime::ReplayRandom kept(runtime::RandomState::capture(Device::cpu), Device::cpu);
+    const Device device = use.request->device;
+    const runtime::ReplayRandom kept(runtime::RandomState::capture(device), device);
     return Tuning(use, candidates, registry, host, stopwatch, options).run();
 }
 

@@ -10,11 +10,13 @@
 #include <ATen/Parallel.h>
 #include <nlohmann/json.hpp>
 
+#include <switchyard/interfaces/torch_types.h>
 #include "core/kernel/base/json_text.h"
 #include "core/kernel/base/read_text.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/kernel/machine/program_paths.h"
 #include "core/kernel/resolver/measured.h"
+#include "core/workbench/bench/measure/memory.h"
 #include "core/workbench/bench/measure/other_work.h"
 #include "core/workbench/bench/tune.h"
 #include "core/workbench/cli/output.h"
@@ -63,6 +65,7 @@ std::string disturbed_text(const Measurements& measurements) {
 
 std::string rank_because(const config::Config& config, const HostInfo& host) {
     if (host.described) return host.name + " is only described";
+    if (host.first(config.run.device) == nullptr && config.run.device != Device::cpu) return "run.device";
     if (config.run.deterministic) return "run.deterministic";
     return config.runtime.auto_choice == config::AutoChoice::priority ? "runtime.auto" : "";
 }
@@ -127,7 +130,8 @@ bool Measurements::measure_one(const OpenChoice& choice, runtime::Registry& regi
     const auto shape_class = resolver::shape_class(choice.use.kind, *choice.use.request);
     const bool known = find(choice) != nullptr;
     if (known && (!again || measured_now_.contains(shape_class))) return false;
-    bench::HostStopwatch stopwatch;
+    const c10::Device device(to_device_type(choice.use.request->device));
+    bench::HostStopwatch stopwatch([device] { bench::synchronize(device); });
     const auto before = bench::processor_times();
     auto measurement = bench::measure(choice.use, choice.candidates, registry, host_, stopwatch);
     const double others = bench::share_of_others(before, bench::processor_times());

@@ -36,13 +36,20 @@ std::string joined_features(const HostInfo& host) {
     return text;
 }
 
+// Nothing where there is none.
+std::string joined_devices(const HostInfo& host) {
+    std::string text;
+    for (const auto& device : host.devices) text += ", " + device.name;
+    return text;
+}
+
 }  // namespace
 
 std::string host_of_measurements(const HostInfo& host, int threads, const std::string& allocator) {
     return host.cpu_model + ", " + std::to_string(host.cores) + " cores, features " +
            loader::text_hash(joined_features(host)).substr(0, 8) + ", " + std::to_string(threads) +
            " threads, allocator " + allocator + ", LibTorch " + host.libtorch_version + " " +
-           libtorch_build();
+           libtorch_build() + joined_devices(host);
 }
 
 std::string today() {

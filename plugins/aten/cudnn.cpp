@@ -17,6 +17,7 @@
 
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
+#include <switchyard/sdk/cuda/aligned_rows.h>
 #include <switchyard/sdk/serves.h>
 
 #include "requests.h"
@@ -63,8 +64,8 @@ AttentionOutputs CudnnAttention::forward(const AttentionInputs& inputs, const At
     executed();
     const auto [out, lse, cu_q, cu_k, longest_q, longest_k, seed, offset, debug] =
         at::_scaled_dot_product_cudnn_attention(
-            aten::with_dense_rows(inputs.q), aten::with_dense_rows(inputs.k), aten::with_dense_rows(inputs.v),
-            {}, saved != nullptr || params.want_lse, params.dropout.p, is_causal(params), false,
+            with_aligned_rows(inputs.q), with_aligned_rows(inputs.k), with_aligned_rows(inputs.v), {},
+            saved != nullptr || params.want_lse, params.dropout.p, is_causal(params), false,
             reference::attention_scale(params, inputs.q.size(-1)));
     if (saved != nullptr) {
         for (const auto* input : {&inputs.q, &inputs.k, &inputs.v}) saved->input(*input);
@@ -80,8 +81,8 @@ AttentionGrads CudnnAttention::backward(const AttentionParams& params, const Sav
                                         const at::Tensor& grad_out, const AttentionNeeds& needs) {
     AttentionGrads grads;
     std::tie(grads.q, grads.k, grads.v) = at::_scaled_dot_product_cudnn_attention_backward(
-        aten::with_dense_rows(grad_out), aten::with_dense_rows(saved[0]), aten::with_dense_rows(saved[1]),
-        aten::with_dense_rows(saved[2]), saved[3], saved[4], saved[7], saved[8], {}, saved[5], saved[6],
+        with_aligned_rows(grad_out), with_aligned_rows(saved[0]), with_aligned_rows(saved[1]),
+        with_aligned_rows(saved[2]), saved[3], saved[4], saved[7], saved[8], {}, saved[5], saved[6],
         saved.integers.at(0), saved.integers.at(1), params.dropout.p, is_causal(params),
         reference::attention_scale(params, saved[0].size(-1)));
     if (!needs.q) grads.q = at::Tensor();

@@ -32,8 +32,6 @@ void require_common(Verdict& verdict, const AttentionRequest& request, const Hos
             "false with gradients (backward adds atomically)", "true");
 }
 
-at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(-1) == 1 ? x : x.contiguous(); }
-
 at::Tensor contract_lse(const at::Tensor& lse) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     return lse.masked_fill(lse.eq(infinity), -infinity);

@@ -14,9 +14,6 @@ namespace switchyard::aten {
 void require_common(Verdict& verdict, const AttentionRequest& request, const HostInfo& host,
                     std::int64_t most_dim);
 
-// `x` with a dense last dimension.
-at::Tensor with_dense_rows(const at::Tensor& x);
-
 // With -infinity where a query sees no key, which LibTorch marks with +infinity.
 at::Tensor contract_lse(const at::Tensor& lse);
 

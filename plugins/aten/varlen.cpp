@@ -15,6 +15,7 @@
 
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/attention_check.h>
+#include <switchyard/sdk/cuda/aligned_rows.h>
 #include <switchyard/sdk/serves.h>
 
 #include "requests.h"
@@ -77,8 +78,8 @@ AttentionOutputs AtenVarlenAttention::forward(const AttentionInputs& inputs, con
         const at::Tensor cu_q = mask.cu_seqlens_q.to(at::kInt).contiguous(),
                          cu_k = mask.cu_seqlens_k.to(at::kInt).contiguous();
         auto result = at::_flash_attention_forward(
-            aten::with_dense_rows(inputs.q), aten::with_dense_rows(inputs.k), aten::with_dense_rows(inputs.v),
-            cu_q, cu_k, longest_q, longest_k, params.dropout.p, mask.kinds.has(MaskKind::causal), false,
+            with_aligned_rows(inputs.q), with_aligned_rows(inputs.k), with_aligned_rows(inputs.v), cu_q, cu_k,
+            longest_q, longest_k, params.dropout.p, mask.kinds.has(MaskKind::causal), false,
             reference::attention_scale(params, inputs.q.size(-1)), window.left, window.right);
         out = std::get<0>(result);
         lse_HT = std::get<1>(result);
@@ -106,8 +107,8 @@ AttentionGrads AtenVarlenAttention::backward(const AttentionParams& params, cons
         const AttentionMask& mask = params.mask;
         const Window window = window_of(mask);
         std::tie(grads.q, grads.k, grads.v) = at::_flash_attention_backward(
-            grad_out.contiguous(), aten::with_dense_rows(inputs.q), aten::with_dense_rows(inputs.k),
-            aten::with_dense_rows(inputs.v), saved[3], saved[4], mask.cu_seqlens_q.to(at::kInt).contiguous(),
+            with_aligned_rows(grad_out), with_aligned_rows(inputs.q), with_aligned_rows(inputs.k),
+            with_aligned_rows(inputs.v), saved[3], saved[4], mask.cu_seqlens_q.to(at::kInt).contiguous(),
             mask.cu_seqlens_k.to(at::kInt).contiguous(), saved.integers.at(0), saved.integers.at(1),
             params.dropout.p, mask.kinds.has(MaskKind::causal), saved[5], saved[6],
             reference::attention_scale(params, inputs.q.size(-1)), window.left, window.right);

@@ -65,14 +65,9 @@ FlashAttention::FlashAttention(const CreateInfo& info)
 }
 
 Verdict FlashAttention::supports(const AttentionRequest& request, const HostInfo& host,
-                                 const Options& options) {
-    if (request.device == Device::cuda) {
-        auto verdict = flash_cuda::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
-        REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
-                "true (no device has run these kernels yet: tests/gpu/run.sh does)", "false",
-                "set attention.options.flash.untried_device = true");
-        return verdict;
-    }
+                                 const Options&) {
+    if (request.device == Device::cuda)
+        return flash_cuda::judge_on_cuda(request, host, SWITCHYARD_PLUGIN_CUDA == 1);
     Verdict verdict;
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));

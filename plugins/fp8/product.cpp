@@ -44,9 +44,11 @@ at::Tensor on_device(const LinearOperand& a, const LinearOperand& b, bool fast) 
                                             : x.inverse_scale.contiguous();
     };
     const bool one = a.group == ScaleGroup::tensor;
+    // cuBLAS adds up blocks in float32 alone.
+    const bool blocks = a.group == ScaleGroup::strip || a.group == ScaleGroup::square;
     return at::_scaled_mm(a.values.contiguous(), b.values.contiguous().t(), scales_of(a),
                           one ? b.inverse_scale : scales_of(b).t(), std::nullopt, std::nullopt, at::kBFloat16,
-                          fast);
+                          fast && !blocks);
 }
 
 }  // namespace

@@ -36,9 +36,6 @@ Verdict Fp8Policy::supports(const PrecisionRequest& request, const HostInfo& hos
             "tensor with recipe " + options.string("recipe") + "; row goes with recipe current alone", "row");
     if (request.device == Device::cuda) {
         judge_device(verdict, request, host);
-        REQUIRE(verdict, options.boolean("untried_device"), Code::Option, "untried_device",
-                "true (no device has run this yet)", "false",
-                "set precision.options.fp8.untried_device = true");
         return verdict;
     }
     REQUIRE(

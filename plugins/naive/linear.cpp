@@ -29,6 +29,8 @@ Verdict NaiveLinear::supports(const LinearRequest& request, const HostInfo& host
         return verdict;
     }
     if (request.weight_format == WeightFormat::quantized) {
+        REQUIRE(verdict, request.device == Device::cpu, Code::Device, "device", "cpu with quantized weights",
+                name(request.device));
         require_native(verdict, request, host);
         require_without_gradient(verdict, request);
         return verdict;

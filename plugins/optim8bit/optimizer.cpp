@@ -37,12 +37,10 @@ Optim8Bit::Optim8Bit(const CreateInfo& info)
     if (info.device() == Device::cuda) on_cuda_.reset(sdk::cuda_part<Make>()(info));
 }
 
-Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo& host, const Options& options) {
+Verdict Optim8Bit::supports(const OptimizerRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    if (request.device == Device::cuda) {
+    if (request.device == Device::cuda)
         require_cuda_part(verdict, request, host, SWITCHYARD_PLUGIN_CUDA == 1);
-        require_untried_device(verdict, options, "optimizer.options.optim8bit");
-    }
     REQUIRE(verdict, request.algorithm == OptimizerKind::adamw || request.algorithm == OptimizerKind::lion,
             Code::Algorithm, "algorithm", "adamw or lion", name(request.algorithm));
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+
+#include <switchyard/sdk/cuda/aligned_rows.h>
 
 namespace switchyard {
 namespace {
@@ -171,17 +174,62 @@ SdpaResult on_cpu(const SdpaArguments& a) {
     return result;
 }
 
-SdpaResult on_cuda(const SdpaArguments& a) {
+// LibTorch's kernels read 16 bytes at a time from wherever rows begin. Rows that are no multiple of that it
+// pads itself.
+Tensor readable(const Tensor& x) {
+    return x.size(-1) * x.element_size() % 16 == 0 ? with_aligned_rows(x) : x;
+}
+
+// With a mask tensor cuDNN gives wrong gradients at some lengths (pytorch/pytorch issue 196678; on an H200,
+// 47 queries, 40 keys): LibTorch picks among its own kernels while one of these lives. The switch is the
+// process's, so what it was is kept for all threads that are in here.
+class WithoutCudnn {
+public:
+    WithoutCudnn() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (inside++ > 0) return;
+        before = at::globalContext().userEnabledCuDNNSDP();
+        at::globalContext().setSDPUseCuDNN(false);
+    }
+    ~WithoutCudnn() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (--inside == 0) at::globalContext().setSDPUseCuDNN(before);
+    }
+    WithoutCudnn(const WithoutCudnn&) = delete;
+    WithoutCudnn& operator=(const WithoutCudnn&) = delete;
+
+private:
+    static inline std::mutex mutex;
+    static inline int inside = 0;
+    static inline bool before = false;
+};
+
+bool wants_gradient(const SdpaArguments& a) {
+    return at::GradMode::is_enabled() && (a.q.requires_grad() || a.k.requires_grad() || a.v.requires_grad() ||
+                                          (a.mask && a.mask->requires_grad()));
+}
+
+SdpaResult on_cuda(const SdpaArguments& given) {
+    const Tensor q = readable(given.q), k = readable(given.k), v = readable(given.v);
+    std::optional<Tensor> mask = given.mask;
+    if (mask) *mask = readable(*mask);
+    const SdpaArguments a{
+        q, k, v, mask, given.dropout, given.causal, given.scale, given.kernel, given.want_lse};
     SdpaResult result;
-    if (a.kernel == SdpaKernel::math) {
+    const bool empty = q.numel() == 0 || k.numel() == 0;  // the composite gives no output then
+    if (a.kernel == SdpaKernel::math || empty) {
         result.kernel = "math";
         result.out = std::get<0>(at::_scaled_dot_product_attention_math(
             a.q, a.k, a.v, a.mask, a.dropout, a.causal, std::nullopt, a.scale, grouped(a)));
     } else {
+        std::optional<WithoutCudnn> own_kernels;
+        if (a.mask && wants_gradient(a)) own_kernels.emplace();
         result.kernel = kernel_name(choose_on_cuda(a));
         result.out =
             at::scaled_dot_product_attention(a.q, a.k, a.v, a.mask, a.dropout, a.causal, a.scale, grouped(a));
     }
+    if (result.out.requires_grad())
+        result.out.register_hook([](const Tensor& grad) { return readable(grad); });
     if (a.want_lse) result.lse = log_sum_exp(a);
     return result;
 }

@@ -13,6 +13,7 @@
 #include <switchyard/reference/attention_check.h>
 #include <switchyard/reference/attention_mask.h>
 #include <switchyard/reference/paged_keys.h>
+#include <switchyard/sdk/cuda/aligned_rows.h>
 #include <switchyard/sdk/saved_attention.h>
 
 #include "kernels.h"
@@ -22,31 +23,18 @@
 namespace switchyard::flash_cuda {
 namespace {
 
-// As the kernels read it: a dense last dimension, rows at multiples of 16 bytes.
-bool is_readable(const at::Tensor& x) {
-    if (x.numel() == 0) return true;
-    if (x.stride(-1) != 1 || reinterpret_cast<std::uintptr_t>(x.const_data_ptr()) % 16 != 0) return false;
-    for (std::int64_t i = 0; i + 1 < x.dim(); ++i) {
-        if (x.size(i) > 1 && x.stride(i) % 8 != 0) return false;
-    }
-    return true;
-}
-at::Tensor readable(const at::Tensor& x) {
-    return is_readable(x) ? x : x.clone(at::MemoryFormat::Contiguous);
-}
-
-AttentionInputs readable(const AttentionInputs& inputs) {
+AttentionInputs aligned(const AttentionInputs& inputs) {
     AttentionInputs made = inputs;
-    made.q = readable(inputs.q);
-    if (inputs.k.defined()) made.k = readable(inputs.k);
-    if (inputs.v.defined()) made.v = readable(inputs.v);
+    made.q = with_aligned_rows(inputs.q);
+    if (inputs.k.defined()) made.k = with_aligned_rows(inputs.k);
+    if (inputs.v.defined()) made.v = with_aligned_rows(inputs.v);
     return made;
 }
 
 // In the order of strides of `like`, if rows are then dense.
 at::Tensor empty_rows(const at::Tensor& like, at::IntArrayRef sizes) {
     const at::Tensor made = reference::empty_in_order_of(like, sizes);
-    return is_readable(made) ? made : at::empty(sizes, like.options());
+    return has_aligned_rows(made) ? made : at::empty(sizes, like.options());
 }
 
 Rows rows_of(const at::Tensor& x, Layout layout) {
@@ -149,13 +137,13 @@ void AttentionOnDevice::add_pages(Call& call, const AttentionParams& params, con
     p.table_pages = static_cast<int>(pages.block_table.size(1));
     p.page_size = static_cast<int>(pages.k_pages.size(1));
     p.keys = p.table_pages * p.page_size;
-    const Shape shape{p.sequences, p.heads, p.kv_heads, p.queries, p.keys,
-                      padded_dim(p.head_dim, p.v_head_dim)};
+    const Shape shape{p.sequences, p.heads, p.kv_heads,
+                      p.queries,   p.keys,  padded_dim(p.head_dim, p.v_head_dim)};
     at::Tensor k = pages.k_pages, v = pages.v_pages;
     if (is_decoding(shape) && !params.dropout.active()) {
         p.page_table = call.keep_int32(pages.block_table, q);
-        k = readable(k);
-        v = readable(v);
+        k = with_aligned_rows(k);
+        v = with_aligned_rows(v);
         p.k = rows_of_pages(k);
         p.v = rows_of_pages(v);
     } else {
@@ -241,7 +229,7 @@ AttentionOnDevice::Call AttentionOnDevice::describe(const AttentionInputs& input
 AttentionOutputs AttentionOnDevice::forward(const AttentionInputs& given, const AttentionParams& params,
                                             Saved* saved, const Queue& queue) {
     check(given, params);
-    const AttentionInputs inputs = readable(given);
+    const AttentionInputs inputs = aligned(given);
     auto sizes = given.q.sizes().vec();
     sizes.back() = 2;
     const at::Tensor softmax = at::empty(sizes, given.q.options().dtype(at::kFloat));
@@ -285,9 +273,9 @@ AttentionGrads AttentionOnDevice::backward(const AttentionParams& params, const 
                                            const at::Tensor& grad_out, const AttentionNeeds& needs,
                                            const Queue& queue) {
     const SavedAttention from = saved_attention(saved);
-    const AttentionInputs inputs = readable(from.inputs);
+    const AttentionInputs inputs = aligned(from.inputs);
     const at::Tensor &out = from.out, &softmax = from.softmax;
-    const at::Tensor grad = readable(grad_out),
+    const at::Tensor grad = with_aligned_rows(grad_out),
                      delta = at::empty(out.sizes().slice(0, out.dim() - 1), softmax.options());
     Call call = describe(inputs, params, saved.integers.at(0), saved.integers.at(1));
     Params& p = call.params;

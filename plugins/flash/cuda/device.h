@@ -13,7 +13,7 @@
 //   mma<T>(c, a, b)                                    c += a b, mma.m16n8k16 with float accumulators
 //   copy_async(shared, global, real)                   16 bytes, zeros where not real; commit_copies(),
 //     wait_copies<N>()
-//   log2(x) tanh(x)                                    log2 of the device's own, approximate to 2 units
+//   log2(x) tanh(x)                                    the device's own, off by 2 units at most
 //   atomic_add(place, value)                           in global memory
 //   visit_tile(...)                                    nothing on a device; the emulator notes which tiles
 //     were looked at

@@ -43,9 +43,9 @@ FusedActivation::FusedActivation(const CreateInfo& info)
       on_cuda_(made_on_cuda<Activation>(info)) {}
 
 Verdict FusedActivation::supports(const ActivationRequest& request, const HostInfo& host,
-                                  const Options& options) {
+                                  const Options&) {
     Verdict verdict;
-    require_storage(verdict, request, host, options, "activation.options.fused");
+    require_storage(verdict, request, host);
     REQUIRE(verdict, request.activation <= ActivationKind::identity, Code::Algorithm, "activation",
             "gelu_erf, gelu_tanh, relu, silu, swiglu, geglu_erf, geglu_tanh, reglu or identity",
             name(request.activation));

@@ -12,14 +12,12 @@ inline void require_cpu_storage(Verdict& verdict, const Request& request) {
             name(request.dtype));
 }
 
-// The same, or a CUDA device that was asked for.
-inline void require_storage(Verdict& verdict, const Request& request, const HostInfo& host,
-                            const Options& options, const char* where) {
+// The same, or a CUDA device.
+inline void require_storage(Verdict& verdict, const Request& request, const HostInfo& host) {
     if (request.device != Device::cuda) return require_cpu_storage(verdict, request);
     require_cuda_part(verdict, request, host, SWITCHYARD_PLUGIN_CUDA == 1);
     REQUIRE(verdict, is_float_to_32_bits(request.dtype), Code::DType, "dtype", "float32, bfloat16 or float16",
             name(request.dtype));
-    require_untried_device(verdict, options, where);
 }
 
 }  // namespace switchyard

@@ -205,9 +205,9 @@ FusedLoss::FusedLoss(const CreateInfo& info)
       last_cache_bytes_(info.host == nullptr ? 0 : info.host->l3_bytes),
       on_cuda_(made_on_cuda<Loss>(info)) {}
 
-Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& host, const Options& options) {
+Verdict FusedLoss::supports(const LossRequest& request, const HostInfo& host, const Options&) {
     Verdict verdict;
-    require_storage(verdict, request, host, options, "loss.options.fused");
+    require_storage(verdict, request, host);
     REQUIRE(verdict, request.loss == LossKind::cross_entropy || request.device == Device::cpu,
             Code::Algorithm, "loss", "cross_entropy on a CUDA device", name(request.loss));
     return verdict;

@@ -85,9 +85,9 @@ FusedNormalization::FusedNormalization(const CreateInfo& info, bool reduced)
       on_cuda_(made_on_cuda<Normalization>(info)) {}
 
 Verdict FusedNormalization::supports(const NormalizationRequest& request, const HostInfo& host,
-                                     const Options& options) {
+                                     const Options&) {
     Verdict verdict;
-    require_storage(verdict, request, host, options, "normalization.options.fused");
+    require_storage(verdict, request, host);
     REQUIRE(verdict, request.parameter_dtype == request.dtype || request.parameter_dtype == DType::float32,
             Code::DType, "parameter_dtype", "the dtype of x, or float32", name(request.parameter_dtype));
     REQUIRE(verdict, request.width.min >= 1, Code::Width, "width", "1 or more", request.width);

@@ -51,7 +51,7 @@ FusedOptimizer::FusedOptimizer(const CreateInfo& info)
 Verdict FusedOptimizer::supports(const OptimizerRequest& request, const HostInfo& host,
                                  const Options& options) {
     Verdict verdict;
-    require_storage(verdict, request, host, options, "optimizer.options.fused");
+    require_storage(verdict, request, host);
     REQUIRE(verdict, request.algorithm <= OptimizerKind::muon, Code::Algorithm, "algorithm",
             "adamw, adam, sgd, lion, lamb or muon", name(request.algorithm));
     REQUIRE(verdict, is_float_to_32_bits(request.gradient_dtype), Code::DType, "gradient_dtype",

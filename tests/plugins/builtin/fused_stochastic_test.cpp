@@ -173,7 +173,6 @@ TEST_CASE("a device is refused, whose kernels round to the nearest") {
     auto request = bfloat16_request();
     request.device = Device::cuda;
     Options options;
-    options.set("untried_device", true);
     options.set("stochastic_rounding", true);
     const auto loaded = test::component(Kind::optimizer, "fused", "fused");
     CHECK_THAT(

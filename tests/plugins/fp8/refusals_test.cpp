@@ -18,7 +18,6 @@ std::string refusals(const PrecisionRequest& request, const Options& options, co
 Options with(const std::string& name, const OptionValue& value) {
     Options options;
     options.set("cpu_reference", true);
-    options.set("untried_device", true);
     options.set(name, value);
     return options;
 }
@@ -40,16 +39,14 @@ TEST_CASE("on a cpu fp8 must be asked for as a reference") {
     CHECK(refusals({}, with("cpu_reference", true), test::laptop()) == "");
 }
 
-TEST_CASE("on a device fp8 wants Hopper, and to be asked for until one has run it") {
+TEST_CASE("on a device fp8 wants Hopper") {
     const auto request = on(Device::cuda);
-    CHECK(refusals(request, {}, test::h100()) ==
-          "untried_device: expected true (no device has run this yet), got false");
-    CHECK(refusals(request, with("untried_device", true), test::h100()) == "");
-    CHECK(refusals(request, with("untried_device", true), test::laptop()) ==
+    CHECK(refusals(request, {}, test::h100()) == "");
+    CHECK(refusals(request, {}, test::laptop()) ==
           "device: expected cpu, or cuda on a host that has such a device, got cuda");
     HostInfo ampere = test::h100();
     ampere.devices.front().compute_capability = 80;
-    CHECK(refusals(request, with("untried_device", true), ampere) ==
+    CHECK(refusals(request, {}, ampere) ==
           "compute_capability: expected 90 (Hopper's products in float8), got 80");
 }
 

@@ -60,7 +60,7 @@ void run(const runtime::LoadedComponent& flash, const HostInfo& host, const Shap
     runtime::ExecutionCounter counter;
     CreateInfo info;
     info.request = &request;
-    info.options.set("untried_device", true);
+
     info.host = &host;
     info.services = runtime::services();
     info.token = &counter;

@@ -32,6 +32,7 @@
 #include <switchyard/interfaces/normalization.h>
 #include <switchyard/interfaces/optimizer.h>
 
+#include "core/kernel/config/check_value.h"
 #include "timing.h"
 
 using namespace switchyard;
@@ -68,24 +69,22 @@ void measure_copy() {
 
 template <class Interface, class Request>
 auto make(runtime::Registry& registry, const HostInfo& host, Kind kind, const char* id,
-          const Request& request, Options options) {
+          const Request& request, const Options& changed = {}) {
     static runtime::ExecutionCounter counter;
+    const auto component = component_of(registry, kind, id);
     CreateInfo info;
     info.request = &request;
-    options.set("untried_device", true);
-    info.options = std::move(options);
+    info.options = config::default_options(component.manifest->options);
+    for (const auto& [name, value] : changed.values()) info.options.set(name, value);
     info.host = &host;
     info.services = runtime::services();
     info.token = &counter;
-    return runtime::create<Interface>(component_of(registry, kind, id), info);
+    return runtime::create<Interface>(component, info);
 }
 
 auto make_8bit(runtime::Registry& registry, const HostInfo& host, const OptimizerRequest& request) {
     Options options;
-    options.set("min_8bit_size", std::int64_t{4096});
     options.set("keep_32bit", std::vector<std::string>{});
-    options.set("stochastic_rounding", false);
-    options.set("seed", std::int64_t{0});
     return make<Optimizer>(registry, host, Kind::optimizer, "optim8bit", request, options);
 }
 
@@ -115,7 +114,7 @@ Model make_model(at::ScalarType type) {
     model.groups.push_back({"all", {}, {}});
     for (const auto& shape : bert_shapes()) {
         Parameter parameter;
-        parameter.name = "p" + std::to_string(model.values.size());
+        parameter.name = std::string("p").append(std::to_string(model.values.size()));
         parameter.value = at::randn(shape, on_device(type));
         parameter.gradient = at::randn(shape, on_device(type));
         if (type != at::kFloat) parameter.master = parameter.value.to(at::kFloat);
@@ -154,7 +153,7 @@ void time_optimizers(runtime::Registry& fused, runtime::Registry& optim8bit, con
         StepParams params;
         params.max_grad_norm = clips ? 1.0 : 0.0;
         const std::string what = clips ? ", clipping" : "";
-        const auto step = make<Optimizer>(fused, host, Kind::optimizer, "fused", request, {});
+        const auto step = make<Optimizer>(fused, host, Kind::optimizer, "fused", request);
         step->bind(model.groups);
         compare(
             "fused adamw, BERT-base, float32" + what, model.count * (clips ? 32.0 : 28.0),
@@ -177,7 +176,7 @@ void time_normalization(runtime::Registry& fused, const HostInfo& host) {
     request.device = Device::cuda;
     request.dtype = DType::bfloat16;
     request.width = width;
-    const auto norm = make<Normalization>(fused, host, Kind::normalization, "fused", request, {});
+    const auto norm = make<Normalization>(fused, host, Kind::normalization, "fused", request);
     const at::Tensor x = at::randn({rows, width}, on_device(at::kBFloat16)), grad = at::randn_like(x);
     const at::Tensor weight = at::randn({width}, on_device(at::kFloat)), beta = at::randn_like(weight);
     const at::Tensor narrow_weight = weight.to(at::kBFloat16), narrow_beta = beta.to(at::kBFloat16);
@@ -213,7 +212,7 @@ void time_activation_and_loss(runtime::Registry& fused, const HostInfo& host) {
     ActivationRequest request;
     request.device = Device::cuda;
     request.dtype = DType::bfloat16;
-    const auto activation = make<Activation>(fused, host, Kind::activation, "fused", request, {});
+    const auto activation = make<Activation>(fused, host, Kind::activation, "fused", request);
     const at::Tensor x = at::randn({16384, 3072}, on_device(at::kBFloat16));
     const at::Tensor bias = at::randn({3072}, on_device(at::kBFloat16));
     const auto bytes = static_cast<double>(x.nbytes());
@@ -227,7 +226,7 @@ void time_activation_and_loss(runtime::Registry& fused, const HostInfo& host) {
     LossRequest of_loss;
     of_loss.device = Device::cuda;
     of_loss.dtype = DType::bfloat16;
-    const auto loss = make<Loss>(fused, host, Kind::loss, "fused", of_loss, {});
+    const auto loss = make<Loss>(fused, host, Kind::loss, "fused", of_loss);
     const at::Tensor logits = at::randn({8192, 50257}, on_device(at::kBFloat16));
     const at::Tensor targets = at::randint(50257, {8192}, on_device(at::kLong));
     const at::Tensor one = at::ones({}, on_device(at::kFloat));

@@ -25,7 +25,7 @@ namespace {
 
 using at::Tensor;
 
-// LibTorch's fused kernel of a device takes 1 - beta of beta in float32, which a beta near 1 does not survive:
+// LibTorch's fused kernel of a device takes 1 - beta of a beta in float32, which one near 1 does not survive:
 // 1 - 0.9999 is off by 2e-4 of it.
 bool survives_float(double beta) {
     const double kept = 1.0 - static_cast<double>(static_cast<float>(beta));

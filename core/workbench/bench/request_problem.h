@@ -19,8 +19,8 @@ struct RequestProblem {
 // batch, rows and classes are cut to what takes some ten milliseconds of a CPU (of linear layers four times
 // that), for what they add is more of the same; on a device to 4 times the values and 32 times the products.
 // A request does not tell how wide a window or a prefix is: a quarter and an eighth of the keys; nor how
-// large parameters are: some two million values, of Muon a quarter of them, on a device 16 times that. For requests of which
-// resolver::not_measured_because says nothing.
+// large parameters are: some two million values, of Muon a quarter of them, on a device 16 times as many. For
+// requests of which resolver::not_measured_because says nothing.
 RequestProblem problem_of(Kind kind, const Request& request);
 
 }  // namespace switchyard::bench

@@ -50,10 +50,9 @@ data::Splits read(const config::Config& config, const std::shared_ptr<const data
     const auto& data = config.data;
     const auto length = config.batch.max_length;
     const auto language = [&](data::LanguageTask task) {
-        return data::read_language_data(data,
-                                        {task, length, config.batch.min_length, config.model.vocab_size,
-                                         static_cast<std::uint64_t>(config.run.seed)},
-                                        tokenizer);
+        return data::read_language_data(
+            data, {task, length, config.model.vocab_size, static_cast<std::uint64_t>(config.run.seed)},
+            tokenizer);
     };
     switch (config.task.kind) {
         case Kind::classification:

@@ -22,6 +22,9 @@ Options with(const std::string& name, const OptionValue& value) {
     return options;
 }
 
+// What is said first where there is none; that the plugin was built without nvcc may follow.
+constexpr const char* no_device = "device: expected cpu, or cuda on a host that has such a device, got cuda";
+
 PrecisionRequest on(Device device) {
     PrecisionRequest request;
     request.device = device;
@@ -42,8 +45,7 @@ TEST_CASE("on a cpu fp8 must be asked for as a reference") {
 TEST_CASE("on a device fp8 wants Hopper") {
     const auto request = on(Device::cuda);
     CHECK(refusals(request, {}, test::h100()) == "");
-    CHECK(refusals(request, {}, test::laptop()) ==
-          "device: expected cpu, or cuda on a host that has such a device, got cuda");
+    CHECK(refusals(request, {}, test::laptop()).starts_with(no_device));
     HostInfo ampere = test::h100();
     ampere.devices.front().compute_capability = 80;
     CHECK(refusals(request, {}, ampere) ==
@@ -81,8 +83,7 @@ TEST_CASE("products in float8 want operands with scales, and on a device what th
     CHECK(test::refusals(loaded, request) == "");
     request.device = Device::cuda;
     CHECK(test::refusals(loaded, request, test::h100()) == "");
-    CHECK(test::refusals(loaded, request, test::laptop()) ==
-          "device: expected cpu, or cuda on a host that has such a device, got cuda");
+    CHECK(test::refusals(loaded, request, test::laptop()).starts_with(no_device));
     HostInfo ampere = test::h100();
     ampere.devices.front().compute_capability = 80;
     CHECK(test::refusals(loaded, request, ampere) ==

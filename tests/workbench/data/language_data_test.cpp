@@ -18,7 +18,7 @@ namespace {
 
 struct LanguageJob {
     config::DataConfig data;
-    data::LanguageSettings settings{LanguageTask::causal, 16, 1, 300, 7};
+    data::LanguageSettings settings{LanguageTask::causal, 16, 300, 7};
     std::shared_ptr<const data::Tokenizer> tokenizer = std::make_shared<data::ByteTokenizer>();
     std::string folder = test::temporary_dir("language").string();
 

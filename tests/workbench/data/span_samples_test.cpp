@@ -85,7 +85,7 @@ TEST_CASE("a corrupted sample holds the text, fits its length, and differs by ep
     job.train = job.eval = {write(folder, "a.txt", text)};
     job.blocks = config::Blocks::fixed;
     const auto tokenizer = std::make_shared<data::ByteTokenizer>();
-    const data::LanguageSettings settings{data::LanguageTask::spans, 64, 1, 280, 9};
+    const data::LanguageSettings settings{data::LanguageTask::spans, 64, 280, 9};
     const auto splits = data::read_language_data(job, settings, tokenizer);
     REQUIRE(splits.problems.empty());
     const auto first = splits.train->get(0, 0);

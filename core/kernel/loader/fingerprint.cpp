@@ -35,6 +35,10 @@ Mismatch explain(const std::string& key, const std::string& host, const std::str
                           " it: containers have other sizes";
     } else if (key == "sanitizers") {
         mismatch.reason = "built with sanitizers: " + plugin + ", this program with: " + host;
+        if (host == "none" && plugin == "address")
+            mismatch.hint =
+                "rebuild it without, or start this program with the sanitizer: "
+                "LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0";
     } else if (key == "abi_major") {
         mismatch.reason =
             "built for version " + plugin + " of Switchyard's plugin interface, this program has " + host;
@@ -77,6 +81,9 @@ std::vector<Mismatch> compare(const Fingerprint& host, const Fingerprint& plugin
     for (const auto& key : order) {
         const std::string ours = value_of(host, key);
         const std::string theirs = value_of(plugin, key);
+        // A plugin with the sanitizer works in a program without, if the sanitizer was there from the start.
+        if (key == "sanitizers" && theirs == "address" && host.contains(std::string(sanitizer_runs)))
+            continue;
         if (ours != theirs) mismatches.push_back(explain(key, ours, theirs, host));
     }
     return mismatches;

@@ -3,6 +3,7 @@
 #include "core/kernel/loader/elf_image.h"
 #include "core/kernel/loader/probe/probe_environment.h"
 #include "core/kernel/loader/probe/probe_runner.h"
+#include "core/kernel/machine/address_sanitizer.h"
 #include "core/kernel/machine/dlopen_error.h"
 #include "core/kernel/machine/program_paths.h"
 
@@ -55,6 +56,7 @@ HostFingerprint read_host_fingerprint(const std::string& probe_program, FileIden
     }
     for (const std::string library : {"libtorch_cpu", "libc10"})
         (*fingerprint)[library + "_build_id"] = cache.library_id(path_of(library + ".so", mapped));
+    if (machine::address_sanitizer_runs()) fingerprint->emplace(sanitizer_runs, "yes");
     return {*fingerprint, {}, {}};
 }
 

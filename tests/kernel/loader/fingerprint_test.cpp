@@ -48,6 +48,9 @@ TEST_CASE("each difference is told in plain words") {
          "built with _GLIBCXX_DEBUG, this program without it: containers have other sizes",
          "rebuild it with this program's SDK"},
         {"sanitizers", "address", "built with sanitizers: address, this program with: none",
+         "rebuild it without, or start this program with the sanitizer: "
+         "LD_PRELOAD=$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0"},
+        {"sanitizers", "thread", "built with sanitizers: thread, this program with: none",
          "rebuild it with this program's SDK"},
         {"abi_major", "2", "built for version 2 of Switchyard's plugin interface, this program has 1",
          "rebuild it with this program's SDK"},
@@ -67,6 +70,17 @@ TEST_CASE("each difference is told in plain words") {
         CHECK(mismatches[0].hint == row.hint);
         CHECK(mismatches[0].got == row.value);
     }
+}
+
+TEST_CASE("a plugin with the address sanitizer fits where the sanitizer runs, one with another does not") {
+    auto host = parse_fingerprint(text).value();
+    host.emplace(sanitizer_runs, "yes");
+    auto plugin = parse_fingerprint(text).value();
+    CHECK(compare(host, plugin, {}).empty());
+    plugin["sanitizers"] = "address";
+    CHECK(compare(host, plugin, {}).empty());
+    plugin["sanitizers"] = "thread";
+    CHECK(compare(host, plugin, {}).size() == 1);
 }
 
 TEST_CASE("of layouts, those of the plugin's kinds count: another kind's contract may have changed") {

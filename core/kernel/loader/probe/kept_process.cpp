@@ -19,15 +19,19 @@
 #include <thread>
 #include <vector>
 
+#include "core/kernel/machine/address_sanitizer.h"
+
 namespace switchyard::loader {
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
+bool sanitized() {
+#if defined(__SANITIZE_THREAD__)
+    return true;
 #else
-constexpr bool sanitized = false;
+    return machine::address_sanitizer_runs();
 #endif
+}
 
 void limit(int what, rlim_t soft, rlim_t hard) {
     const rlimit wanted{soft, hard};
@@ -36,7 +40,7 @@ void limit(int what, rlim_t soft, rlim_t hard) {
 
 void live_within(const ProcessLimits& limits) {
     ::setsid();
-    if (!sanitized) {
+    if (!sanitized()) {
         ::prctl(PR_SET_DUMPABLE, 0);  // RLIMIT_CORE does not hold for dumps that a program collects
         limit(RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes);
     }

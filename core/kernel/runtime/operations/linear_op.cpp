@@ -11,6 +11,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/linear.h>
 #include "core/kernel/runtime/operations/bias_gradient.h"
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
@@ -272,7 +273,7 @@ at::Tensor LinearOp::operator()(const LinearInputs& inputs, const LinearContext&
     const LinearCall call{context, &binding_->request(), user_};
     Tensors outputs;
     runtime::call<LinearTraits>(binding_, inputs, call, outputs);
-    return std::move(outputs[0]);
+    return shown(*this, inputs, context, std::move(outputs[0]));
 }
 
 }  // namespace switchyard::runtime

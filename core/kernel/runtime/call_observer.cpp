@@ -39,8 +39,7 @@ TimeCalls::TimeCalls(CallTimer& timer) {
 TimeCalls::~TimeCalls() { remove(observed::timer); }
 
 ObserveOperations::ObserveOperations(OperationObserver& observer) {
-    install(observed::operations, observer,
-            "operations are being observed already: one observer at a time");
+    install(observed::operations, observer, "operations are being observed already: one observer at a time");
 }
 
 ObserveOperations::~ObserveOperations() { remove(observed::operations); }

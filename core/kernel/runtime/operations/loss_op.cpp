@@ -186,7 +186,8 @@ LossOp::LossOp(const LoadedComponent& loaded, BindingInfo info, const resolver::
 LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& params) const {
     if (auto* const observer = operation_observer(); observer != nullptr) [[unlikely]] {
         LossInputs kept = inputs;
-        if (gives_up(inputs, params)) kept.x = inputs.x.detach().clone().requires_grad_(inputs.x.requires_grad());
+        if (gives_up(inputs, params))
+            kept.x = inputs.x.detach().clone().requires_grad_(inputs.x.requires_grad());
         auto made = run(inputs, params);
         observer->called(*this, kept, params, made);
         return made;

@@ -69,8 +69,8 @@ void add_details(const PlanRow& row, Lines& lines) {
 std::string shadow_text(const PlanRow& shadow) {
     const auto every = shadow.use.config.shadow.every;
     return "shadowed by " + (shadow.chosen ? chosen_text(*shadow.chosen) : "none") +
-           (every == 1 ? " in every step" : " every " + std::to_string(every) + " steps") + " (" + shadow.how +
-           ", from " + config::to_string(shadow.use.origin) + ")";
+           (every == 1 ? " in every step" : " every " + std::to_string(every) + " steps") + " (" +
+           shadow.how + ", from " + config::to_string(shadow.use.origin) + ")";
 }
 
 Lines notes_of(const PlanRow& row, bool verbose) {

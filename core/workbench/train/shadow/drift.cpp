@@ -26,7 +26,9 @@ struct Sums {
     double rms() const { return root(squares); }
 
 private:
-    double root(double sum) const { return compared == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(compared)); }
+    double root(double sum) const {
+        return compared == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(compared));
+    }
 };
 
 // Piece by piece, in float64: logits are large.
@@ -99,7 +101,8 @@ public:
             }
             const double scale = std::max(sums.trusted_rms(), resolution * largest_rms);
             if (scale == 0.0) {
-                blame("gave " + std::string(what_) + name + " that is not zero, as that of the trusted one is");
+                blame("gave " + std::string(what_) + name +
+                      " that is not zero, as that of the trusted one is");
                 continue;
             }
             drift_.mean = std::max(drift_.mean, sums.rms() / scale);

@@ -178,7 +178,7 @@ ShadowLines Shadow::end_step() {
     ShadowLines lines;
     for (auto* const slot : in_order_) {
         ShadowLine fresh;
-        for (auto ShadowLine::* const kept :
+        for (auto ShadowLine::*const kept :
              {&ShadowLine::slot, &ShadowLine::layers, &ShadowLine::trusted, &ShadowLine::candidate})
             fresh.*kept = slot->line.*kept;
         fresh.every = slot->line.every;

@@ -47,8 +47,8 @@ public:
                 const NormalizationParams& params, const NormalizationOutputs& made) override;
     void called(const runtime::ActivationOp& op, const ActivationInputs& inputs,
                 const ActivationParams& params, const at::Tensor& made) override;
-    void called(const runtime::LinearOp& op, const LinearInputs& inputs, const runtime::LinearContext& context,
-                const at::Tensor& made) override;
+    void called(const runtime::LinearOp& op, const LinearInputs& inputs,
+                const runtime::LinearContext& context, const at::Tensor& made) override;
     void called(const runtime::LossOp& op, const LossInputs& inputs, const LossParams& params,
                 const LossOutputs& made) override;
 

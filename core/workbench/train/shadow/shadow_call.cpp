@@ -84,8 +84,8 @@ public:
     void take_out_what_comes_through() {
         const auto inputs = fresh_inputs();
         const auto outputs = call_.trusted(inputs);
-        const auto through = runtime::gradients_from({outputs.front()}, {call_.incoming.front()},
-                                                     {outputs.back()}, false)[0];
+        const auto through =
+            runtime::gradients_from({outputs.front()}, {call_.incoming.front()}, {outputs.back()}, false)[0];
         if (through.defined()) call_.incoming.back() = call_.incoming.back() - through.detach();
     }
 
@@ -123,8 +123,7 @@ public:
     std::vector<TensorPair> gradient_pairs(const Side& trusted, const Side& candidate) const {
         std::vector<TensorPair> pairs;
         for (std::size_t i = 0; i < trained_.size(); ++i)
-            pairs.push_back(
-                {call_.input_names[trained_[i]], trusted.gradients[i], candidate.gradients[i]});
+            pairs.push_back({call_.input_names[trained_[i]], trusted.gradients[i], candidate.gradients[i]});
         return pairs;
     }
 
@@ -194,7 +193,8 @@ ShadowFinding run_twice(ShadowCall& call, Device device, bool candidate_first) {
     finding.has_gradients = twice.differentiates();
     if (finding.has_gradients)
         finding.gradients = drift_of(twice.gradient_pairs(trusted, candidate), "the gradient of ");
-    if (!candidate.changed.empty()) finding.fault = "wrote to " + candidate.changed + ", which is not its own";
+    if (!candidate.changed.empty())
+        finding.fault = "wrote to " + candidate.changed + ", which is not its own";
     if (finding.fault.empty()) finding.fault = finding.outputs.fault;
     if (finding.fault.empty()) finding.fault = finding.gradients.fault;
     return finding;

@@ -20,10 +20,10 @@ using TensorList = std::vector<at::Tensor>;
 struct ShadowCall {
     std::string layer;  // "encoder.0.attention"
     std::vector<const char*> input_names, output_names;
-    TensorList inputs;       // undefined ones included; without a graph
-    std::vector<bool> needs; // of each input: has it a gradient?
+    TensorList inputs;        // undefined ones included; without a graph
+    std::vector<bool> needs;  // of each input: has it a gradient?
     // The call: all outputs, undefined ones included, in grad mode with a graph.
-    std::function<TensorList(const TensorList& inputs)> trusted, candidate;
+    std::function<TensorList(const TensorList&inputs)> trusted, candidate;
     bool may_overwrite = false;  // the first input
 
     // Of each output, once it is known; undefined: nothing depends on it.
@@ -37,7 +37,7 @@ struct ShadowCall {
 };
 
 struct ShadowFinding {
-    std::string fault;         // of the candidate, first of all; empty: none
+    std::string fault;  // of the candidate, first of all; empty: none
     Drift outputs, gradients;
     bool has_gradients = false;
     double trusted_ms = 0.0, candidate_ms = 0.0;

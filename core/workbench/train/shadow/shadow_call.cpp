@@ -100,7 +100,8 @@ public:
             if (differentiates_)
                 gradients = runtime::gradients_from(outputs, incoming, trained(inputs), false);
             side.ms = milliseconds(device_) - begin;
-            for (const auto& output : outputs) side.outputs.push_back(output.detach());
+            for (const auto& output : outputs)
+                side.outputs.push_back(output.defined() ? output.detach() : output);
             side.gradients = std::move(gradients);
             side.changed = changed_of(inputs, incoming);
         } catch (const std::exception& error) {

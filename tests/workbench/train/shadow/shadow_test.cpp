@@ -2,6 +2,7 @@
 // not know of them. To add a case: overrides of the job.
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
@@ -81,6 +82,12 @@ Words shadowed(const std::string& backend) {
     }
     return words;
 }
+
+// With backward of their own, and dropout that is counted.
+const Words shadowed_by_kernels{"attention.shadow.backend=flash",     "attention.shadow.every=1",
+                                "normalization.shadow.backend=fused", "normalization.shadow.every=1",
+                                "activation.shadow.backend=fused",    "activation.shadow.every=1",
+                                "loss.shadow.backend=[fused,naive]",  "loss.shadow.every=1"};
 
 const Words small_gpt{"model.type=gpt",
                       "model.layers=2",
@@ -170,16 +177,21 @@ bool same(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
 
 TEST_CASE("training with a shadow is the same bits as without") {
     // With dropout, which torch's components draw from LibTorch's generator and others count.
-    for (const std::string backend : {"torch", "naive", "fused,torch"}) {
+    const Words kernels{"attention.backend=flash", "normalization.backend=fused", "activation.backend=fused",
+                        "linear.backend=torch", "loss.backend=fused"};
+    for (const auto& [backend, trains, candidates] :
+         {std::tuple("torch", trusted("torch"), shadowed("naive")),
+          std::tuple("naive", trusted("naive"), shadowed("torch")),
+          std::tuple("kernels", kernels, shadowed("naive"))}) {
         for (const Words& how : std::vector<Words>{{},
                                                    {"train.grad_accumulation_steps=2"},
                                                    {"train.recompute=layers"},
                                                    {"train.recompute=attention"},
                                                    {"batch.layout=packed"}}) {
             INFO(backend << " " << (how.empty() ? "" : how.front()));
-            const auto base = with(with(with_dropout, trusted("[" + backend + "]")), how);
+            const auto base = with(with(with_dropout, trains), how);
             const auto expected = Job(base).end();
-            Job job(with(base, shadowed(backend == "naive" ? "torch" : "naive")));
+            Job job(with(base, candidates));
             CHECK(same(job.end(), expected));
             CHECK(job.calls_of("attention") > 0);
             CHECK(job.calls_of("loss") > 0);
@@ -209,8 +221,8 @@ TEST_CASE("every call of a step is made twice once, recomputed or not, and in ea
 }
 
 TEST_CASE("components that compute the same are apart by rounding") {
-    for (const std::string candidate : {"naive", "[fused,flash,torch]"}) {
-        Job job(with(with(without_dropout, trusted("torch")), shadowed(candidate)));
+    for (const Words& candidates : {shadowed("naive"), shadowed_by_kernels}) {
+        Job job(with(with(without_dropout, trusted("torch")), candidates));
         job.run();
         REQUIRE_FALSE(job.lines.empty());
         for (const auto& line : job.lines) {
@@ -234,7 +246,7 @@ TEST_CASE("a component is not apart from itself, dropout included") {
         CHECK(line.outputs.largest == 0.0);
         CHECK(line.gradients.largest == 0.0);
     }
-    Job counted(with(with(with_dropout, trusted("naive")), shadowed("[chunked,fused,naive]")));
+    Job counted(with(with(with_dropout, trusted("naive")), shadowed_by_kernels));
     counted.run();
     for (const auto& line : counted.lines) {
         INFO(line.slot << " " << line.candidate);
@@ -370,7 +382,8 @@ TEST_CASE("a candidate that throws is counted, and training goes on as without i
             CHECK(line.trusted_ms.empty());
         }
         CHECK_THAT(job.lines[0].faults.first, test::contains("the kernel is out of order"));
-        CHECK_THAT(job.lines[1].faults.first, test::contains("test_throws"));
+        CHECK_THAT(job.lines[1].faults.first,
+                   test::contains(component == "wrong_shape" ? "invalid gradient" : "test_throws"));
     }
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("what cannot be shadowed is refused by its key") {
         CHECK_FALSE(fs::exists(job.run_folder("refused") + "/config.toml"));
     };
     refused({"attention.shadow.backend=auto"}, {"attention.shadow.backend", "a candidate is named"});
-    refused({"attention.shadow.every=0"}, {"attention.shadow.every", "at least 1"});
+    refused({"attention.shadow.every=0"}, {"attention.shadow.every", "an integer >= 1"});
     refused({"optimizer.shadow.backend=torch"}, {"optimizer.shadow"});
     refused(with(naive_attention, {"train.cuda_graph=true"}),
             {"attention.shadow.backend", "replayed from a graph"});

@@ -8,6 +8,7 @@
 #include "core/kernel/config/layer_pattern.h"
 #include "core/kernel/config/mesh_checks.h"
 #include "core/kernel/config/metric_names.h"
+#include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/table.h"
 
 namespace switchyard::config {
@@ -45,8 +46,9 @@ public:
             check_keep_best();
             check_cuda_graph();
             check_decoding_graph();
-            for (const auto& mistake : mesh_mistakes(config_))
-                require(false, mistake.keys, mistake.message, mistake.expected);
+            for (const auto& mistakes : {mesh_mistakes(config_), shadow_mistakes(config_)})
+                for (const auto& mistake : mistakes)
+                    require(false, mistake.keys, mistake.message, mistake.expected);
             resolve_rules();
         }
         return std::move(config_);

@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "core/kernel/config/config.h"
+#include "core/kernel/config/mistake.h"
 
 namespace switchyard::config {
-
-// Told at the first of the keys that was written.
-struct Mistake {
-    std::vector<std::string> keys;
-    std::string message, expected;
-};
 
 // How many ranks there are is not known here.
 std::vector<Mistake> mesh_mistakes(const Config& config);

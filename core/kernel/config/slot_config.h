@@ -5,6 +5,11 @@
 //     allow_reduced = false          # may a component of Accuracy::reduced be taken?
 //     [attention.options.chunked]    # options of the component `chunked`, used when it is chosen
 //     chunk_size = 256
+//
+// Five of them can be shadowed in training (core/workbench/train/shadow):
+//
+//     [attention]
+//     shadow = { backend = "mine", every = 100 }
 #pragma once
 
 #include <cstdint>
@@ -19,6 +24,18 @@
 
 namespace switchyard::config {
 
+// A candidate that runs beside the trusted component on some training steps, and changes nothing.
+struct ShadowConfig {
+    std::vector<std::string> backend;  // as that of a slot, never "auto"; empty: none
+    std::int64_t every = 100;          // steps 1, 1 + every, 1 + 2 * every, ...
+    bool operator==(const ShadowConfig&) const = default;
+    bool on() const { return !backend.empty(); }
+};
+
+// The kinds whose calls can be run a second time: what they return follows from what they get.
+inline constexpr Kind shadowed_kinds[] = {Kind::attention, Kind::normalization, Kind::activation,
+                                          Kind::linear, Kind::loss};
+
 struct SlotConfig {
     // Never empty; names have been checked for form, not for existence.
     std::vector<std::string> backend{"auto"};
@@ -26,6 +43,7 @@ struct SlotConfig {
     // By component, as written after `options.`: the bare id, or "plugin/id". With schemas (load.h) every
     // component that has a schema is here with all its options; without, what the files say.
     std::map<std::string, Options, std::less<>> options;
+    ShadowConfig shadow;
 
     bool operator==(const SlotConfig&) const = default;
     bool automatic() const { return backend.size() == 1 && backend.front() == "auto"; }

@@ -224,6 +224,35 @@ Rows<Slot> slot(Kind kind, std::string_view help) {
     return rows;
 }
 
+template <auto SectionMember>
+Section shadow_section(Kind kind) {
+    Section section{std::string(name(kind)) + ".shadow",
+                    "A candidate that runs beside that component on some training steps, is compared and "
+                    "timed, and changes nothing.",
+                    {}};
+    Field backend{{.key = section.name + ".backend",
+                   .type = ValueType::backend,
+                   .default_value = std::vector<std::string>(),
+                   .help = "the candidate, named as in backend, or a list in order of preference; []: none"},
+                  {.also = "candidate component"},
+                  [](const Config& config) { return Value((config.*SectionMember).shadow.backend); },
+                  [](Config& config, const Value& value) {
+                      (config.*SectionMember).shadow.backend = std::get<std::vector<std::string>>(value);
+                  }};
+    Field every{{.key = section.name + ".every",
+                 .type = ValueType::integer,
+                 .default_value = ShadowConfig().every,
+                 .limits = within(1, longest),
+                 .help = "it runs on step 1 and on every step that is so many later"},
+                {.also = "interval steps every_steps"},
+                [](const Config& config) { return Value((config.*SectionMember).shadow.every); },
+                [](Config& config, const Value& value) {
+                    (config.*SectionMember).shadow.every = std::get<std::int64_t>(value);
+                }};
+    section.fields = {std::move(backend), std::move(every)};
+    return section;
+}
+
 Section loss_section() {
     auto rows = slot<&Config::loss>(Kind::loss, "The component that computes cross-entropy.");
     using L = LossConfig;
@@ -320,16 +349,21 @@ std::vector<Section> make_sections() {
         quantization_section(),
         log_section(),
         slot<&Config::attention>(Kind::attention, "The component that computes softmax(q k^T) v.").section,
+        shadow_section<&Config::attention>(Kind::attention),
         slot<&Config::normalization>(
             Kind::normalization,
             "The component that normalizes, with the residual sum and dropout before it.")
             .section,
+        shadow_section<&Config::normalization>(Kind::normalization),
         slot<&Config::activation>(Kind::activation,
                                   "The component that computes the activation of the feed-forward.")
             .section,
+        shadow_section<&Config::activation>(Kind::activation),
         slot<&Config::linear>(Kind::linear, "The component that multiplies the matrices of linear layers.")
             .section,
+        shadow_section<&Config::linear>(Kind::linear),
         loss_section(),
+        shadow_section<&Config::loss>(Kind::loss),
         optimizer_section(),
         precision_section(),
         data_loader_section()};

@@ -28,14 +28,28 @@ std::vector<std::string> single_slots(std::string_view slot) {
     }
 }
 
+std::string SlotUse::key() const {
+    return std::string(name(kind)) + (shadow ? ".shadow.backend" : ".backend");
+}
+
 std::vector<std::string> Plan::unverified() const {
     std::vector<std::string> names;
-    for (const auto& row : rows) {
-        if (!row.chosen || row.chosen->verification != loader::Verification::unverified) continue;
-        auto name = row.chosen->plugin + "/" + row.chosen->component;
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    for (const auto* const part : {&rows, &shadows}) {
+        for (const auto& row : *part) {
+            if (!row.chosen || row.chosen->verification != loader::Verification::unverified) continue;
+            auto name = row.chosen->plugin + "/" + row.chosen->component;
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+        }
     }
     return names;
+}
+
+const PlanRow* Plan::shadow_of(const PlanRow& row) const {
+    if (row.use.phase != Phase::train) return nullptr;
+    const auto found = std::find_if(shadows.begin(), shadows.end(), [&](const PlanRow& shadow) {
+        return shadow.use.slot == row.use.slot && shadow.use.layers == row.use.layers;
+    });
+    return found == shadows.end() ? nullptr : &*found;
 }
 
 const PlanRow* Plan::find(std::string_view slot, Phase phase, const config::LayerId* layer) const {

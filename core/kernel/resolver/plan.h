@@ -61,6 +61,10 @@ struct SlotUse {
     // The slots that this use stands for where it is of several that are alike ("linear.attention.q", ...);
     // empty: `slot` alone.
     std::vector<std::string> members{};
+    bool shadow = false;  // of a candidate that runs beside what was chosen; then `config.backend` names it
+
+    // Where `backend` stands: "attention.backend", "attention.shadow.backend".
+    std::string key() const;
 
     bool stands_for(std::string_view name) const {
         return members.empty() ? slot == name
@@ -121,13 +125,16 @@ std::string full_name(const CandidateOutcome& outcome);
 struct Plan {
     HostInfo host;
     std::vector<PlanRow> rows;
+    // Candidates that run beside rows of the phase train: each the row's slot and layers, and its request.
+    std::vector<PlanRow> shadows{};
 
     bool ok() const {
-        for (const auto& row : rows) {
-            if (!row.chosen) return false;
-        }
-        return true;
+        const auto served = [](const PlanRow& row) { return row.chosen.has_value(); };
+        return std::all_of(rows.begin(), rows.end(), served) &&
+               std::all_of(shadows.begin(), shadows.end(), served);
     }
+    // The shadow of one of its rows; nullptr: it has none.
+    const PlanRow* shadow_of(const PlanRow& row) const;
     // Full names, once each, of what was chosen although no run of conformance passed for it.
     std::vector<std::string> unverified() const;
     // The row for one layer, or (layer == nullptr) for what stands for no layer; nullptr if the model has no

@@ -105,7 +105,13 @@ Json to_json(const Options& options) {
 Json to_json(const Plan& plan) {
     Json slots = Json::array();
     for (const auto& row : plan.rows) slots.push_back(json_of(row));
-    return {{"ok", plan.ok()}, {"host", json_of(plan.host)}, {"slots", slots}};
+    Json json{{"ok", plan.ok()}, {"host", json_of(plan.host)}, {"slots", slots}};
+    for (const auto& row : plan.shadows) {
+        auto shadow = json_of(row);
+        shadow["every"] = row.use.config.shadow.every;
+        json["shadows"].push_back(std::move(shadow));
+    }
+    return json;
 }
 
 }  // namespace switchyard::resolver

@@ -138,7 +138,7 @@ public:
     }
 
 private:
-    std::string key() const { return std::string(name(use_.kind)) + ".backend"; }
+    std::string key() const { return use_.key(); }
 
     void choose_named() {
         const auto& backends = use_.config.backend;

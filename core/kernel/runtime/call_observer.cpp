@@ -6,6 +6,7 @@
 #include <c10/core/GradMode.h>
 
 #include "core/kernel/runtime/call_timer.h"
+#include "core/kernel/runtime/operation_observer.h"
 
 namespace switchyard::runtime {
 namespace {
@@ -36,6 +37,12 @@ TimeCalls::TimeCalls(CallTimer& timer) {
 }
 
 TimeCalls::~TimeCalls() { remove(observed::timer); }
+
+ObserveOperations::ObserveOperations(OperationObserver& observer) {
+    install(observed::operations, observer, "operations are being observed already: one observer at a time");
+}
+
+ObserveOperations::~ObserveOperations() { remove(observed::operations); }
 
 void PlaceScope::enter(std::string name) {
     name_ = std::move(name);

@@ -54,7 +54,7 @@ public:
 
 namespace observed {
 inline std::atomic<CallObserver*> observer{nullptr};
-inline std::atomic<int> lookers{0};  // observers and timers (call_timer.h) that are installed
+inline std::atomic<int> lookers{0};  // observers and timers (call_timer.h, operation_observer.h)
 inline constinit thread_local const std::string* place = nullptr;
 inline constinit thread_local bool again = false;
 }  // namespace observed

@@ -1,10 +1,12 @@
 #include "core/workbench/model/planning.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "core/kernel/base/stdout_redirect.h"
+#include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/loader/content_hash.h"
 #include "core/kernel/resolver/request_fields.h"
 #include "core/kernel/runtime/component_handle.h"
@@ -142,6 +144,38 @@ std::vector<resolver::SlotUse> outline_with_policy(const config::Config& config,
     return outline(config, configured_dtypes(config));
 }
 
+// The same use, of the candidate that is to run beside what was chosen for it.
+resolver::PlanRow shadow_row(const config::Config& config, const resolver::SlotUse& trusted,
+                             const std::vector<resolver::Candidate>& all, const HostInfo& host,
+                             const resolver::ResolveOptions& options) {
+    auto use = trusted;
+    use.shadow = true;
+    use.config.backend = trusted.config.shadow.backend;
+    const auto origin = config.origins.find(config::shadow_key(use.kind));
+    use.origin = origin == config.origins.end() ? config::Origin{} : origin->second;
+    auto row = resolver::resolve(use, all, host, options);
+    const bool scaled = use.kind == Kind::linear &&
+                        KindTraits<Kind::linear>::request(*use.request).weight_format == WeightFormat::scaled;
+    if (scaled && row.chosen) {
+        row.error =
+            "the precision policy scales these operands and keeps a history of each, which a second call "
+            "would change; expected no shadow, or a precision that computes in a dtype of its own";
+        row.chosen.reset();
+    }
+    return row;
+}
+
+void add_shadows(const config::Config& config, resolver::Plan& plan,
+                 const std::vector<resolver::Candidate>& all, const HostInfo& host,
+                 const resolver::ResolveOptions& options) {
+    if (!config::has_shadow(config)) return;
+    for (const auto& row : plan.rows) {
+        const bool can_be = std::ranges::count(config::shadowed_kinds, row.use.kind) > 0;
+        if (can_be && row.use.phase == Phase::train && row.use.config.shadow.on())
+            plan.shadows.push_back(shadow_row(config, row.use, all, host, options));
+    }
+}
+
 }  // namespace
 
 std::vector<resolver::Candidate> candidates(runtime::Registry& registry) {
@@ -187,6 +221,7 @@ resolver::Plan make_plan(const config::Config& config, runtime::Registry& regist
     const auto uses = outline_with_policy(config, precision, registry, host);
     auto plan = resolver::resolve(uses, all, host, options);
     plan.rows.insert(plan.rows.begin(), std::move(precision));
+    add_shadows(config, plan, all, host, options);
     if (config.run.deterministic) note_thread_counts(plan, registry, host);
     return plan;
 }

@@ -12,6 +12,7 @@ std::string curves_section(const RunRecord& run);
 std::string confusion_section(const RunRecord& run);
 std::string worst_section(const RunRecord& run);
 std::string communication_section(const RunRecord& run);
+std::string shadow_section(const RunRecord& run);
 std::string stacks_section(const StackTimes& stacks);
 std::string plan_section(const RunRecord& run);
 std::string memory_section(const RunRecord& run);

@@ -206,6 +206,7 @@ Summary read_summary(const Json& json) {
     add_fact(summary.rows, "Batches", loader_text(member(json, "loader")));
     summary.executed = executed_rows(member(json, "executed"));
     summary.communication = read_communication(member(json, "communication"));
+    summary.shadow = read_shadow(member(json, "shadow"));
     return summary;
 }
 

@@ -18,6 +18,7 @@
 #include "core/workbench/report/number_text.h"
 #include "core/workbench/report/run_origin.h"
 #include "core/workbench/report/series.h"
+#include "core/workbench/report/shadow_record.h"
 #include "core/workbench/score/confusion_matrix.h"
 
 namespace switchyard::report {
@@ -82,6 +83,7 @@ struct Summary {
     std::vector<Fact> rows;                              // of the data
     std::vector<Executed> executed;
     std::optional<Communication> communication;
+    std::vector<ShadowRow> shadow;
 };
 
 // metrics.jsonl: by name ("loss", "grad_norm", "eval_loss", ...) the finite values over the step.

@@ -64,7 +64,11 @@ bool rates_hang_on_length(const RunFacts& facts) {
             value_of(facts.config, "train.warmup_steps") == "0");
 }
 
+// What a candidate beside a component does changes nothing.
+bool is_of_shadow(std::string_view key) { return key.find(".shadow.") != std::string_view::npos; }
+
 bool counts(const std::string& key, const RunFacts& before, const RunFacts& now) {
+    if (is_of_shadow(key)) return false;
     if (std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end()) return false;
     if (key == "train.steps" || key == "train.epochs")
         return rates_hang_on_length(before) || rates_hang_on_length(now);

@@ -150,6 +150,17 @@ std::optional<double> Trainer::accumulate_until(std::vector<Batch>& batches, con
     return ranks_ ? ranks_->sum(mean) : mean;
 }
 
+std::optional<double> Trainer::accumulate_shadowed(std::vector<Batch>& batches, const Stop& stop,
+                                                   ShadowLines& lines) {
+    if (shadow_ == nullptr || !shadow_->begin_step(now_.step + 1)) return accumulate_until(batches, stop);
+    const auto loss = [&] {
+        const runtime::ObserveOperations observing(*shadow_);
+        return accumulate_until(batches, stop);
+    }();
+    lines = shadow_->end_step();
+    return loss;
+}
+
 // Captured steps leave their gradients where the graphs write them, and hold on to the optimizer's tensors.
 void Trainer::leave_graphs() {
     if (graphed_ == nullptr || !graphed_->captured()) return;
@@ -238,7 +249,7 @@ std::optional<StepReport> Trainer::step_until(std::vector<Batch>& batches, const
         trace_->begin_step();
         tracing.emplace(*trace_);
     }
-    const auto loss = accumulate_until(batches, stop);
+    const auto loss = accumulate_shadowed(batches, stop, report.shadow);
     if (!loss) {
         precision.end_step();
         drop_gradients();

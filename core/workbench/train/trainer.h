@@ -38,6 +38,7 @@
 #include "core/workbench/train/parameter_shards.h"
 #include "core/workbench/train/pipeline_step.h"
 #include "core/workbench/train/schedule.h"
+#include "core/workbench/train/shadow/shadow.h"
 #include "core/workbench/train/training_state.h"
 #include "core/workbench/train/weight_average.h"
 
@@ -78,6 +79,7 @@ struct StepReport {
     double milliseconds = 0.0;         // without the wait for its batches
     runtime::LoaderStats loader;       // of this step's batches
     device_graph::GraphCounts graphs;  // of this process, so far
+    ShadowLines shadow;                // of slots whose shadow had its turn; its time is in `milliseconds`
 };
 
 // Back to a checkpoint, as train.nonfinite = "rewind" does.
@@ -164,6 +166,10 @@ public:
     // but where a loss scale answers for it. The trace outlives the trainer.
     void set_trace(NonfiniteTrace* trace) { trace_ = trace; }
 
+    // Runs beside the steps from now on, of a process that trains alone and captures none; it outlives the
+    // trainer. A trace would take a candidate's calls for training's own. nullptr: none.
+    void set_shadow(Shadow* shadow) { shadow_ = shadow; }
+
     // The batches of the next step, never of two epochs: the last of an epoch may be fewer. None: asked to
     // stop.
     std::vector<Batch> next_group(const Stop& stop = {});
@@ -181,6 +187,8 @@ private:
     // nullopt: asked to stop between two micro-batches; then nothing was changed.
     std::optional<StepReport> step_until(std::vector<Batch>& batches, const Stop& stop);
     std::optional<double> accumulate_until(std::vector<Batch>& batches, const Stop& stop);
+    std::optional<double> accumulate_shadowed(std::vector<Batch>& batches, const Stop& stop,
+                                              ShadowLines& lines);
     Progression boundary() const;
     TrainingState whole_state();
     StepReport graphed_step(std::vector<Batch>& batches);
@@ -211,6 +219,7 @@ private:
     Schedule schedule_;
     bool dropout_on_ = true;
     NonfiniteTrace* trace_ = nullptr;
+    Shadow* shadow_ = nullptr;
     bool restored_ = false;
     std::unique_ptr<DataParallel> ranks_;        // nullptr: this process trains alone
     std::unique_ptr<ParameterShards> divided_;   // nullptr: this process has all parameters

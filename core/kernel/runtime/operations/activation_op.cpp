@@ -6,6 +6,7 @@
 
 #include <switchyard/reference/activation.h>
 #include <switchyard/reference/dropout_mask.h>
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
@@ -92,6 +93,10 @@ ActivationOp::ActivationOp(const LoadedComponent& loaded, BindingInfo info,
 }
 
 at::Tensor ActivationOp::operator()(const ActivationInputs& inputs, const ActivationParams& params) const {
+    return shown(*this, inputs, params, run(inputs, params));
+}
+
+at::Tensor ActivationOp::run(const ActivationInputs& inputs, const ActivationParams& params) const {
     check(*binding_, inputs, params);
     if (!compose_bias_ && !compose_dropout_) return call_component(binding_, inputs, params);
 

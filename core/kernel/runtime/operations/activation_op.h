@@ -24,6 +24,8 @@ public:
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    at::Tensor run(const ActivationInputs& inputs, const ActivationParams& params) const;
+
     std::shared_ptr<Binding<Activation>> binding_;
     bool compose_bias_ = false;
     bool compose_dropout_ = false;

@@ -7,6 +7,7 @@
 #include <switchyard/reference/attention.h>
 #include <switchyard/reference/paged_keys.h>
 #include "core/kernel/base/joined.h"
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
@@ -231,6 +232,10 @@ AttentionOp::AttentionOp(const LoadedComponent& loaded, BindingInfo info, const 
 }
 
 AttentionOutputs AttentionOp::operator()(const AttentionInputs& inputs, const AttentionParams& params) const {
+    return shown(*this, inputs, params, run(inputs, params));
+}
+
+AttentionOutputs AttentionOp::run(const AttentionInputs& inputs, const AttentionParams& params) const {
     if (!gathers_pages_) return call_component(inputs, params);
     require(*binding_, params.pages != nullptr, "bound for keys in a paged cache, and there is none");
     require_tensor(*binding_, "q", inputs.q);

@@ -23,6 +23,7 @@ public:
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    AttentionOutputs run(const AttentionInputs& inputs, const AttentionParams& params) const;
     AttentionOutputs call_component(const AttentionInputs& inputs, const AttentionParams& params) const;
 
     std::shared_ptr<Binding<Attention>> binding_;

@@ -10,6 +10,7 @@
 #include <switchyard/interfaces/component_property.h>
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/linear.h>
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/bias_gradient.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
@@ -86,8 +87,8 @@ at::Tensor dense_forward(Linear& component, const LinearInputs& inputs, const Li
     const auto dtype = call.dense_dtype();
     // Where autograd follows the casts, they are made in each call.
     const bool followed = at::GradMode::is_enabled() && call.request->needs_grad;
-    const at::Tensor x =
-        saved == nullptr || followed ? in_dtype(inputs.x, dtype) : call.context.weights->input(inputs.x, dtype);
+    const at::Tensor x = saved == nullptr || followed ? in_dtype(inputs.x, dtype)
+                                                      : call.context.weights->input(inputs.x, dtype);
     if (call.quantized()) {
         const auto weight = quantized_weight(component, call);
         return component.forward({rows_of(x)}, given(weight), call.context.weights->cast(inputs.bias, dtype));
@@ -272,7 +273,7 @@ at::Tensor LinearOp::operator()(const LinearInputs& inputs, const LinearContext&
     const LinearCall call{context, &binding_->request(), user_};
     Tensors outputs;
     runtime::call<LinearTraits>(binding_, inputs, call, outputs);
-    return std::move(outputs[0]);
+    return shown(*this, inputs, context, std::move(outputs[0]));
 }
 
 }  // namespace switchyard::runtime

@@ -7,6 +7,7 @@
 
 #include <switchyard/reference/linear.h>
 #include <switchyard/reference/loss.h>
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
@@ -183,6 +184,18 @@ LossOp::LossOp(const LoadedComponent& loaded, BindingInfo info, const resolver::
 }
 
 LossOutputs LossOp::operator()(const LossInputs& inputs, const LossParams& params) const {
+    if (auto* const observer = operation_observer(); observer != nullptr) [[unlikely]] {
+        LossInputs kept = inputs;
+        if (gives_up(inputs, params))
+            kept.x = inputs.x.detach().clone().requires_grad_(inputs.x.requires_grad());
+        auto made = run(inputs, params);
+        observer->called(*this, kept, params, made);
+        return made;
+    }
+    return run(inputs, params);
+}
+
+LossOutputs LossOp::run(const LossInputs& inputs, const LossParams& params) const {
     check(*binding_, inputs, params);
     if (!compose_projection_ || !inputs.weight.defined()) return call_component(binding_, inputs, params);
     LossParams own = params;

@@ -19,6 +19,8 @@ public:
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    LossOutputs run(const LossInputs& inputs, const LossParams& params) const;
+
     std::shared_ptr<Binding<Loss>> binding_;
     bool compose_projection_ = false;
 };

@@ -8,6 +8,7 @@
 #include <switchyard/interfaces/torch_types.h>
 #include <switchyard/reference/dropout_mask.h>
 #include <switchyard/reference/normalization.h>
+#include "core/kernel/runtime/operation_observer.h"
 #include "core/kernel/runtime/operations/check.h"
 #include "core/kernel/runtime/operations/operation_call.h"
 
@@ -129,6 +130,11 @@ NormalizationOp::NormalizationOp(const LoadedComponent& loaded, BindingInfo info
 
 NormalizationOutputs NormalizationOp::operator()(const NormalizationInputs& inputs,
                                                  const NormalizationParams& params) const {
+    return shown(*this, inputs, params, run(inputs, params));
+}
+
+NormalizationOutputs NormalizationOp::run(const NormalizationInputs& inputs,
+                                          const NormalizationParams& params) const {
     check(*binding_, inputs, params);
     if (!compose_bias_) return call_component(binding_, inputs, params);
 

@@ -28,6 +28,8 @@ public:
     const BindingBase& binding() const { return *binding_; }
 
 private:
+    NormalizationOutputs run(const NormalizationInputs& inputs, const NormalizationParams& params) const;
+
     std::shared_ptr<Binding<Normalization>> binding_;
     bool compose_bias_ = false;
     bool compose_dropout_ = false;

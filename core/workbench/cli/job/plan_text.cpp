@@ -65,6 +65,14 @@ void add_details(const PlanRow& row, Lines& lines) {
                     config::to_string(row.use.origin));
 }
 
+// "shadowed by naive/naive 1.0.0 every 100 steps (named, from job.toml:8:12)"
+std::string shadow_text(const PlanRow& shadow) {
+    const auto every = shadow.use.config.shadow.every;
+    return "shadowed by " + (shadow.chosen ? chosen_text(*shadow.chosen) : "none") +
+           (every == 1 ? " in every step" : " every " + std::to_string(every) + " steps") + " (" +
+           shadow.how + ", from " + config::to_string(shadow.use.origin) + ")";
+}
+
 Lines notes_of(const PlanRow& row, bool verbose) {
     Lines lines;
     for (const auto& warning : row.warnings) lines.push_back("warning: " + warning);
@@ -94,6 +102,10 @@ std::vector<Entry> entries_of(const resolver::Plan& plan, bool verbose) {
         entry.cells = {row.use.slot, row.use.layers, std::string(name(row.use.request->dtype)),
                        row.chosen ? chosen_text(*row.chosen) : "none", row.how};
         entry.notes = notes_of(row, verbose);
+        if (const auto* const shadow = plan.shadow_of(row); shadow != nullptr) {
+            entry.notes.push_back(shadow_text(*shadow));
+            if (verbose) add_details(*shadow, entry.notes);
+        }
         const auto same = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
             return e.cells == entry.cells && e.notes == entry.notes;
         });
@@ -177,8 +189,7 @@ Text plan_text(const resolver::Plan& plan, bool verbose) {
 
 std::string plan_problems(const resolver::Plan& plan) {
     std::vector<Trouble> troubles;
-    for (const auto& row : plan.rows) {
-        if (row.chosen) continue;
+    const auto add = [&](const PlanRow& row) {
         const auto same = std::find_if(troubles.begin(), troubles.end(), [&](const Trouble& t) {
             return config::to_string(t.row->use.origin) == config::to_string(row.use.origin) &&
                    t.row->use.slot == row.use.slot &&
@@ -186,12 +197,17 @@ std::string plan_problems(const resolver::Plan& plan) {
         });
         auto& trouble = same == troubles.end() ? troubles.emplace_back(Trouble{&row, {}}) : *same;
         add_place(trouble, row);
+    };
+    for (const auto* const rows : {&plan.rows, &plan.shadows}) {
+        for (const auto& row : *rows) {
+            if (!row.chosen) add(row);
+        }
     }
     std::string text;
     for (const auto& trouble : troubles) {
         const auto& use = trouble.row->use;
         const auto message = first_line(trouble.row->error) + " (" + places_text(trouble) + ")";
-        const auto key = std::string(name(use.kind)) + ".backend";
+        const auto key = use.key();
         text += config::render(problem_at(use.origin, key, message)) + rest(trouble.row->error);
     }
     return text;

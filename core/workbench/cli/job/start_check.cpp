@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/kernel/base/input_error.h"
+#include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/resolver.h"
 #include "core/workbench/data/documents.h"
@@ -76,16 +77,23 @@ private:
         auto uses = model::outline(config_, model::configured_dtypes(config_));
         uses.push_back(model::outline_precision(config_));
         for (const auto& use : uses) {
-            for (const auto& backend : use.config.backend) {
-                if (backend == "auto") continue;
-                const auto place =
-                    config::to_string(use.origin) + ": error: " + std::string(name(use.kind)) + ".backend: ";
-                const auto named = resolver::find_named(use.kind, backend, candidates);
-                if (named.candidate == nullptr)
-                    add(place + named.error);
-                else if (!named.candidate->usable)
-                    add(place + backend + " cannot be used: " + named.candidate->obstacle.got);
-            }
+            const auto at = config::to_string(use.origin) + ": error: " + use.key() + ": ";
+            check_names(use.kind, use.config.backend, at, candidates);
+        }
+        for (const Kind kind : config::shadowed_kinds)
+            check_names(kind, config_.slot(kind).shadow.backend,
+                        config::told_at(config_, config::shadow_key(kind)), candidates);
+    }
+
+    void check_names(Kind kind, const std::vector<std::string>& backends, const std::string& place,
+                     const std::vector<resolver::Candidate>& candidates) {
+        for (const auto& backend : backends) {
+            if (backend == "auto") continue;
+            const auto named = resolver::find_named(kind, backend, candidates);
+            if (named.candidate == nullptr)
+                add(place + named.error);
+            else if (!named.candidate->usable)
+                add(place + backend + " cannot be used: " + named.candidate->obstacle.got);
         }
     }
 

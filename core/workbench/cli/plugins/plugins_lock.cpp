@@ -41,9 +41,11 @@ JobOptions without_lock(const JobOptions& options) {
 trust::PluginLock lock_of_job(const LockOptions& options) {
     const auto planned = plan_job(without_lock(options.job));
     trust::PluginLock lock;
-    for (const auto& row : planned->plan.rows) {
-        if (!row.chosen || lock.find(row.chosen->plugin) != nullptr) continue;
-        lock.plugins.push_back(trust::locked_as(*planned->registry->find(row.chosen->plugin)));
+    for (const auto* const rows : {&planned->plan.rows, &planned->plan.shadows}) {
+        for (const auto& row : *rows) {
+            if (!row.chosen || lock.find(row.chosen->plugin) != nullptr) continue;
+            lock.plugins.push_back(trust::locked_as(*planned->registry->find(row.chosen->plugin)));
+        }
     }
     return lock;
 }

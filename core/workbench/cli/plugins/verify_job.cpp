@@ -48,14 +48,17 @@ std::unique_ptr<PlannedJob> plan_to_verify(const VerifyRequest& request) {
 
 std::vector<PlannedPart> planned_parts(const resolver::Plan& plan, const VerifyRequest& request) {
     std::vector<PlannedPart> parts;
-    for (const auto& row : plan.rows) {
-        if (!row.chosen) continue;
-        auto part = part_of(row);
-        if (!request.plugin.empty() && request.plugin != part.plugin) continue;
-        if (!is_meant(part.kind, part.id, request.component)) continue;
-        auto found = std::ranges::find_if(parts, [&](const auto& one) { return same_component(one, part); });
-        if (found == parts.end()) found = parts.insert(parts.end(), std::move(part));
-        add_request(*found, row);
+    for (const auto* const rows : {&plan.rows, &plan.shadows}) {
+        for (const auto& row : *rows) {
+            if (!row.chosen) continue;
+            auto part = part_of(row);
+            if (!request.plugin.empty() && request.plugin != part.plugin) continue;
+            if (!is_meant(part.kind, part.id, request.component)) continue;
+            auto found =
+                std::ranges::find_if(parts, [&](const auto& one) { return same_component(one, part); });
+            if (found == parts.end()) found = parts.insert(parts.end(), std::move(part));
+            add_request(*found, row);
+        }
     }
     return parts;
 }

@@ -15,6 +15,7 @@
 
 #include "core/kernel/base/atomic_file.h"
 #include "core/kernel/base/terminal.h"
+#include "core/kernel/config/shadow_checks.h"
 #include "core/kernel/config/show.h"
 #include "core/kernel/config/trainable.h"
 #include "core/kernel/resolver/plan_json.h"
@@ -32,6 +33,7 @@
 #include "core/workbench/cli/runs/open_run.h"
 #include "core/workbench/cli/train/fit_run.h"
 #include "core/workbench/cli/train/resumption.h"
+#include "core/workbench/cli/train/shadow_text.h"
 #include "core/workbench/cli/train/train_ranks.h"
 #include "core/workbench/cli/train/train_record.h"
 #include "core/workbench/cli/train/train_summary.h"
@@ -243,6 +245,7 @@ int conclude(train::Session& session, train::TrainingResult result, const train:
         std::cout << "best: " << config.train.keep_best << " " << result.best->value << " at step "
                   << result.best->step << ", " << run.path() << "@best" << std::endl;
     if (result.communication) std::cout << communication_text(*result.communication) << std::endl;
+    std::cout << shadow_text(all_shadow_lines(result)) << std::flush;
     std::cout.clear();  // whoever read it may have gone, as head does: the run is whole all the same
     return Exit::fine;
 }
@@ -327,6 +330,15 @@ JobOptions settled_job(const TrainOptions& options, const OpenRun& open, TrainRa
     return options.job;  // which then says that a number is expected
 }
 
+void refuse_shadow(const config::Config& config, const TrainOptions& options, const TrainRanks* ranks) {
+    const auto problem = config::shadow_problem(config, ranks == nullptr ? 1 : ranks->count());
+    if (!problem.empty()) throw Failure(problem);
+    if (!options.trace_nonfinite || !config::has_shadow(config)) return;
+    throw Failure(
+        "--trace-nonfinite: the calls of a shadow's candidate would be taken for those of training; expected "
+        "no shadow (--set attention.shadow.backend=[] and the like)");
+}
+
 int train_job(const TrainOptions& options, TrainRanks* ranks) {
     const auto begun = Clock::now();
     const bool writes = ranks == nullptr || ranks->is_first();
@@ -353,6 +365,7 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
         };
     }
     const auto planned = plan_for(settled_job(options, open, ranks), plan, ranks);
+    refuse_shadow(planned->config, options, ranks);
     if (open.resume()) use_kept_tokenizer(planned->config, run);
     if (is_foreign(options.job, planned->files)) refuse_foreign_log_command(planned->config);
     if (const auto problem = config::log_command_problem(planned->config); !problem.empty())
@@ -388,6 +401,12 @@ int train_job(const TrainOptions& options, TrainRanks* ranks) {
     describe_data(session);
     std::cerr << too_long;
     train::NonfiniteTrace trace;
+    std::optional<train::Shadow> shadow;
+    if (!planned->plan.shadows.empty()) {
+        shadow.emplace(planned->plan, session.plan(), *planned->registry, planned->host,
+                       planned->config.run.device);
+        trainer.set_shadow(&*shadow);
+    }
     if (options.trace_nonfinite) {
         trainer.set_trace(&trace);
         std::cerr

@@ -14,6 +14,7 @@
 #include "core/kernel/base/number_text.h"
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/cli/output.h"
+#include "core/workbench/cli/train/shadow_text.h"
 
 namespace switchyard::cli {
 namespace {
@@ -98,7 +99,7 @@ std::string TrainRecord::step(const train::StepReport& report) {
                       (report.skipped ? "; skipped\n" : "\n"));
     }
     const bool due = report.step % log_every_ == 0 || report.step == report.total_steps;
-    if (!due && report.nonfinite.empty()) return "";
+    if (!due && report.nonfinite.empty()) return write_shadow(report);
     const auto since = std::exchange(since_, {});
     const double loss = report.nonfinite.empty() ? since.mean_loss() : report.loss;
     const double lr = lr_ * report.lr_factor;
@@ -123,6 +124,7 @@ std::string TrainRecord::step(const train::StepReport& report) {
     if (report.skipped) line["skipped"] = true;
     if (!report.nonfinite.empty()) line["nonfinite"] = report.nonfinite;
     if (auto error = write(line); !error.empty()) return error;
+    if (auto error = write_shadow(report); !error.empty()) return error;
     std::vector<std::pair<std::string, double>> scalars{
         {"train/loss", loss},
         {"train/lr", lr},
@@ -135,6 +137,12 @@ std::string TrainRecord::step(const train::StepReport& report) {
     if (mfu) scalars.emplace_back("train/mfu", *mfu);
     board_.scalars(wall_time(), report.step, scalars);
     return flush_board();
+}
+
+// A line of its own: steps with a shadow need not be those that are logged.
+std::string TrainRecord::write_shadow(const train::StepReport& report) {
+    if (report.shadow.empty()) return "";
+    return write({{"step", report.step}, {"shadow", shadow_step_json(report.shadow)}});
 }
 
 std::string TrainRecord::eval(std::int64_t step, const train::EvalResult& result) {

@@ -50,6 +50,7 @@ private:
     };
 
     std::string write(const base::Json& line);
+    std::string write_shadow(const train::StepReport& report);
     std::string note(const train::StepReport& report) const;
     void smooth(const train::StepReport& report);
     std::string flush_board();

@@ -10,6 +10,7 @@
 #include "core/kernel/machine/cpu_allocator.h"
 #include "core/workbench/bench/measure/statistics.h"
 #include "core/workbench/cli/infer/evaluation_json.h"
+#include "core/workbench/cli/train/shadow_text.h"
 #include "core/workbench/compare/arms/executed_json.h"
 
 namespace switchyard::cli {
@@ -175,6 +176,8 @@ ordered_json train_summary(const train::Session& session, const train::TrainingR
             {"step", result.best->step}, {"metric", train.keep_best}, {"value", result.best->value}};
     }
     if (train.patience > 0) summary["stopped_early"] = result.stopped_early;
+    if (const auto shadows = all_shadow_lines(result); !shadows.empty())
+        summary["shadow"] = shadow_json(shadows);
     if (!result.error.empty()) summary["error"] = result.error;
     return summary;
 }

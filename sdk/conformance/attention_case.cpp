@@ -76,6 +76,9 @@ std::shared_ptr<AttentionRequest> request_of(const AttentionSpec& spec, const Ve
     request->bias_gradient = bias && spec.needs.find('b') != std::string::npos;
     request->dropout = spec.dropout;
     request->paged_cache = spec.page_size > 0;
+    request->query_offsets = spec.offsets;
+    request->custom_scale = spec.scale > 0.0;
+    request->want_lse = spec.lse;
     return request;
 }
 
@@ -336,9 +339,8 @@ void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& 
     const std::int64_t width = std::min(spec.keys, spec.v_head_dim);
     const at::Tensor shown = kept.narrow(-1, 0, width);
     if (facts.random == RandomSource::counter) {
-        const at::Tensor mask = reference::attention_keep_mask(dropout, spec.first_document, spec.batch,
-                                                               {spec.first_head, spec.heads}, spec.queries,
-                                                               spec.keys);
+        const at::Tensor mask = reference::attention_keep_mask(
+            dropout, spec.first_document, spec.batch, {spec.first_head, spec.heads}, spec.queries, spec.keys);
         const at::Tensor expected = mask.narrow(-1, 0, width);
         if (!shown.equal(expected)) {
             faults.push_back({"wrong_mask", "",
@@ -462,6 +464,9 @@ OperationCase attention_in_turn(const AttentionSpecs& specs, const Facts& facts,
                                          all.batch = joined(all.batch, one.batch);
                                          all.q_length = joined(all.q_length, one.q_length);
                                          all.kv_length = joined(all.kv_length, one.kv_length);
+                                         all.query_offsets |= one.query_offsets;
+                                         all.custom_scale |= one.custom_scale;
+                                         all.want_lse |= one.want_lse;
                                      });
 }
 

@@ -181,6 +181,11 @@ void check(const Binding<Attention>& binding, const AttentionInputs& in, const A
     }
     require(binding, !params.dropout.active() || request.dropout > 0.0, "dropout is ", params.dropout.p,
             ", bound for calls without it");
+    require(binding, !params.mask.query_offsets.defined() || request.query_offsets,
+            "query_offsets are given, bound for calls without them");
+    require(binding, params.scale <= 0.0 || request.custom_scale, "scale is ", params.scale,
+            ", bound for 1 / sqrt(head_dim) (custom_scale is false)");
+    require(binding, !params.want_lse || request.want_lse, "want_lse is true, bound for calls without it");
     require(binding, (params.pages != nullptr) == request.paged_cache,
             params.pages == nullptr ? "bound for keys in a paged cache, and there is none"
                                     : "bound for keys without a paged cache");

@@ -83,6 +83,15 @@ TEST_CASE("cuDNN is asked for what it does right: no mask, or causal with as man
     CHECK(of_cudnn(request, 90) == "");
     request.masks = {MaskKind::causal};
     CHECK(of_cudnn(request, 90) == "");
+    request.query_offsets = true;
+    CHECK(of_cudnn(request, 90) ==
+          "query_offsets: expected false if causal (the first query stands at the first key), got true\n");
+    request.masks = {};
+    CHECK(of_cudnn(request, 90) == "");  // where queries stand does not matter without a mask
+    request = padded();
+    request.custom_scale = request.want_lse = true;
+    CHECK(of_cudnn(request, 90) == "");
+    request.masks = {MaskKind::causal};
     request.q_length = 10;
     CHECK(of_cudnn(request, 90) == "q_length: expected one length, that of the keys, if causal, got 10\n");
     request = padded();

@@ -33,7 +33,7 @@ Verdict CudnnAttention::supports(const AttentionRequest& request, const HostInfo
     REQUIRE(verdict, request.layout == Layout::padded, Code::Layout, "layout", "padded",
             name(request.layout));
     REQUIRE(verdict, request.masks.within({MaskKind::causal}), Code::Mask, "masks",
-            "none or causal (a mask tensor gives wrong gradients at some lengths)", "others");
+            "none or causal (a mask tensor gives wrong gradients at some lengths)", request.masks);
     const bool causal = request.masks.has(MaskKind::causal);
     REQUIRE(verdict, !causal || (request.q_length.single() && request.q_length == request.kv_length),
             Code::Sequence, "q_length", "one length, that of the keys, if causal", request.q_length);

@@ -63,7 +63,7 @@ Verdict TorchAttention::supports(const AttentionRequest& request, const HostInfo
     REQUIRE(verdict, !request.masks.has(MaskKind::soft_cap), Code::Mask, "masks",
             "any but soft_cap (SDPA has none)", "soft_cap");
     REQUIRE(verdict, request.masks.has(MaskKind::soft_cap) || request.masks.within(served), Code::Mask,
-            "masks", "masks known to this plugin", request.masks.bits);
+            "masks", "masks known to this plugin", request.masks);
     REQUIRE(verdict, !request.paged_cache, Code::Layout, "paged_cache",
             "false (SDPA reads contiguous keys and values)", "true");
     require_padded_dense_bias(verdict, request);

@@ -38,16 +38,10 @@ std::int64_t total(const std::vector<std::int64_t>& lengths) {
     return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-// What does not fit into the name's letters: "+offsets", ...
-std::string join_masks(const AttentionSpec& spec) {
-    std::string text;
-    for (std::size_t i = 0; i < names<MaskKind>.size(); ++i) {
-        const auto kind = static_cast<MaskKind>(i);
-        if (kind == MaskKind::documents || !spec.masks.has(kind)) continue;
-        if (!text.empty()) text += '+';
-        text += name(kind);
-    }
-    return text.empty() ? "none" : text;
+std::string masks_of(const AttentionSpec& spec) {
+    MaskSet masks = spec.masks;
+    masks.erase(MaskKind::documents);  // the layout says so
+    return to_text(masks, "+");
 }
 
 std::shared_ptr<AttentionRequest> request_of(const AttentionSpec& spec, const VerifyOptions& options) {
@@ -380,7 +374,7 @@ void inspect_mask(const AttentionSpec& spec, const Facts& facts, const Dropout& 
 
 std::string name_of(const AttentionSpec& spec) {
     std::ostringstream text;
-    text << "attention/" << name(spec.layout) << "/" << join_masks(spec) << "/" << spec.family << "/"
+    text << "attention/" << name(spec.layout) << "/" << masks_of(spec) << "/" << spec.family << "/"
          << short_name(spec.dtype) << "/B" << spec.batch << "H" << spec.heads << "K" << spec.kv_heads << "/N";
     if (spec.q_lengths.empty()) {
         text << spec.queries << "M" << spec.keys;

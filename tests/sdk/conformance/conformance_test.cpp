@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "component.h"
+#include "mutants.h"
 
 #include <switchyard_test.h>
 
